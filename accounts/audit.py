@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from allauth.account.signals import password_changed, password_reset
@@ -19,6 +20,8 @@ from accounts.models import User
 
 logger = logging.getLogger("murmur.audit")
 PUBLIC = "/s/"  # what respondents and readers load
+# What sends figures besides CSV files: files that workers make, and the API's results.
+EXPORTS = ("aggregator:file", "aggregator:coin_file", "aggregator:api_results")
 
 
 def record(event: str, *, account: int | None, **facts: str) -> None:
@@ -28,7 +31,7 @@ def record(event: str, *, account: int | None, **facts: str) -> None:
 
 
 def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware: every CSV file is an export, whichever page or API sends it.
+    """Middleware: every file of figures and every API reply with figures is an export.
 
     Except published ones: nothing is recorded about who reads what anyone may read, and their
     session is not looked at.
@@ -36,12 +39,19 @@ def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        is_csv = response.headers.get("Content-Type", "").startswith("text/csv")
-        if is_csv and not request.path_info.startswith(PUBLIC):
+        if _is_export(request, response) and not request.path_info.startswith(PUBLIC):
             record("export", account=request.user.pk, path=request.path)
         return response
 
     return middleware
+
+
+def _is_export(request: HttpRequest, response: HttpResponse) -> bool:
+    if response.status_code != HTTPStatus.OK:
+        return False  # a file that is not made yet, or that there is none
+    is_csv = response.headers.get("Content-Type", "").startswith("text/csv")
+    match = request.resolver_match
+    return is_csv or (match is not None and match.view_name in EXPORTS)
 
 
 def connect_signals() -> None:

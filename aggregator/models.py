@@ -12,9 +12,16 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
+from aggregator.leases import UNFINISHED
 from surveys.models import Wave
 
 ID_BYTES = 32
+
+
+def _index_due(table: str, *states: str) -> models.Index:
+    """Index the rows that sweeps look for, and no others."""
+    is_due = models.Q(state__in=states) if len(states) > 1 else models.Q(state=states[0])
+    return models.Index(fields=["id"], condition=is_due, name=f"aggregator_{table}_due")
 
 
 class RawReport(models.Model):
@@ -167,6 +174,7 @@ class Rendering(models.Model):
                 name="aggregator_rendering_done_with_content",
             ),
         ]
+        indexes = [_index_due("rendering", *UNFINISHED)]
 
     def __str__(self) -> str:
         return self.name
@@ -256,6 +264,7 @@ class Comparison(models.Model):
                 name="aggregator_comparison_done_with_result",
             ),
         ]
+        indexes = [_index_due("comparison", *UNFINISHED)]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.questions or 'all'}"
@@ -358,6 +367,7 @@ class Release(models.Model):
                 name="aggregator_release_drawn_with_result",
             ),
         ]
+        indexes = [_index_due("release", "reserved")]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}, {self.get_state_display()}"

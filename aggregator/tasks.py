@@ -28,7 +28,7 @@ from aggregator.exports.worker_files import find_recipe
 from aggregator.releases.drawing import draw_release
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
-from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps
+from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps, find_queue
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.sessions import forget_expired_sessions
@@ -42,7 +42,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# 0 goes first, as sweeps do. Long tasks must not delay quick ones in the queue.
+# 0 goes first, as sweeps do. The settings say which tasks have workers of their own.
 SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far more than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
@@ -66,18 +66,18 @@ def sweep() -> None:
 def send_due_work() -> None:
     due = find_due_work()
     remember_due_work(due, now=timezone.now())
-    messages: defaultdict[int, list[tuple[Any, list[int]]]] = defaultdict(list)
-    for item in due:
-        task, priority = _TASKS[item.kind]
-        messages[priority].append((task, [item.subject]))
+    messages = [(*_TASKS[item.kind], [item.subject]) for item in due]
     if purge_is_due():
-        messages[SOON].append((purge, []))
+        messages.append((purge, SOON, []))
     if is_reset_mail_due():
-        messages[LATER].append((send_reset_mail, []))
-    for priority, group in messages.items():
+        messages.append((send_reset_mail, SOON, []))
+    groups: defaultdict[tuple[str, int], list[tuple[Any, list[int]]]] = defaultdict(list)
+    for task, priority, arguments in messages:
+        groups[find_queue(task.name), priority].append((task, arguments))
+    for (queue, priority), group in groups.items():
         # As many as are due wait already: sent by earlier sweeps, they cover most of this work,
         # and the next sweep finds the rest.
-        if count_waiting(priority) >= len(group):
+        if count_waiting(queue, priority) >= len(group):
             continue
         for task, arguments in group:
             task.apply_async(arguments, priority=priority)

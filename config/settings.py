@@ -64,7 +64,6 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.probes.accept_any_host",
-    "config.probes.accept_any_host",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -154,6 +153,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 25,
 }
 CELERY_TASK_DEFAULT_QUEUE = "celery"
+# Workers of their own do what may take long, so that sealing and estimating never wait for it.
+LEISURE_QUEUE = "leisure"
+CELERY_TASK_ROUTES = {
+    f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
+    for name in ("propose_rows", "render_file", "compare", "send_reset_mail", "verify")
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 300
@@ -187,6 +192,9 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
+# From when on `/readyz` calls work late; never less than a minute (aggregator/upkeep/status.py).
+LATE_SECONDS = env.float("MURMUR_LATE_SECONDS", default=120.0)
+
 # Where workers count which releases they drew. It must outlive the database: after a restore, it
 # keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
 # There is no default for a database that machines can share: with two folders, all that a survey
@@ -194,6 +202,9 @@ CELERY_BEAT_SCHEDULE = {
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
 _RELEASES = env.str("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
+
+# How many bytes of charts and reports the database keeps for the surveys of one account.
+FILE_BYTES_PER_ACCOUNT = env.int("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
 
 # How long traces of sealed reports may stay in the database's files.
 PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)

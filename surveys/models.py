@@ -317,6 +317,16 @@ class Wave(models.Model):
                 name="surveys_wave_state_and_ending_agree",
             ),
         ]
+        # All that sweeps ask of waves, so that they never read past long manifests.
+        indexes = [
+            models.Index(
+                fields=[
+                    *("state", "mode", "minimum_batch", "display_minimum"),
+                    *("planned_comparisons", "closes_at", "cap"),
+                ],
+                name="surveys_wave_due",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.survey_id} wave {self.number}"

@@ -72,6 +72,7 @@ def options(words: list[str]) -> dict[str, str]:
         ("web", "web-2", "murmur-web@.service"),
         ("worker", "worker-1", "murmur-worker@.service"),
         ("worker", "worker-2", "murmur-worker@.service"),
+        ("leisure", "leisure-1", "murmur-leisure@.service"),
         ("beat", "beat", "murmur-beat.service"),
     ],
 )
@@ -97,7 +98,7 @@ def test_only_the_proxy_can_be_reached() -> None:
 def test_all_processes_are_restarted_and_only_live_ones_get_requests() -> None:
     for name, service in COMPOSE["services"].items():
         assert service["restart"] == ("no" if name == "migrate" else "unless-stopped"), name
-        asked = name not in ("worker-1", "worker-2", "beat", "migrate")
+        asked = name not in ("worker-1", "worker-2", "leisure-1", "beat", "migrate")
         assert ("healthcheck" in service) == asked, name
 
 
@@ -301,7 +302,7 @@ def test_connections_are_counted_as_the_code_opens_them() -> None:
     assert f"{DJANGO_THREADS} + 1 = {DJANGO_THREADS + 1} connections" in OPERATIONS
     limit = int(postgresql_conf()["max_connections"])
     web = sum(name.startswith("web-") for name in COMPOSE["services"])
-    workers = sum(name.startswith("worker-") for name in COMPOSE["services"])
+    workers = sum(name.startswith(("worker-", "leisure-")) for name in COMPOSE["services"])
     assert web * (DJANGO_THREADS + 1) + workers + 10 < limit
 
 
@@ -374,7 +375,7 @@ def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> No
 
 
 def test_units_restart_and_stop_gracefully() -> None:
-    assert len(UNITS) == 3
+    assert len(UNITS) == 4
     for path in UNITS:
         found = unit(path)
         assert found["Restart"] == "always"
@@ -385,6 +386,8 @@ def test_units_restart_and_stop_gracefully() -> None:
         if "--timeout-graceful-shutdown" in words:
             own = int(words[words.index("--timeout-graceful-shutdown") + 1])
             assert int(found["TimeoutStopSec"]) > own
+        # A long job must not take the memory of what seals.
+        assert ("MemoryMax" in found) == path.name.startswith("murmur-leisure")
         if path.name.startswith("murmur-web"):
             assert words[words.index("--host") + 1] == "127.0.0.1"
 
@@ -401,7 +404,7 @@ def test_all_workers_of_the_machine_count_releases_in_one_folder_that_outlives_t
     }
     # Web processes, beat and migrate draw nothing.
     workers = {name for name, service in services.items() if "worker" in service.get("command", [])}
-    assert set(folders) == workers == {"worker-1", "worker-2"}
+    assert set(folders) == workers == {"worker-1", "worker-2", "leisure-1"}
     for name in workers:
         (volume,) = services[name]["volumes"]
         source, _, target = volume.partition(":")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from scripts.stack.stack import ROOT
 
@@ -87,3 +88,16 @@ def test_workers_draw_releases_with_their_own_database_or_where_an_operator_says
     assert run(FOLDER, tmp_path).strip() == "None"
     monkeypatch.setenv("MURMUR_RELEASES", "/srv/releases")
     assert run(FOLDER, tmp_path).strip() == "/srv/releases"
+
+
+LISTS = [name for name in dir(settings) if isinstance(getattr(settings, name), list | tuple)]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_no_entry_of_a_list_of_settings_stands_twice(name: str) -> None:
+    entries = [repr(entry) for entry in getattr(settings, name)]
+    assert len(entries) == len(set(entries)), entries
+
+
+def test_the_lists_of_settings_were_found() -> None:
+    assert {"MIDDLEWARE", "INSTALLED_APPS", "LANGUAGES"} <= set(LISTS)

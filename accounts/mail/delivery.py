@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.conf import settings
 
 BACKENDS = "django.core.mail.backends."
-# The logs of scripts/run; elsewhere, the operator knows where a worker's output goes.
-WORKER_LOG = ("log", "worker.log")
+# The logs of scripts/run; elsewhere, the operator knows where the output of workers goes.
+LEISURE_LOG = ("log", "leisure.log")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Delivery:
 def describe_delivery() -> Delivery:
     kind = settings.EMAIL_BACKEND.removeprefix(BACKENDS).removesuffix(".EmailBackend")
     if kind == "console":
-        log = settings.VAR_DIR.joinpath(*WORKER_LOG)
+        log = settings.VAR_DIR.joinpath(*LEISURE_LOG)
         return Delivery(is_sent=False, place=str(log) if log.exists() else "the log of the workers")
     if kind == "filebased":
         return Delivery(is_sent=False, place=str(getattr(settings, "EMAIL_FILE_PATH", "")))

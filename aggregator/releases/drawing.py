@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from aggregator.leases import Literal
 from aggregator.models import Release, ReleaseLedger, today
 from aggregator.releases.counters import DamagedFile, append_key, find_file, read_keys
 from aggregator.releases.ledger import find_final_snapshot, find_public_day
@@ -48,7 +49,7 @@ NOT_COUNTED = (
 
 def find_releases_to_draw() -> QuerySet[Release]:
     """Find releases that are paid for and not drawn."""
-    return Release.objects.filter(state=Release.State.RESERVED).order_by("pk")
+    return Release.objects.filter(state=Literal(Release.State.RESERVED.value)).order_by("pk")
 
 
 def draw_release(release_id: int) -> bool:

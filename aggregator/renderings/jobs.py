@@ -2,6 +2,9 @@
 
 The rows are the queue: the sweep finds every file that waits, and every one whose worker let its
 lease expire. A file of an older look, or of other inputs, is never shown and never made.
+
+Files are kept next to the reports, so few are: the newest of each survey, as many bytes of each
+account as a setting allows, and a large one only until it was sent. The others are made again.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from aggregator.leases import is_due
@@ -33,10 +38,15 @@ MAX_ATTEMPTS = 3
 # After a failure that may be temporary, such as a locked database.
 PAUSE = timedelta(seconds=10)
 # A visit makes a row, so the oldest go: files that are asked for again are made again.
-KEPT_PER_WAVE = 48
+KEPT_PER_WAVE = 8
+KEPT_BYTES = 1_000_000
 GAVE_UP = (
     "This file could not be made. The results of the survey are complete and nothing is lost. If "
     "it fails again, ask the server’s administrator to look at the log."
+)
+NO_ROOM = (
+    "This file has {size} MB, and the server keeps at most {most} MB of files for one account. "
+    "Choose a chart of fewer questions, or ask the server’s administrator for more room."
 )
 
 
@@ -60,6 +70,12 @@ def request_again(rendering: Rendering) -> None:
     Rendering.objects.filter(
         pk=rendering.pk, state=Rendering.State.FAILED, attempts__gt=MAX_ATTEMPTS
     ).update(state=Rendering.State.WAITING, problem="", attempts=0)
+
+
+def note_sent(rendering: Rendering) -> None:
+    """Delete a large file that was sent."""
+    if rendering.content is not None and len(rendering.content) > KEPT_BYTES:
+        rendering.delete()
 
 
 def was_given_up(rendering: Rendering) -> bool:
@@ -106,6 +122,10 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
             _mine(rendering).delete()
             return
         content = recipe.render(results, rendering.name)
+        if _make_room(rendering, len(content)):
+            _settle(rendering, content=content)
+        else:
+            _refuse(rendering, len(content))
     except NotRenderable as refusal:
         _settle(rendering, problem=str(refusal))
     except Exception:
@@ -113,8 +133,6 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
             return  # the survey was deleted while its file was made
         logger.exception("the file %s of wave %s failed", rendering.name, rendering.wave_id)
         _mine(rendering).update(state=Rendering.State.WAITING, leased_until=timezone.now() + PAUSE)
-    else:
-        _settle(rendering, content=content)
 
 
 def _read_newest(wave: Wave) -> Results | None:
@@ -153,6 +171,34 @@ def _mine(rendering: Rendering) -> QuerySet[Rendering]:
 def _settle(rendering: Rendering, *, content: bytes | None = None, problem: str = "") -> None:
     done = Rendering.State.DONE if content is not None else Rendering.State.FAILED
     _mine(rendering).update(state=done, content=content, problem=problem, leased_until=None)
+
+
+def _refuse(rendering: Rendering, size: int) -> None:
+    """Say that there is no room; an administrator may make some, so it can be tried again."""
+    most = settings.FILE_BYTES_PER_ACCOUNT // 1_000_000
+    problem = NO_ROOM.format(size=f"{size / 1e6:.1f}", most=most)
+    _mine(rendering).update(
+        state=Rendering.State.FAILED,
+        problem=problem,
+        attempts=MAX_ATTEMPTS + 1,
+        leased_until=None,
+    )
+
+
+def _make_room(rendering: Rendering, size: int) -> bool:
+    """Delete the account's oldest files until another fits; False if it never does."""
+    room = settings.FILE_BYTES_PER_ACCOUNT - size
+    if room < 0:
+        return False
+    made = Rendering.objects.filter(
+        wave__survey__owner=rendering.wave.survey.owner_id, state=Rendering.State.DONE
+    ).annotate(size=Length("content"))
+    for pk, taken in made.order_by("-pk").values_list("pk", "size"):
+        room -= taken
+        if room < 0:
+            made.filter(pk__lte=pk).delete()
+            break
+    return True
 
 
 def _drop_old(rendering: Rendering) -> None:

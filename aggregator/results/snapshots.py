@@ -166,9 +166,11 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
     # One query for each of these waves, so that the raw reports of others are not read.
-    candidates: QuerySet[Wave, Any] = waves.filter(
-        Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False
-    ).defer("manifest", "words")
+    candidates: QuerySet[Wave, Any] = (
+        waves.filter(Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False)
+        .order_by("pk")
+        .defer("manifest", "words")
+    )
     first_or_last = [
         wave.pk
         for wave in candidates

@@ -143,6 +143,12 @@ class StudyReport:
     # The day on which the survey closed, which is the date of the files.
     day: date | None = None
 
+    @property
+    def row_count(self) -> int:
+        """Count the rows of all tables."""
+        parts = (part for section in self.sections for part in section.parts)
+        return sum(len(part.rows) for part in parts if isinstance(part, Table))
+
     def find_section(self, anchor: str) -> Section:
         return next(section for section in self.sections if section.anchor == anchor)
 

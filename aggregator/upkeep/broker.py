@@ -18,9 +18,15 @@ PATIENCE_SECONDS = 5
 SWEEPS = 0  # the priority of sweeps, and of nothing else
 
 
-def count_waiting(priority: int) -> int:
+def find_queue(task_name: str) -> str:
+    """Return the queue that messages to a task wait in."""
+    route = settings.CELERY_TASK_ROUTES.get(task_name, {})
+    return str(route.get("queue", settings.CELERY_TASK_DEFAULT_QUEUE))
+
+
+def count_waiting(queue: str, priority: int) -> int:
     with _connected() as client:
-        return int(client.llen(_key(priority)))
+        return int(client.llen(_key(queue, priority)))
 
 
 def drop_waiting_sweeps() -> None:
@@ -29,7 +35,7 @@ def drop_waiting_sweeps() -> None:
     The caller is a sweep itself and finds the same work.
     """
     with _connected() as client:
-        client.delete(_key(SWEEPS))
+        client.delete(_key(settings.CELERY_TASK_DEFAULT_QUEUE, SWEEPS))
 
 
 @contextmanager
@@ -46,7 +52,6 @@ def _connected() -> Iterator[redis.Redis]:
         raise OperationalError(str(error)) from error
 
 
-def _key(priority: int) -> str:
+def _key(queue: str, priority: int) -> str:
     """Return the key of the list in which kombu keeps the messages of this priority."""
-    queue = settings.CELERY_TASK_DEFAULT_QUEUE
     return f"{queue}{Channel.sep}{priority}" if priority else queue

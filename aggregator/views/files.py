@@ -15,7 +15,12 @@ from aggregator.exports.csv_format import name_wave
 from aggregator.exports.worker_files import find_content_type, find_recipe
 from aggregator.models import Rendering, Upkeep
 from aggregator.problems import TOO_FEW_RESPONSES, UNAVAILABLE
-from aggregator.renderings.jobs import request_again, request_rendering, was_given_up
+from aggregator.renderings.jobs import (
+    note_sent,
+    request_again,
+    request_rendering,
+    was_given_up,
+)
 from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import View
 from aggregator.views.downloads import explain
@@ -58,7 +63,10 @@ def file(
         request_again(rendering)
         return _wait(request, view, rendering)
     if rendering.content is not None:
-        return _send(rendering)
+        response = _send(rendering)
+        if request.method == "GET":
+            note_sent(rendering)
+        return response
     if rendering.state == Rendering.State.FAILED:
         given_up = was_given_up(rendering)
         status = UNAVAILABLE.status if given_up else NOT_ALLOWED

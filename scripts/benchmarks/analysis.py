@@ -341,7 +341,3 @@ def print_peer(ours: float, peer: float, name: str) -> None:
     print(f"{PEER_REPORTS:,} reports, k = {PEER_SYMBOLS}, ε = {PEER_EPSILON:g}")
     print(f"  {'ours':<50}{1000 * ours:>9.2f}")
     print(f"  {name:<50}{1000 * peer:>9.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -187,7 +187,3 @@ def fail_if_queries_differ(measured: Iterable[Measured]) -> None:
         found = {one.case.name: one.queries for one in measured if one.case.is_open == is_open}
         if len(set(found.values())) > 1:
             raise SystemExit(f"The number of queries depends on reports or questions: {found}")
-
-
-if __name__ == "__main__":
-    main()

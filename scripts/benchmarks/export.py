@@ -144,7 +144,3 @@ def main() -> None:
             result[name] = measure(wave)
             print(name, result[name])
     print(f"RESULT {json.dumps(result)}")
-
-
-if __name__ == "__main__":
-    main()

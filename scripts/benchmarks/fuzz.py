@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -52,7 +51,3 @@ def report(found: Findings, *, seconds: float) -> None:
         "seconds": round(seconds, 1),
     }
     print(f"RESULT {json.dumps(result)}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

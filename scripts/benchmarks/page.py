@@ -130,7 +130,3 @@ def print_table(rows: list[tuple[str, int, int, int]]) -> None:
     headers = sum(row[3] for row in rows)
     print(f"{'in all':<44}{read:>8,}{travelled:>13,}{headers:>9,}")
     print(f"The limit for bodies on the wire is {LIMIT_KB} kB; headers are listed separately.")
-
-
-if __name__ == "__main__":
-    main()

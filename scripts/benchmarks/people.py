@@ -206,7 +206,3 @@ def _share_first(counts: NDArray[np.int64], channel: Floats) -> Ends:
     )
     found = joint_share(cells=cells, level=LEVEL)
     return found.low, found.high
-
-
-if __name__ == "__main__":
-    main()

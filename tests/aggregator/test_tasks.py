@@ -61,7 +61,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
     for task in ALL:
         monkeypatch.setattr(task, "apply_async", keep(task))
     monkeypatch.setattr(tasks, "purge_is_due", lambda: False)
-    monkeypatch.setattr(tasks, "count_waiting", lambda _: 0)
+    monkeypatch.setattr(tasks, "count_waiting", lambda *_: 0)
     monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: None)
     return messages
 
@@ -357,17 +357,17 @@ def test_messages_do_not_pile_up_while_nobody_takes_them(
     waves = [make_wave() for _ in range(3)]
     for wave in waves:
         send_many(wave, ROWS)
-    waiting: list[int] = []
+    waiting: list[tuple[str, int]] = []
 
-    def count_waiting(priority: int) -> int:
-        waiting.append(priority)
+    def count_waiting(name: str, priority: int) -> int:
+        waiting.append((name, priority))
         return len(queue)
 
     monkeypatch.setattr(tasks, "count_waiting", count_waiting)
     for _ in range(10):
         tasks.sweep()
     assert queue == [(tasks.seal_wave, [wave.pk]) for wave in waves]
-    assert set(waiting) == {tasks.SOON}
+    assert set(waiting) == {("celery", tasks.SOON)}
     queue.pop()  # a worker took one: there is room, and every wave is looked at again
     tasks.sweep()
     assert len(queue) == 2 + 3

@@ -29,19 +29,19 @@ MANY_TABS = 60
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page with a new profile; anything that the policy blocks fails the test."""
-    blocked: list[str] = []
+    """A page with a new profile; what the policy blocks and errors of htmx fail the test."""
+    faults: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if "policy" in message.text.lower():
-            blocked.append(message.text)
+        if "policy" in message.text.lower() or "htmx" in message.text:
+            faults.append(message.text)
 
     context = chromium.new_context(viewport={"width": 390, "height": 800})
     context.add_init_script(COLLECT_VIOLATIONS)
     context.on("console", note)
     yield context.new_page()
     context.close()
-    assert blocked == []
+    assert faults == []
 
 
 def tab_to(page: Page, name: str) -> None:

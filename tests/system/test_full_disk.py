@@ -147,4 +147,4 @@ def test_a_worker_that_keeps_dying_while_the_disk_is_full_comes_back(murmur: Mur
     assert set(statuses.values()) <= {201, 503}
     wait_for(lambda: murmur.sealed_and_spent()[0] >= len(acknowledged) - 20, seconds=60)
     assert acknowledged <= murmur.sealed_and_spent()[1]
-    wait_for(lambda: murmur.get("/readyz?max_age=60").status_code == 200, seconds=90)
+    wait_for(lambda: murmur.get("/readyz?late=503").status_code == 200, seconds=90)

@@ -19,7 +19,7 @@ from aggregator.results.blocks import (
     row_of_share,
 )
 from aggregator.results.estimands import Among, Estimand, estimands_of
-from aggregator.results.sentences import GROUPS, MAY_BE_ZERO, name_estimand
+from aggregator.results.sentences import MAY_BE_ZERO, describe_group, name_estimand
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
@@ -124,7 +124,7 @@ def _break_down(
         answers=tuple(
             AnswerRows(
                 label=name_estimand(estimand),
-                among="" if estimand.of is usual else GROUPS[estimand.of] or "of everyone",
+                among="" if estimand.of is usual else describe_group(estimand) or "of everyone",
                 rows=tuple(
                     _build_row(estimand, group.code, names[group.code], result, usual)
                     for group in result.shown
@@ -134,7 +134,7 @@ def _break_down(
             for estimand in estimands
         ),
         differences=tuple(_list_differences(estimands, names, result)),
-        among=GROUPS[usual],
+        among=describe_group(estimands[0]) if estimands else "",
     )
 
 

@@ -203,6 +203,7 @@ class MarginalShares:
     standard_errors: NDArray[np.float64]
     effective_sample_sizes: NDArray[np.float64]
     intervals: _CodeIntervals
+    contradicting: frozenset[str]  # symbols of which a single code contradicts the design
     alarms: Mapping[str, bool]  # by symbol
 
     @classmethod
@@ -233,6 +234,12 @@ class MarginalShares:
             slope=codes.slope,
         )
         alarms = codes.find_alarms(alarm_level, fixed_end=fixed_end)
+        intervals = codes.find_intervals(levels, fixed_end=fixed_end)
+        contradicting = {
+            event.symbol
+            for place, event in enumerate(events)
+            if len(event.codes) == 1 and intervals.main.contradiction[0, place]
+        }
         return cls(
             counts=counts,
             places={event: place for place, event in enumerate(events)},
@@ -240,7 +247,8 @@ class MarginalShares:
             joint_shares=_fit_joint_shares(counts),
             standard_errors=estimates.standard_errors,
             effective_sample_sizes=estimates.effective_sample_sizes,
-            intervals=codes.find_intervals(levels, fixed_end=fixed_end),
+            intervals=intervals,
+            contradicting=frozenset(contradicting),
             alarms={
                 name: any(
                     alarm
@@ -277,12 +285,8 @@ class MarginalShares:
 
     def _contradicts(self, row: Event) -> bool:
         """Whether a row, or any single code of its symbol, contradicts the design."""
-        places = [
-            place
-            for event, place in self.places.items()
-            if event == row or (event.symbol == row.symbol and len(event.codes) == 1)
-        ]
-        return bool(self.intervals.main.contradiction[0, places].any())
+        own = self.intervals.main.contradiction[0, self.places[row]]
+        return row.symbol in self.contradicting or bool(own)
 
 
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aggregator.renderings.recipes import Recipe
+from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, Standing, View
 from aggregator.study_report.content import StudyReport, identify
 from aggregator.study_report.files.pdf import make_pdf
 from aggregator.study_report.files.word_file import make_word_file
 from aggregator.study_report.writing import write_report
+from surveys.formatting import whole
 from surveys.manifest.modes import Mode
 
 MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
@@ -18,11 +19,23 @@ MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
 }
 
 
+# Typst takes 50 kB for each row of a table, and all at once: with 9,000 rows, half a gigabyte.
+MAX_PDF_ROWS = 2_000
+TOO_LONG = (
+    "The tables of this report have {rows} rows, too many for one PDF, which holds {most}. "
+    "The Word file has the whole report."
+)
+
+
 def _find_inputs(results: Results, name: str) -> str | None:
     """Return a text for these words; the report of a survey is that of its browsers' wave."""
     if name not in MAKERS or results.wave.mode != Mode.ELECTRONIC:
         return None
-    return identify(_write(results))
+    report = _write(results)
+    if MAKERS[name] is make_pdf and report.row_count > MAX_PDF_ROWS:
+        rows, most = whole(report.row_count), whole(MAX_PDF_ROWS)
+        raise NotRenderable(TOO_LONG.format(rows=rows, most=most))
+    return identify(report)
 
 
 def _make(results: Results, name: str) -> bytes:

@@ -265,7 +265,7 @@ class Nemesis:
     def _is_back(self, victim: str) -> bool:
         """Whether a worker or beat is connected to its broker, so that it can work."""
         process = self.world.stack.processes.get(victim)
-        if kind_of(victim) not in ("worker", "beat"):
+        if kind_of(victim) not in ("worker", "leisure", "beat"):
             return True
         return process is not None and is_connected(process.pid, to=self._broker_port)
 

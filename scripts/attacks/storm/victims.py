@@ -6,9 +6,17 @@ import random
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
-WEIGHTS = {"web": 10, "worker": 10, "beat": 6, "broker": 16, "limiter": 8, "postgres": 22}
+WEIGHTS = {
+    "web": 10,
+    "worker": 10,
+    "leisure": 4,
+    "beat": 6,
+    "broker": 16,
+    "limiter": 8,
+    "postgres": 22,
+}
 SEALING = ("worker", "beat", "broker")  # the next batch shows that work has resumed
-STARTS_SLOWLY = ("web", "worker", "beat")
+STARTS_SLOWLY = ("web", "worker", "leisure", "beat")
 MAX_STARTING = 2
 TOGETHER = 0.2  # the share of worker and beat kills that take all copies at once
 LOOK_AHEAD = 10

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from aggregator.models import Rendering
+from aggregator.renderings import jobs
 from aggregator.renderings.jobs import (
     GAVE_UP,
+    KEPT_BYTES,
     KEPT_PER_WAVE,
     LEASE,
     MAX_ATTEMPTS,
     find_renderings_to_run,
+    note_sent,
     request_again,
     request_rendering,
     run_rendering,
@@ -188,3 +193,71 @@ def test_a_survey_that_is_deleted_meanwhile_leaves_nothing(
     assert run(rendering, make_recipe(delete_first))
     assert not Rendering.objects.exists()
     assert not Wave.objects.exists()
+
+
+@pytest.fixture
+def small(settings: Settings) -> int:
+    """An account may keep ten bytes of files."""
+    settings.FILE_BYTES_PER_ACCOUNT = 10
+    return 10
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [([4, 4], [4, 4]), ([4, 4, 2], [4, 4, 2]), ([4, 4, 3], [4, 3]), ([1, 1, 10], [10])],
+)
+def test_the_oldest_files_of_an_account_make_room(
+    survey: Survey, small: int, sizes: list[int], kept: list[int]
+) -> None:
+    second = field(make_launched_survey(), yes=[80, 100], total=200)
+    Survey.objects.filter(pk=second.pk).update(owner=survey.owner)
+    foreign = request(field(make_launched_survey(), yes=[80, 100], total=200))
+    assert run(foreign, make_recipe(lambda results, name: b"x" * small))
+    for number, size in enumerate(sizes):
+        own = request((survey, second)[number % 2], inputs=str(number))
+        content = b"x" * size
+        assert run(own, make_recipe(lambda *_, c=content: c, inputs=str(number)))
+    made = Rendering.objects.exclude(pk=foreign.pk).order_by("pk")
+    assert [len(bytes(row.content or b"")) for row in made] == kept
+    foreign.refresh_from_db()
+    assert foreign.content
+
+
+def test_a_file_larger_than_all_room_says_so_and_can_be_tried_again(
+    survey: Survey, small: int, settings: Settings
+) -> None:
+    rendering = request(survey)
+    large = make_recipe(lambda results, name: b"x" * (small + 1))
+    assert run(rendering, large)
+    assert rendering.state == Rendering.State.FAILED
+    assert "the server keeps at most 0 MB of files for one account" in rendering.problem
+    settings.FILE_BYTES_PER_ACCOUNT = 20
+    assert was_given_up(rendering)
+    request_again(rendering)
+    assert run(rendering, large)
+    assert rendering.state == Rendering.State.DONE
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(KEPT_BYTES, True), (KEPT_BYTES + 1, False)])
+def test_a_large_file_goes_when_it_was_sent(survey: Survey, size: int, is_kept: bool) -> None:
+    rendering = request(survey)
+    run(rendering, make_recipe(lambda results, name: b"x" * size))
+    note_sent(rendering)
+    assert Rendering.objects.exists() == is_kept
+
+
+def test_a_disk_that_is_full_when_a_file_is_stored_delays_it(
+    survey: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendering = request(survey)
+
+    def fill(*_: object, **__: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "_settle", fill)
+        assert run(rendering, make_recipe())
+    assert rendering.state == Rendering.State.WAITING
+    Rendering.objects.update(leased_until=None)
+    assert run(rendering, make_recipe())
+    assert rendering.content == b"made"

@@ -256,7 +256,7 @@ def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
     assert "appears after 110 reports" in text_of(page)
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/compare")
-    assert "Comparisons appear once the survey has 100 sealed reports." in text_of(page)
+    assert "Comparisons appear after 110 reports, or when the survey closes." in text_of(page)
     assert shown(wave) == (0, 0, 0)
     seal(wave, 40)
     assert find_waves_to_estimate().get() == wave

@@ -25,13 +25,14 @@ from aggregator.study_report.content import (
     identify,
     list_texts,
 )
+from aggregator.study_report.files import recipe
 from aggregator.study_report.files.pdf import make_pdf
 from aggregator.study_report.files.word_file import make_word_file
 from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question
 from surveys.models import MAX_OPTION_LENGTH, MAX_QUESTION_LENGTH, MAX_QUESTIONS, Survey
 from tests.aggregator.study_report.pdf_text import read_pages, squeeze
-from tests.support.factories import make_survey, open_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, sign_in
 
 pytestmark = pytest.mark.slow
@@ -190,3 +191,18 @@ def run(code: Sequence[str]) -> str:
 
 def test_web_processes_load_neither_typst_nor_python_docx() -> None:
     assert run(["import config.urls", "print({'typst', 'docx'} & set(sys.modules))"]) == "set()\n"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+def test_a_report_too_long_for_a_pdf_says_so_and_is_a_word_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    survey = field(make_launched_survey(), yes=[80, 100], total=200)
+    client, address = sign_in(survey.owner), f"/surveys/{survey.slug}/files/report"
+    assert client.get(f"{address}.pdf").status_code == 202
+    monkeypatch.setattr(recipe, "MAX_PDF_ROWS", 1)
+    refused = client.get(f"{address}.pdf")
+    assert refused.status_code == 409
+    assert "too many for one PDF, which holds 1." in html.unescape(refused.text)
+    assert client.get(f"{address}.docx").status_code == 202

@@ -212,7 +212,7 @@ def test_below_the_display_minimum_there_is_nothing_to_compare() -> None:
 def test_an_open_survey_says_when_comparisons_appear() -> None:
     wave = make_launched_survey(display_minimum=1000)
     words = text_of(sign_in(wave.survey.owner).get(address(wave.survey)))
-    assert "Comparisons appear once the survey has 1,000 sealed reports." in words
+    assert "Comparisons appear after 1,010 reports, or when the survey closes." in words
 
 
 def test_a_survey_that_closed_empty_promises_no_comparisons() -> None:

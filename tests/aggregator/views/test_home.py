@@ -27,6 +27,11 @@ def owner() -> User:
     return User.objects.create_user(email="demo@example.org")
 
 
+def test_the_formula_is_part_of_its_sentence() -> None:
+    # The methods give each "formula" a box of its own.
+    assert 'about <span class="inline-formula">2n′/n' in " ".join(start_page().split())
+
+
 def test_the_start_page_links_to_the_methods() -> None:
     assert f'href="{reverse("aggregator:methods")}"' in start_page()
 

@@ -154,6 +154,12 @@ def test_shares_of_several_processes_add_up() -> None:
 def test_every_benchmark_starts_without_settings(path: Path) -> None:
     """As scripts/bench runs it: outside Django."""
     environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
-    command = [sys.executable, "-m", f"scripts.benchmarks.{path.stem}", "--help"]
+    command = [
+        sys.executable,
+        "-m",
+        "scripts.stack.stoppable",
+        f"scripts.benchmarks.{path.stem}",
+        "--help",
+    ]
     shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "usage:" in shown.stdout

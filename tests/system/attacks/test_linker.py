@@ -48,7 +48,7 @@ STATE = """
 """
 SECONDS = 240.0
 # Among the files that are searched. The broker's folder is empty, because it writes nothing.
-SEARCHED = {"files/var/log/broker.log", "files/var/log/worker.log"}
+SEARCHED = {f"files/var/log/{name}.log" for name in ("broker", "worker", "leisure")}
 SEARCHED_POSTGRESQL = {"files/postgresql.log"}
 
 

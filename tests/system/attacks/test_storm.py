@@ -42,7 +42,7 @@ def test_a_hundred_kills_on_postgresql_lose_nothing(own_postgres: Postgres, tmp_
     assert_weathered(outcome)
     assert len(outcome.kills) >= KILLS
     assert {kill.kind for kill in outcome.kills} == {
-        *("web", "worker", "beat", "broker", "limiter", "postgres"),
+        *("web", "worker", "leisure", "beat", "broker", "limiter", "postgres"),
     }
     assert outcome.in_open_sealing > 0
     assert outcome.rate >= REPORTS_PER_SECOND

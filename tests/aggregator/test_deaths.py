@@ -1,0 +1,128 @@
+"""A worker that is killed at any moment of any job: what the next one finds is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from aggregator import tasks
+from aggregator.background.rows_files import make_rows_file
+from aggregator.batches.sealing import count_acknowledged, seal_next_batch
+from aggregator.comparisons.planned import request_planned
+from aggregator.exports.worker_files import find_recipe
+from aggregator.models import Batch, Comparison, RawReport, Rendering, RowsFile, Snapshot
+from aggregator.renderings.jobs import request_rendering
+from aggregator.results.display import find_view
+from aggregator.results.snapshots import update_snapshot
+from aggregator.upkeep.due import WorkKind, find_due_work
+from surveys.authoring.services import close_wave, plan_comparison
+from surveys.models import Wave
+from tests.support.deaths import Moment, killed
+from tests.support.factories import make_survey, open_survey
+from tests.support.waves import send_many
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+PEOPLE = 60
+FILE = "chart.180mm.svg"
+# Statements of the job, before and after they were executed, and its first commit.
+MOMENTS: list[Moment] = [
+    *(number for statement in range(1, 8) for number in (statement, -statement)),
+    *("before the commit", "after the commit"),
+]
+
+
+def closed_wave() -> Wave:
+    survey = make_survey(questions=["Ill?", "Tired?", "Sad?"], minimum_batch=10, display_minimum=10)
+    plan_comparison(survey=survey, pair=("q1", "q2"))
+    wave = open_survey(survey=survey)
+    send_many(wave, [bytes([row % 2, row % 3 == 0, row % 5 == 0]) for row in range(PEOPLE)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    return wave
+
+
+def sealed_wave() -> Wave:
+    wave = closed_wave()
+    assert seal_next_batch(wave_id=wave.pk)
+    return wave
+
+
+def estimated_wave() -> Wave:
+    wave = sealed_wave()
+    update_snapshot(wave_id=wave.pk)
+    return wave
+
+
+def wave_with_rows() -> Wave:
+    wave = estimated_wave()
+    make_rows_file(wave_id=wave.pk)
+    return wave
+
+
+def compared_wave() -> Wave:
+    wave = wave_with_rows()
+    request_planned(wave_id=wave.pk)
+    return wave
+
+
+def wave_with_a_file() -> Wave:
+    wave = estimated_wave()
+    results, recipe = find_view(wave.survey).results, find_recipe(FILE)
+    assert results is not None
+    assert recipe is not None
+    inputs = recipe.find_inputs(results, FILE)
+    assert inputs is not None
+    request_rendering(results=results, name=FILE, inputs=inputs)
+    return wave
+
+
+# Releases are drawn once or never: tests/aggregator/releases/several_processes/test_killed.py.
+DUE: dict[WorkKind, Callable[[], Wave]] = {
+    WorkKind.SEAL: closed_wave,
+    WorkKind.ESTIMATE: sealed_wave,
+    WorkKind.ROWS: estimated_wave,
+    WorkKind.PLAN: wave_with_rows,
+    WorkKind.COMPARE: compared_wave,
+    WorkKind.RENDER: wave_with_a_file,
+}
+
+
+def work_until_nothing_is_due() -> None:
+    for _ in range(len(WorkKind)):
+        for model in (Comparison, Rendering):
+            model.objects.update(leased_until=None)  # type: ignore[attr-defined]
+        for item in find_due_work():
+            task, _priority = tasks._TASKS[item.kind]
+            task(item.subject)
+    assert find_due_work() == []
+
+
+def assert_complete(wave: Wave) -> None:
+    assert count_acknowledged(wave) == PEOPLE
+    assert not RawReport.objects.filter(wave=wave).exists()
+    assert [batch.size for batch in Batch.objects.filter(wave=wave)] == [PEOPLE]
+    [snapshot] = Snapshot.objects.filter(wave=wave)
+    assert (snapshot.total, snapshot.final) == (PEOPLE, True)
+    assert RowsFile.objects.filter(wave=wave).count() == 1
+    [comparison] = Comparison.objects.filter(wave=wave)
+    assert comparison.state == Comparison.State.DONE
+    for rendering in Rendering.objects.filter(wave=wave):
+        assert rendering.state == Rendering.State.DONE
+
+
+@pytest.mark.parametrize("kind", DUE)
+def test_a_worker_killed_at_any_moment_of_a_job_loses_nothing(
+    kind: WorkKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Messages are lost too: the rows alone show what is due.
+    monkeypatch.setattr(tasks.estimate_wave, "apply_async", lambda *_, **__: None)
+    ends: list[str] = []
+    for moment in MOMENTS:
+        wave = DUE[kind]()
+        [due] = [item for item in find_due_work() if item.kind is kind]
+        with killed(moment) as ended:
+            tasks._TASKS[kind][0](due.subject)
+        ends += ended
+        work_until_nothing_is_due()
+        assert_complete(wave)
+    assert len(ends) >= len(MOMENTS) // 3  # short jobs end before the later moments

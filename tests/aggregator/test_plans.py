@@ -1,0 +1,153 @@
+"""Sweeps find due work by indexes, however many settled rows there are; on both databases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
+
+from aggregator.batches.closing import close_due_waves
+from aggregator.models import Batch, Comparison, Release, Rendering, RowsFile, Snapshot, today
+from aggregator.results.snapshots import METHOD_VERSION
+from aggregator.upkeep.due import find_due_work
+from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from surveys.models import Wave
+from tests.support.waves import make_wave
+
+WAVES, ROWS_PER_WAVE = 200, 40
+INDEX = re.compile(r"(?:INDEX|Index(?: Only)? Scan using|Bitmap Index Scan on) (\w+)")
+WHOLE = re.compile(r"(?:SCAN|Seq Scan on) (\w+)\b(?! USING)")
+QUEUES = {f"aggregator_{table}" for table in ("rendering", "comparison", "release")}
+DUE = {f"{table}_due" for table in QUEUES}
+
+
+@pytest.fixture(scope="module")
+def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+    with running_server({}) as made:
+        with django_db_blocker.unblock(), django_on(made.application_url):
+            migrate()
+        yield made
+
+
+def fill() -> None:
+    """Store many settled waves with their files, comparisons and releases, and one open wave."""
+    open_wave = make_wave(cap=1000)
+    first = Wave.objects.get(pk=make_wave().pk)
+    for number in range(WAVES):
+        first.pk, first.manifest_hash = None, number.to_bytes(32, "big")
+        first.number, first.planned_comparisons = number + 10, 2
+        first.state, first.ending, first.closed_at = "closed", "owner", first.launched_at
+        first.save(force_insert=True)
+        _settle(first)
+    assert open_wave.is_open
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def _settle(wave: Wave) -> None:
+    through: dict[str, Any] = {"wave": wave, "through_batch": 1}
+    Batch.objects.create(
+        wave=wave, number=1, size=1000, packed=b"", content_hash=b"", counts=[], tables=[]
+    )
+    Snapshot.objects.create(
+        **through,
+        decided_through=1,
+        method_version=METHOD_VERSION,
+        final=True,
+        total=1000,
+        counts=[],
+        estimates=[],
+    )
+    RowsFile.objects.create(
+        wave=wave, proposed=[], smallest=0, has_files_of_blocks=False, chosen=[]
+    )
+    rows = range(ROWS_PER_WAVE)
+    Rendering.objects.bulk_create(
+        Rendering(**through, final=True, name=f"{row}", inputs="", state="done", content=b"x")
+        for row in rows
+    )
+    Comparison.objects.bulk_create(
+        Comparison(
+            **through,
+            method_version=METHOD_VERSION,
+            kind="table",
+            questions=f"{row}",
+            planned=row < 2,
+            state="done",
+            result={},
+        )
+        for row in rows
+    )
+    Release.objects.bulk_create(
+        Release(
+            **through,
+            key=f"{wave.pk} {row}",
+            kind="table",
+            request={},
+            request_hash=f"{row}",
+            mechanism="laplace",
+            scale="2",
+            epsilon_hundredths=1,
+            state="drawn",
+            result={},
+            public_from=today(),
+        )
+        for row in rows
+    )
+
+
+@contextmanager
+def noting_statements() -> Iterator[list[tuple[str, Any]]]:
+    """Note all statements as they are sent, with their parameters."""
+    found: list[tuple[str, Any]] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        found.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield found
+
+
+def plan_sweep() -> list[str]:
+    """Return the lines of the plans of all statements by which a sweep finds work."""
+    with noting_statements() as statements:
+        assert find_due_work() == []
+        close_due_waves()
+    explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    lines = []
+    with connection.cursor() as cursor:
+        for sql, params in statements:
+            cursor.execute(f"{explain} {sql}", params)
+            lines += [str(row[-1]) for row in cursor.fetchall()]
+    return lines
+
+
+def assert_found_by_indexes(lines: list[str]) -> None:
+    used = {name for line in lines for name in INDEX.findall(line)}
+    assert used >= DUE | {"surveys_wave_due"}, "\n".join(lines)
+    whole = {name for line in lines for name in WHOLE.findall(line)}
+    assert not whole & QUEUES, "\n".join(lines)
+
+
+@pytest.mark.django_db
+def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
+    fill()
+    lines = plan_sweep()
+    assert_found_by_indexes(lines)
+    # Of waves, only the table itself is read from end to end; all else is looked up for a wave.
+    assert {name for line in lines for name in WHOLE.findall(line)} == {"surveys_wave"}
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_on_postgresql_a_sweep_finds_due_rows_by_indexes(postgres_server: Server) -> None:
+    with django_on(postgres_server.application_url):
+        fill()
+        lines = plan_sweep()
+    assert_found_by_indexes(lines)
