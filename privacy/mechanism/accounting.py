@@ -177,9 +177,7 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     """
     blocks = _find_blocks(_with_ancestors(entries))
     tells = _find_telling(entries)
-    return {
-        entry.name: _add_largest(blocks, drawn, _reach(tells, entry.name)) for entry in entries
-    }
+    return {entry.name: _add_largest(blocks, drawn, _reach(tells, entry.name)) for entry in entries}
 
 
 def cumulative_epsilon(per_wave: Sequence[float]) -> float:
