@@ -58,4 +58,6 @@ def refuse_busy() -> HttpResponse:
     # Without the request, whose context processors would read the session.
     response = HttpResponse(render_to_string("503.html"), status=503)
     response["Retry-After"] = RETRY_SECONDS
+    # Django would log it as an error, and say when somebody opened which survey.
+    response._has_been_logged = True  # type: ignore[attr-defined]
     return response
