@@ -154,12 +154,10 @@ def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple
     owner, _ = User.objects.get_or_create(email="routes@example.org")
     settings = {"coins": True, "publication": "exact", **settings}
     survey = create_survey(owner=owner, title="The largest survey", **settings)
-    letters = 0
-    for letters in (0, (size - 200) // (questions * options)):
-        write(survey, questions=questions, options=options, letters=letters)
-        while letters and len(serialize_manifest(describe(survey=survey, wave_number=1))) > size:
-            letters -= 1
-            write(survey, questions=questions, options=options, letters=letters)
+    write(survey, questions=questions, options=options, letters=0)
+    room = size - len(serialize_manifest(describe(survey=survey, wave_number=1)))
+    each = room // ((questions - _count_coins(questions)) * options)
+    write(survey, questions=questions, options=options, letters=max(0, each - 1))
     start = time.process_time()
     wave = launch_survey(survey=survey, acknowledged=set(Limit))
     return wave, time.process_time() - start
@@ -173,7 +171,7 @@ def write(survey: Any, *, questions: int, options: int, letters: int) -> None:
     survey.questions.all().delete()
     padding = ("often " * 40)[:letters].rstrip()
     choices = [f"{padding} {number}".strip() for number in range(options)]
-    coins = min(COIN_QUESTIONS, questions // 2)
+    coins = _count_coins(questions)
     Question.objects.bulk_create(
         Question(
             survey=survey,
@@ -194,6 +192,10 @@ def write(survey: Any, *, questions: int, options: int, letters: int) -> None:
             for source in list_texts(describe(survey=survey, wave_number=1))
         }
         survey.translations.create(language=language, texts=texts)
+
+
+def _count_coins(questions: int) -> int:
+    return min(COIN_QUESTIONS, questions // 2)
 
 
 def launch_protected(like: Wave) -> Wave:

@@ -83,7 +83,7 @@ def describe_frozen(wave: Wave, language: str = "") -> Text:
         key=bytes(wave.manifest_hash),
         make=lambda: wave.words[language].encode() if language else bytes(wave.manifest),
         wave=wave.pk,
-        is_squeezed=True,
+        is_squeezed=not language,  # a page has the words in itself
     )
 
 
