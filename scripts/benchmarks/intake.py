@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.benchmarks._drivers import Inserting, insert_postgresql, insert_sqlite
 from scripts.benchmarks._ground import (
     QUESTIONS,
     READY_SECONDS,
@@ -32,6 +31,7 @@ from scripts.benchmarks._ground import (
     wait_for,
     wait_until_answered,
 )
+from scripts.benchmarks.naive.drivers import Inserting, insert_postgresql, insert_sqlite
 from scripts.benchmarks.naive.servers import PATH as NAIVE_PATH
 from scripts.benchmarks.naive.servers import naive_servers
 from scripts.stack.stack import ROOT, free_port
