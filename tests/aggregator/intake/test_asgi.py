@@ -38,7 +38,7 @@ def test_an_endless_body_is_cut_off_at_the_cap() -> None:
 
 
 def test_a_half_sent_body_is_abandoned_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = body.read_body.__kwdefaults__
+    usual = body.read_body.__kwdefaults__ or {}
     monkeypatch.setattr(body.read_body, "__kwdefaults__", {**usual, "deadline": 0.05})
     half = report(make_wave())[:40]
     status, headers, content = call(chunks(half, complete=False), wait=True)
