@@ -30,12 +30,22 @@ from django.urls import get_resolver
 django_application = get_wsgi_application()
 
 from aggregator.intake.asgi import IntakeApplication
-from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
+from aggregator.intake.body import (
+    Bodies,
+    BodyTooLarge,
+    BodyTooSlow,
+    Disconnected,
+    Take,
+    TooManyBodies,
+    read_body,
+)
 from aggregator.upkeep.upgrades import report_missing_migrations
 from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
+MAX_HELD_BYTES = 16_000_000  # of all bodies together
+_COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
 
 
@@ -49,6 +59,7 @@ class Entry:
 
     def __init__(self) -> None:
         self._intake = IntakeApplication()
+        self._bodies = Bodies(most_bytes=MAX_HELD_BYTES)
         self._starting: asyncio.Task[None] | None = None
         # a2wsgi declares its own protocols for WSGI and ASGI, narrower than Django's and asgiref's.
         wsgi = cast(WSGIApp, django_application)
@@ -85,9 +96,18 @@ class Entry:
         if not scope["query_string"].isascii():
             await _send_plain(send, 400, b"The address must be in ASCII.\n")
             return
+        with self._bodies.hold() as take:
+            await self._answer(scope, receive, send, take)
+
+    async def _answer(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, take: Take
+    ) -> None:
         try:
-            body = await read_body(scope, receive, limit=MAX_PAGE_BODY_BYTES)
+            body = await read_body(scope, receive, limit=MAX_PAGE_BODY_BYTES, take=take)
         except Disconnected:
+            return
+        except TooManyBodies:
+            await _send_plain(send, 503, b"The server is busy. Try again.\n", _COME_BACK)
             return
         except BodyTooLarge:
             await _send_plain(send, 413, b"The request is too large.\n")
@@ -114,8 +134,10 @@ def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
     return receive_again
 
 
-async def _send_plain(send: ASGISendCallable, status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+async def _send_plain(
+    send: ASGISendCallable, status: int, text: bytes, more: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close"), *more]
     await send(
         {"type": "http.response.start", "status": status, "headers": headers, "trailers": False}
     )

@@ -365,12 +365,15 @@ LOGGING = {
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },
-    "filters": {"respondents": {"()": "config.logs.WithoutRespondents"}},
+    "filters": {
+        "respondents": {"()": "config.logs.WithoutRespondents"},
+        "not_found": {"()": "config.logs.CountsNotFound"},
+    },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["respondents"],
+            "filters": ["respondents", "not_found"],
         }
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},

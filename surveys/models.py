@@ -25,6 +25,7 @@ from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
 from surveys.planned_comparisons import PlannedComparison as PlannedComparison
+from surveys.stored_texts import StoredText as StoredText
 from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 
 MAX_QUESTIONS = 100

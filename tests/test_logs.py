@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from config.logs import WithoutResetLinks
+from config.logs import CountsNotFound, WithoutResetLinks
 
 RESET = "/accounts/password/reset"
 
@@ -54,6 +54,24 @@ def test_nothing_is_logged_of_a_respondent_whose_request_is_refused(
     assert client.put("/accounts/login/").status_code == 405
     assert "abc" not in log.getvalue()
     assert "Method Not Allowed (PUT): /accounts/login/" in log.getvalue()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+def test_pages_that_do_not_exist_are_counted_and_not_named(
+    client: Client, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [console] = [one for one in logging.getLogger().handlers if type(one) is logging.StreamHandler]
+    [counts] = [one for one in console.filters if isinstance(one, CountsNotFound)]
+    monkeypatch.setattr(counts, "_count", 0)
+    for minute, requests in ((1, 3), (2, 1), (7, 1)):
+        monkeypatch.setattr("time.monotonic", lambda now=60 * minute: now)
+        for number in range(requests):
+            assert client.get(f"/wp-{number}").status_code == 404
+    lines = [line.partition("request ")[2] for line in log.getvalue().splitlines()]
+    assert lines == [
+        f"{count} requests of one minute were for pages that do not exist" for count in (3, 1)
+    ]
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from asgiref.typing import ASGIReceiveCallable, HTTPScope
 
@@ -21,8 +23,44 @@ class BodyTooSlow(BodyError):
     """The body was not complete within the deadline; half-sent bodies must not take up a place."""
 
 
+class TooManyBodies(BodyError):
+    """Other requests hold so much that this process takes no more."""
+
+
 class Disconnected(BodyError):
     """The client disconnected, so there is no one left to answer."""
+
+
+Take = Callable[[int], None]  # counts bytes that were received
+
+
+class Bodies:
+    """The bodies that a process holds at a time: dozens of half-sent ones would fill its memory."""
+
+    def __init__(self, *, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self.held_bytes = 0
+
+    @contextmanager
+    def hold(self) -> Iterator[Take]:
+        """Count the body of one request until it has been answered."""
+        own = 0
+
+        def take(size: int) -> None:
+            nonlocal own
+            if self.held_bytes + size > self._most_bytes:
+                raise TooManyBodies
+            self.held_bytes += size
+            own += size
+
+        try:
+            yield take
+        finally:
+            self.held_bytes -= own
+
+
+def _take_all(size: int) -> None:
+    """Count nothing: reports are small."""
 
 
 async def read_body(
@@ -31,25 +69,28 @@ async def read_body(
     *,
     limit: int,
     deadline: float = DEADLINE_SECONDS,
+    take: Take = _take_all,
 ) -> bytes:
     if _announced_length(scope) > limit:
         raise BodyTooLarge
     try:
         async with asyncio.timeout(deadline):
-            return await _read(receive, limit=limit)
+            return await _read(receive, limit=limit, take=take)
     except TimeoutError:
         raise BodyTooSlow from None
 
 
-async def _read(receive: ASGIReceiveCallable, *, limit: int) -> bytes:
+async def _read(receive: ASGIReceiveCallable, *, limit: int, take: Take) -> bytes:
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise Disconnected
-        body += message.get("body", b"")
-        if len(body) > limit:
+        part = message.get("body", b"")
+        if len(body) + len(part) > limit:
             raise BodyTooLarge
+        take(len(part))
+        body += part
         if not message.get("more_body", False):
             return bytes(body)
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from aggregator.results.display import find_view
+from aggregator.results.display import Results, find_view
+from aggregator.results.rendered_blocks import describe_content, render_once
 from aggregator.simulation.attacks import play_attacks
 from aggregator.simulation.demo import is_invented
 from aggregator.simulation.demo_surveys import DEMOS, OPEN
@@ -52,14 +55,28 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
         "tab": tab,
         "view": view,
         "wave": view.wave,
-        "lang": language_tag(view.manifest.language) if view.manifest else "",
-        "choices": choices,
         "chosen": chosen,
         "is_unknown": asked not in ("", chosen.text),
-        "is_final": results is not None,
-        "attacks": play_attacks(results, epsilon_hundredths=chosen.hundredths) if results else None,
+        "attacks": _show_attacks(results, choices, chosen) if results else "",
     }
     return render(request, "aggregator/publishing/break_it.html", context)
+
+
+def _show_attacks(results: Results, choices: list[Choice], chosen: Choice) -> SafeString:
+    """Play the attacks, which takes a second, once for the same results and ε."""
+    key = ("attacks", describe_content(results, has_truth=False), chosen)
+    return render_once(
+        key,
+        lambda: render_to_string(
+            "aggregator/publishing/_attacks.html",
+            {
+                "lang": language_tag(results.manifest.language),
+                "choices": choices,
+                "chosen": chosen,
+                "attacks": play_attacks(results, epsilon_hundredths=chosen.hundredths),
+            },
+        ),
+    )
 
 
 def list_choices(manifest: Manifest | None) -> list[Choice]:

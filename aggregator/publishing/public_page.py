@@ -30,7 +30,7 @@ from aggregator.publishing.public_releases import (
 )
 from aggregator.releases.sentences import describe_exact_readers, promise_together
 from aggregator.results.display import Results, View, find_view
-from aggregator.results.rendered_blocks import list_epsilons, render_blocks, render_once
+from aggregator.results.rendered_blocks import list_epsilons, render_blocks
 from aggregator.results.sentences import (
     describe_alarm,
     describe_burst,
@@ -44,8 +44,11 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
 from surveys.respondent.label.label import describe_protection
-from surveys.respondent.views.compressed import HTML, answer
+from surveys.respondent.views.compressed import HTML, answer, serve
 from surveys.respondent.views.deleted import GONE, unless_deleted
+from surveys.stored_texts import Text, make_key
+
+OK = 200
 
 
 @require_safe
@@ -58,11 +61,7 @@ def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
         return _render(request, "results/public_off.html", context, status=GONE)
     if wave.description.publishes_releases:
         return _show_releases(request, wave, context)
-    view = find_view(wave.survey, mode=mode)
-    if view.results is None or not view.results.is_final:
-        return _render(request, "results/public_nothing.html", context | {"why": _explain(view)})
-    context |= _describe(wave.survey, view.results)
-    return _render(request, "results/public_results.html", context)
+    return _show_exact(request, wave, context)
 
 
 @require_safe
@@ -76,10 +75,17 @@ def public_results_csv(
         raise Http404
     if wave.survey.public_results_off:
         return _render(request, "results/public_off.html", _describe_survey(wave), status=GONE)
-    content = write_csv(wave, find_public(wave, day=today()))
-    response = answer(request, content, content_type=CSV)
-    name = f"{name_wave(wave, slug=slug)}_releases.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    releases = find_public(wave, day=today())
+    file = Text(
+        name=f"{wave.manifest_hash_hex} releases.csv",
+        key=make_key(wave.survey.origin, [one.key for one in releases]),
+        make=lambda: write_csv(wave, releases),
+        wave=wave.pk,
+    )
+    response = serve(request, file, content_type=CSV)
+    if response.status_code == OK:
+        name = f"{name_wave(wave, slug=slug)}_releases.csv"
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 
@@ -111,16 +117,19 @@ def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) ->
     day = today()
     releases = find_public(wave, day=day)
     charged = find_charged(wave, day=day)
-    # Anyone may ask for it, and each release takes a while to render. Nothing else decides a byte.
-    key = (
-        wave.manifest_hash_hex,
-        wave.survey.origin,
-        charged.is_suspended,
-        tuple(one.key for one in charged.releases),
-        tuple(one.key for one in releases),
+    page = Text(
+        name=f"{wave.manifest_hash_hex} releases",
+        # Nothing else decides a byte.
+        key=make_key(
+            wave.survey.origin,
+            charged.is_suspended,
+            [one.key for one in charged.releases],
+            [one.key for one in releases],
+        ),
+        make=lambda: _render_releases(wave, releases, charged, context).encode(),
+        wave=wave.pk,
     )
-    content = render_once(key, lambda: _render_releases(wave, releases, charged, context))
-    return answer(request, content.encode(), content_type=HTML)
+    return serve(request, page, content_type=HTML)
 
 
 def _render_releases(
@@ -145,11 +154,41 @@ def _render_releases(
 # --- exact results --------------------------------------------------------------------------------
 
 
+class _NothingToShow(Exception):
+    """The argument says why: the survey is open, reports are counted, or too few came."""
+
+
+def _show_exact(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
+    try:
+        if wave.is_open:
+            raise _NothingToShow("open")
+        return serve(request, _describe_exact(wave, context), content_type=HTML)
+    except _NothingToShow as nothing:
+        context |= {"why": nothing.args[0]}
+        return _render(request, "results/public_nothing.html", context)
+
+
+def _describe_exact(wave: Wave, context: dict[str, Any]) -> Text:
+    """Describe the page of final results. It is stored once there are some."""
+    decides = ("pk", "method_version", "earlier_final", "final", "looks", "counts", "told")
+    newest = wave.snapshots.order_by("-through_batch").values_list(*decides).first()
+    return Text(
+        name=f"{wave.manifest_hash_hex} results",
+        key=make_key(wave.survey.origin, wave.ending, wave.closed_at, newest),
+        make=lambda: _render_exact(wave, context),
+        wave=wave.pk,
+    )
+
+
+def _render_exact(wave: Wave, context: dict[str, Any]) -> bytes:
+    view = find_view(wave.survey, mode=wave.mode)
+    if view.results is None or not view.results.is_final:
+        raise _NothingToShow(_explain(view))
+    context = context | _describe(wave.survey, view.results)
+    return render_to_string("aggregator/results/public_results.html", context).encode()
+
+
 def _explain(view: View) -> str:
-    """Say why there are no results: the survey is open, reports are counted, or too few came."""
-    assert view.wave is not None
-    if view.wave.is_open:
-        return "open"
     return "too-few" if view.is_settled else "counting"
 
 

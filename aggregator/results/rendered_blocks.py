@@ -1,10 +1,10 @@
-"""Blocks of results as HTML, kept between requests; pages of releases too."""
+"""Parts of researchers' pages as HTML, kept between requests."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from threading import Lock
+from threading import RLock
 
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -24,7 +24,9 @@ from surveys.respondent.label.label import describe_protection
 _MOST_CHARACTERS = 8_000_000
 _MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
-_lock = Lock()  # requests are answered by several threads
+# Requests are answered by several threads. Rendering is Python, so that two at once would not be
+# faster, and two of the same part would both take twice as long.
+_lock = RLock()
 
 
 def render_blocks(
@@ -40,7 +42,7 @@ def render_blocks(
     `describe_readers` says what their readers can learn. It follows from the manifest, and may take
     a second, so it is called only if the blocks are rendered.
     """
-    key = (is_public, _describe_content(results, has_truth=bool(truth)))
+    key = (is_public, describe_content(results, has_truth=bool(truth)))
     return render_once(
         key,
         lambda: _render_blocks(
@@ -53,15 +55,15 @@ def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
     """Return what was rendered for this key before, or render it; the key decides every byte."""
     with _lock:
         found = _rendered.get(key)
-        if found is not None:
-            _rendered.move_to_end(key)
-            return found
-    found = render()
-    if len(found) <= _MOST_CHARACTERS_OF_ONE:
-        with _lock:
+        if found is None:
+            found = render()
+            if len(found) > _MOST_CHARACTERS_OF_ONE:
+                return found
             _rendered[key] = found
             while sum(map(len, _rendered.values())) > _MOST_CHARACTERS:
                 _rendered.popitem(last=False)
+        else:
+            _rendered.move_to_end(key)
     return found
 
 
@@ -92,7 +94,7 @@ def _find_charts_page(results: Results) -> str:
     return reverse("aggregator:data", args=[results.manifest.survey])
 
 
-def _describe_content(results: Results, *, has_truth: bool) -> Hashable:
+def describe_content(results: Results, *, has_truth: bool) -> Hashable:
     """Everything that decides what the blocks show; the manifest's hash stands for all words."""
     snapshot = results.snapshot
     return (

@@ -6,7 +6,7 @@ the weaker statements that need a delta.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
@@ -142,9 +142,42 @@ def statement_epsilon(entries: Sequence[Entry], name: str, drawn: int | None = N
     1.5
     """
     blocks = _find_blocks(_with_ancestors(entries))
-    if name not in {entry.name for entry in entries}:
+    tells = _find_telling(entries)
+    if name not in tells:
         raise ValueError(f"name must be one of the entries, got {name!r}")
-    return _add_largest(blocks, drawn, _find_telling(entries, name))
+    return _add_largest(blocks, drawn, _reach(tells, name))
+
+
+def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> dict[str, float]:
+    """Return `statement_epsilon` of every question, for much less than one call each.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Every question of the survey, in any order.
+    drawn : int, optional
+        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
+
+    Returns
+    -------
+    dict of str to float
+        Epsilon in nats by name, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If the ledger or drawn is not valid (as for `basic_epsilon`), or a question with the same
+        fact is unknown.
+
+    Examples
+    --------
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",))]
+    >>> {name: round(epsilon, 9) for name, epsilon in statement_epsilons(ledger).items()}
+    {'a': 1.5, 'b': 0.5}
+    """
+    blocks = _find_blocks(_with_ancestors(entries))
+    tells = _find_telling(entries)
+    return {entry.name: _add_largest(blocks, drawn, _reach(tells, entry.name)) for entry in entries}
 
 
 def cumulative_epsilon(per_wave: Sequence[float]) -> float:
@@ -258,8 +291,8 @@ def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[E
     return [members for _, members in blocks]
 
 
-def _find_telling(entries: Sequence[Entry], name: str) -> set[str]:
-    """Names of the questions whose reports reveal something about this one, itself included."""
+def _find_telling(entries: Sequence[Entry]) -> dict[str, set[str]]:
+    """Names of the other questions whose reports directly reveal something about each one."""
     tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
     for entry in entries:
         for parent in entry.parents:
@@ -267,6 +300,11 @@ def _find_telling(entries: Sequence[Entry], name: str) -> set[str]:
         if entry.same_fact:
             tells[entry.same_fact].add(entry.name)
             tells[entry.name].add(entry.same_fact)
+    return tells
+
+
+def _reach(tells: Mapping[str, set[str]], name: str) -> set[str]:
+    """Names of the questions that reveal something about this one at any depth, and its own."""
     found, waiting = {name}, [name]
     while waiting:
         new = tells[waiting.pop()] - found

@@ -20,8 +20,11 @@ from surveys.manifest.manifest import (
     largest_release_delta,
 )
 from surveys.manifest.questions import FIRST_RESERVED
+from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import Survey
+
+_NEAR = 0.8  # of the limit of a survey's size
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
@@ -143,7 +146,30 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
         )
 
 
+def describe_size(manifest: Manifest) -> str:
+    """Say how large the survey is if it is near or above the limit; empty otherwise."""
+    size = len(serialize_manifest(manifest))
+    if size > MOST_BYTES:
+        return (
+            f"All questions and texts together have {_kilobytes(size)} kB, but phones load at most "
+            f"{_kilobytes(MOST_BYTES)} kB. Shorten them, or ask fewer questions."
+        )
+    if size > _NEAR * MOST_BYTES:
+        return (
+            f"All questions and texts together have {_kilobytes(size)} of at most "
+            f"{_kilobytes(MOST_BYTES)} kB."
+        )
+    return ""
+
+
+def _kilobytes(size: int) -> str:
+    """Round up, so that a survey above the limit never seems to be at it."""
+    return whole(-(-size // 1000))
+
+
 def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    if len(serialize_manifest(manifest)) > MOST_BYTES:
+        yield describe_size(manifest)
     if survey.drawn is not None and survey.drawn >= manifest.block_count:
         yield (
             f"You chose to ask each person {survey.drawn} of {manifest.block_count} blocks of "

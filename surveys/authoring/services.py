@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -52,6 +53,7 @@ from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
 from surveys.planned_comparisons import MAX_PLANNED
+from surveys.respondent.stored_pages import store_texts
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
@@ -343,7 +345,14 @@ def launch_survey(
         _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
+    # After the commit: it takes seconds for a long survey, and uploads would wait.
+    transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave
+
+
+def _store_texts(*, survey: Survey) -> None:
+    for wave in survey.waves.all():
+        store_texts(wave)
 
 
 def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from django.db.models import TextChoices
 
-from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilon
+from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilons
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
 from surveys.links import link_contact, link_phone
@@ -356,4 +356,8 @@ class Manifest:
         These are its own codes, those of its dependants, and those of all questions that ask for
         the same fact.
         """
-        return statement_epsilon(self.ledger, question.name, drawn=self.drawn)
+        return self._statement_epsilons[question.name]
+
+    @cached_property
+    def _statement_epsilons(self) -> dict[str, float]:
+        return statement_epsilons(self.ledger, drawn=self.drawn)

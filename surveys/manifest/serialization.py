@@ -18,6 +18,8 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 
 FORMAT = 1
+# Phones load all of it, and servers keep it compressed in six languages.
+MOST_BYTES = 256_000
 _OPTIONAL = (
     "people_expected",
     "concentration",

@@ -9,13 +9,11 @@ always has the same bytes, so it may be cached forever, and a page never mixes t
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-import zopfli.gzip
 from django.urls import reverse
 
 from surveys.respondent.csp import hash_source
@@ -45,22 +43,9 @@ _TO_READ = "text/plain; charset=utf-8"  # browsers do not run it
 class ClientFile:
     name: str
     content: bytes
-    compressed: bytes
     content_type: str
     integrity: str  # for integrity attributes: what runs is what was published
     url: str
-
-
-def compress(content: bytes) -> bytes:
-    """Compress without a time stamp: the same bytes always give the same bytes."""
-    return gzip.compress(content, compresslevel=9, mtime=0)
-
-
-@lru_cache(maxsize=128)
-def squeeze(content: bytes) -> bytes:
-    """Compress 4 % better and a hundred times slower, for files that many people load."""
-    compressed: bytes = zopfli.gzip.compress(content)
-    return compressed
 
 
 @lru_cache(maxsize=1)
@@ -83,15 +68,8 @@ def client_version() -> str:
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
     """Return the files that browsers load and then the sources, by name. They are made once."""
-    files = {
-        name: _describe(name, content, squeeze(content), CONTENT_TYPES[Path(name).suffix])
-        for name, content in _make_files().items()
-    }
-    sources = {
-        name: _describe(name, content, compress(content), _TO_READ)
-        for name, content in _read_sources().items()
-    }
-    return {**files, **sources}
+    files = {**_make_files(), **_read_sources()}
+    return {name: _describe(name, content) for name, content in files.items()}
 
 
 @cache
@@ -107,11 +85,7 @@ def page_style(parts: tuple[str, ...]) -> ClientFile:
 
 
 def find_client_file(name: str) -> ClientFile | None:
-    """Find a file by its name, which may list parts.
-
-    A stranger can ask for any parts. They are made once each, so that this cannot be repeated: at
-    most 256 choices of 0.2 seconds.
-    """
+    """Find a file by its name, which may list parts."""
     words = Path(name).stem.split("-")
     parts = tuple(part for part in PARTS if part in words and part != ONLY_IN_THE_FILE)
     if parts and name == _name_joined(ENTRY, parts):
@@ -119,6 +93,10 @@ def find_client_file(name: str) -> ClientFile | None:
     if parts and name == _name_style(parts):
         return page_style(parts)
     return client_files().get(name)
+
+
+def find_content_type(name: str) -> str:
+    return _TO_READ if name.startswith(SOURCES) else CONTENT_TYPES[Path(name).suffix]
 
 
 def list_sources() -> list[ClientFile]:
@@ -196,16 +174,14 @@ def _make(name: str, content: bytes) -> bytes:
 
 
 def _describe_joined(name: str, text: str) -> ClientFile:
-    content = text.encode()
-    return _describe(name, content, squeeze(content), CONTENT_TYPES[Path(name).suffix])
+    return _describe(name, text.encode())
 
 
-def _describe(name: str, content: bytes, compressed: bytes, content_type: str) -> ClientFile:
+def _describe(name: str, content: bytes) -> ClientFile:
     return ClientFile(
         name=name,
         content=content,
-        compressed=compressed,
-        content_type=content_type,
+        content_type=find_content_type(name),
         integrity=hash_source(content.decode()),
         url=reverse("surveys:client_file", args=[client_version(), name]),
     )

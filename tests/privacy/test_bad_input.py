@@ -730,7 +730,7 @@ ELSEWHERE = {
     "maximize", "normal_quantile", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_fraction", "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
-    "split_stake", "tail_significance",
+    "split_stake", "statement_epsilons", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "fake_weight", "find_by", "gaussian_terms", "kronecker", "log_likelihood_of",

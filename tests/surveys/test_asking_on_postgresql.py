@@ -17,7 +17,7 @@ from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import Server, django_on, migrate, running_server
 from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.services import close_wave
-from surveys.models import Survey, Wave
+from surveys.models import StoredText, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -65,9 +65,12 @@ def test_deletions_during_launches_lose_no_count(postgres_server: Server) -> Non
         assert {row.surveys for row in AskedBefore.objects.filter(owner=owner)} == {6}
 
 
-def test_the_upgrade_keys_every_hash_and_drops_the_old_file(postgres_server: Server) -> None:
+def test_the_upgrade_keys_every_hash_drops_the_old_file_and_stores_texts(
+    postgres_server: Server,
+) -> None:
     with django_on(postgres_server.application_url):
         survey = make_launched_survey().survey
+        digest = Wave.objects.get(survey=survey).manifest_hash_hex
         keys = {bytes(key) for key in AskedQuestion.objects.values_list("key", flat=True)}
         call_command("migrate", "surveys", "0017", verbosity=0)
         unkeyed = secrets.token_bytes(32)
@@ -79,6 +82,7 @@ def test_the_upgrade_keys_every_hash_and_drops_the_old_file(postgres_server: Ser
             cursor.execute("ANALYZE surveys_asked_question")
         migrate()
         assert {bytes(key) for key in AskedQuestion.objects.values_list("key", flat=True)} == keys
+        assert StoredText.objects.filter(name=f"{digest} manifest").exists()
         connection.close()
     postgres_server.run("CHECKPOINT")
     assert postgres_server.files_with([unkeyed]) <= {"pg_wal"}

@@ -15,6 +15,7 @@ from surveys.authoring.drafts import describe, load_draft
 from surveys.authoring.errors import NotDraft, SurveyError
 from surveys.authoring.launch_checks import (
     describe_limits,
+    describe_size,
     find_launch_problems,
     list_warnings,
 )
@@ -38,6 +39,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
         "total_epsilon": manifest.epsilon,
         "quote": quote_label(manifest),
         "planned_titles": list_titles(manifest),
+        "size": describe_size(manifest),
         "subset": describe_subset(manifest, drawn=manifest.drawn),
     }
 
@@ -79,6 +81,7 @@ def show_questions(
         "items": _list_items(survey, manifest, questions),
         "planned": describe_planned(survey, manifest),
         "total_epsilon": manifest.epsilon,
+        "size": describe_size(manifest),
     }
     status = REFUSED if refusal else 200
     return render(request, "surveys/authoring/questions.html", context, status=status)

@@ -14,6 +14,7 @@ from surveys.authoring.views.access import authoring
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
 from surveys.respondent.page import link_languages, render_notice, render_questions
+from surveys.respondent.stored_pages import allow_scripts
 from surveys.respondent.views.compressed import HTML, answer
 
 
@@ -36,6 +37,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         # The notice is for the author, so it is in the author's language.
         notice = render_notice("empty", manifest=manifest, **way_back)
         return answer(request, notice, content_type=HTML)
+    allow_scripts(manifest)
     page = render_questions(
         "preview",
         content=content,

@@ -15,50 +15,45 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from surveys.manifest.languages import NAMES, negotiate
-from surveys.manifest.serialization import parse_manifest
 from surveys.models import DeletedWave, Wave
-from surveys.respondent.client_files import client_version, find_client_file, squeeze
-from surveys.respondent.page import render_notice, render_questions
-from surveys.respondent.views.compressed import HTML, answer
+from surveys.respondent.client_files import client_version, find_content_type
+from surveys.respondent.page import render_notice
+from surveys.respondent.stored_pages import (
+    describe_early,
+    describe_file,
+    describe_frozen,
+    describe_page,
+    is_served,
+)
+from surveys.respondent.views.compressed import HTML, answer, serve
 from surveys.respondent.views.deleted import show_deleted, unless_deleted
 
 FOR_EVER = "public, max-age=31536000, immutable"
+JSON = "application/json"
+OK = 200
 
 
 @require_safe
 def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
     """Ask the questions of a survey's newest wave, or explain why there are none."""
     found = Wave.objects.electronic().filter(survey__slug=slug).select_related("survey")
-    wave = found.newest()
+    wave = found.defer("words").newest()
     if wave is None:
         if DeletedWave.objects.filter(slug=slug).exists():
             return show_deleted(request, language=language)
-        return _page(
-            request, render_notice("missing", language=_choose(request, NAMES)), status=404
-        )
-    content = bytes(wave.manifest)
-    manifest = parse_manifest(content)
-    if language and language not in manifest.languages:
+        page = render_notice("missing", language=_choose(request, NAMES))
+        return answer(request, page, content_type=HTML, status=404)
+    languages = wave.description.languages
+    if language and language not in languages:
         return redirect("surveys:respond", slug=slug)  # a language that it has
-    language = language or _choose(request, manifest.languages)
-    words = wave.words.get(language, "")
+    language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
-        page = render_notice(
-            "early", manifest=manifest, language=language, words=words, opens_at=wave.opens_at
-        )
-        return _page(request, page)
+        return serve(request, describe_early(wave, language=language), content_type=HTML)
     # A closed survey still loads the scripts: a report that looks unsent may have been counted.
-    mode = "open" if wave.accepts_at(now) else "closed"
-    page = render_questions(
-        mode,
-        content=content,
-        language=language,
-        words=words,
-        asked_elsewhere=wave.asked_elsewhere,
-        is_rehearsal=wave.survey.rehearsal,
-    )
-    return answer(request, page, content_type=HTML, compressed=squeeze(page))
+    kind = "open" if wave.accepts_at(now) else "closed"
+    text = describe_page(wave, kind=kind, language=language, asked_elsewhere=wave.asked_elsewhere)
+    return serve(request, text, content_type=HTML)
 
 
 def _choose(request: HttpRequest, offered: Collection[str]) -> str:
@@ -69,40 +64,34 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 @unless_deleted
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     """Return the stored bytes of a manifest, which never change."""
-    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
-    if wave is None:
-        raise Http404
-    content = bytes(wave.manifest)
-    response = answer(
-        request, content, content_type="application/json", compressed=squeeze(content)
-    )
-    response["Cache-Control"] = FOR_EVER
-    return response
+    return _serve_frozen(request, digest)
 
 
 @require_safe
 @unless_deleted
 def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
     """Return the words of a wave in another language, whose hash its manifest names."""
-    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).first()
-    if wave is None or language not in wave.words:
+    return _serve_frozen(request, digest, language)
+
+
+def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> HttpResponse:
+    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).defer("words").first()
+    if wave is None or (language and language not in wave.description.translations):
         raise Http404
-    content = wave.words[language].encode()
-    response = answer(request, content, content_type="application/json")
-    response["Cache-Control"] = FOR_EVER
-    return response
+    return _for_ever(serve(request, describe_frozen(wave, language), content_type=JSON))
 
 
 @require_safe
 def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     """Return one of our files exactly as written; another version is a different file."""
-    file = find_client_file(name)
-    if file is None or version != client_version():
+    if version != client_version() or not is_served(name):
         raise Http404
-    response = answer(
-        request, file.content, content_type=file.content_type, compressed=file.compressed
-    )
-    response["Cache-Control"] = FOR_EVER
+    return _for_ever(serve(request, describe_file(name), content_type=find_content_type(name)))
+
+
+def _for_ever(response: HttpResponse) -> HttpResponse:
+    if response.status_code == OK:
+        response["Cache-Control"] = FOR_EVER
     return response
 
 
@@ -114,7 +103,3 @@ def elsewhere(_request: HttpRequest) -> HttpResponse:
     history (leaving.js).
     """
     return redirect(settings.EXIT_URL)
-
-
-def _page(request: HttpRequest, content: bytes, status: int = 200) -> HttpResponse:
-    return answer(request, content, content_type=HTML, status=status)

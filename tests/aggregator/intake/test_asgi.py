@@ -16,6 +16,7 @@ from aggregator.intake.errors import IntakeError
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload, encode_report
 from aggregator.models import RawReport
+from config.asgi import Entry
 from tests.support.intake_calls import ask, call, chunks, report
 from tests.support.waves import make_wave
 
@@ -37,7 +38,8 @@ def test_an_endless_body_is_cut_off_at_the_cap() -> None:
 
 
 def test_a_half_sent_body_is_abandoned_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body.read_body, "__kwdefaults__", {"deadline": 0.05})
+    usual = body.read_body.__kwdefaults__ or {}
+    monkeypatch.setattr(body.read_body, "__kwdefaults__", {**usual, "deadline": 0.05})
     half = report(make_wave())[:40]
     status, headers, content = call(chunks(half, complete=False), wait=True)
     assert (status, headers["retry-after"]) == (408, "1")
@@ -147,3 +149,39 @@ def test_a_report_is_stored_in_the_same_way_through_either_entry() -> None:
     assert call(chunks(report(wave)))[0] == 200
     assert call(chunks(report(wave, symbols=b"\0\0\0")))[0] == 409
     assert RawReport.objects.count() == 1
+
+
+PART = 1_000
+
+
+def test_half_sent_bodies_hold_only_so_much_together() -> None:
+    async def run() -> tuple[list[int], int, int]:
+        entry, gone = Entry(), asyncio.Event()
+        entry._bodies = type(entry._bodies)(most_bytes=3 * PART)
+        asked = [asyncio.create_task(send_half(entry, gone)) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        held = entry._bodies.held_bytes
+        gone.set()
+        return await asyncio.gather(*asked), held, entry._bodies.held_bytes
+
+    assert asyncio.run(run()) == ([0, 0, 0, 503, 503], 3 * PART, 0)
+
+
+async def send_half(entry: Entry, gone: asyncio.Event) -> int:
+    """Send a part of a body until `gone`; return the status, or 0 without a reply."""
+    messages: list[Any] = [{"type": "http.request", "body": b"x" * PART, "more_body": True}]
+    status = 0
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(event: Any) -> None:
+        nonlocal status
+        status = event.get("status", status)
+
+    scope: Any = {"type": "http", "path": "/plan", "query_string": b"", "headers": []}
+    await entry(scope, receive, send)
+    return status

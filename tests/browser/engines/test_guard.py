@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from surveys.respondent import page
+from surveys.respondent import page, stored_pages
 from surveys.respondent.client_files import ClientFile, client_files
 from surveys.respondent.csp import hash_source
 from surveys.respondent.guard import GUARD
-from surveys.respondent.views import respond
 from tests.support.engines.line import Headers, Line, watch
 from tests.support.engines.tab import Tab
 from tests.support.engines.visit import open_survey_page, start
@@ -64,7 +63,9 @@ def test_a_script_that_is_too_new_is_noticed(
     script = replace_script("const words = 1 ^^ 2;\n")
     monkeypatch.setattr(page, "page_script", lambda parts: script)
     monkeypatch.setattr(
-        respond, "find_client_file", lambda name: {**client_files(), script.name: script}.get(name)
+        stored_pages,
+        "find_client_file",
+        lambda name: {**client_files(), script.name: script}.get(name),
     )
     open_survey_page(tab, line, make_launched_survey(coins=True))
     assert_says_so(tab)
@@ -74,7 +75,6 @@ def replace_script(text: str) -> ClientFile:
     return replace(
         client_files()["page.js"],
         content=text.encode(),
-        compressed=b"",
         integrity=hash_source(text),
     )
 

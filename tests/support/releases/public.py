@@ -10,9 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.results import rendered_blocks
 from surveys.manifest.manifest import Publication
-from surveys.models import Survey, Wave
+from surveys.models import StoredText, Survey, Wave
 from tests.support.factories import make_launched_survey
 
 NAMES = ("public_results", "public_results_csv")
@@ -23,7 +22,7 @@ def protect(**settings: object) -> Wave:
 
 
 def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
-    rendered_blocks._rendered.clear()  # as another process would render it
+    StoredText.objects.all().delete()  # as it would be made anew
     return read_as_kept(survey, name=name, status=status)
 
 

@@ -120,11 +120,11 @@ def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
         assert response["Vary"] == "Accept-Encoding"
 
 
-def test_a_page_queries_the_database_twice(django_assert_num_queries: object) -> None:
-    """Once for the survey, once for the others of its author that ask the same."""
+def test_a_page_queries_the_database_three_times(django_assert_num_queries: object) -> None:
+    """For the survey, for the others of its author that ask the same, and for the page."""
     wave = make_launched_survey()
     page_of(wave)
-    with django_assert_num_queries(2):  # type: ignore[operator]
+    with django_assert_num_queries(3):  # type: ignore[operator]
         get(f"/s/{wave.survey.slug}")
 
 
@@ -230,6 +230,7 @@ def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
         ("0" * 16, "page.js"),
         (client_version(), "nothing.js"),
         (client_version(), "notes.js"),
+        (client_version(), "page-scale.js"),  # no survey needs it
         (client_version(), "page-scale-number.js"),
         (client_version(), "page-scale-scale.js"),
         (client_version(), "page-nothing.js"),
@@ -279,7 +280,7 @@ def test_every_part_is_a_module_that_a_page_can_load() -> None:
 
 def test_the_icon_is_served_as_written_and_the_stylesheet_without_comments() -> None:
     assert get(client_files()[ICON].url).content == (FOLDER / ICON).read_bytes()
-    style = get(page_style(("number", "scale")).url).content.decode()
+    style = page_style(("number", "scale")).content.decode()
     sources = [STYLESHEET, *(f"parts/{part}.css" for part in ("number", "scale"))]
     assert style == shorten_stylesheet("".join((FOLDER / name).read_text() for name in sources))
     assert "/*" not in style

@@ -12,10 +12,10 @@ from surveys.respondent.client_files import (
     client_files,
     page_script,
     page_style,
-    squeeze,
 )
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import choose_parts
+from surveys.stored_texts import squeeze
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
@@ -28,8 +28,8 @@ def weigh(wave: Wave, language: str) -> int:
     page = render_questions("open", content=content, language=language, words=words)
     parts = choose_parts(wave.description, mode="open")
     fixed = [client_files()[name] for name in (RANDOMIZER, ICON)]
-    weight = sum(len(file.compressed) for file in (page_script(parts), page_style(parts), *fixed))
-    weight += len(squeeze(content)) + len(squeeze(page)) + REPORT
+    files = [file.content for file in (page_script(parts), page_style(parts), *fixed)]
+    weight = sum(len(squeeze(loaded)) for loaded in (*files, content, page)) + REPORT
     print(f"{language}: {weight:,} bytes")
     return weight
 
