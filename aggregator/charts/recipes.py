@@ -19,7 +19,7 @@ from aggregator.results.display import Results
 from aggregator.simulation.truth import known_truth
 
 # Increased whenever the same results give another picture.
-VERSION = 1
+VERSION = 2
 _NUMBER = re.compile("[0-9]{1,15}")
 NO_FIGURE = "There is no chart of Q{number}: {reason} The chart of all questions says so too."
 NOT_COUNTED = "its groups are counted after the survey has closed."
