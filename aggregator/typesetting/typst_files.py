@@ -15,7 +15,7 @@ from typing import Any, Literal
 _FONTS = Path(__file__).with_name("fonts")
 # Tagged and with a language and a title, for readers that speak. It forbids characters without a
 # picture.
-_ACCESSIBLE = "ua-1"
+_ACCESSIBLE: Literal["ua-1"] = "ua-1"
 _NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
 # A mark that no accessible PDF may have, three that would end a line, and one that the fonts have
 # under another number only.
