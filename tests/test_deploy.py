@@ -127,6 +127,7 @@ def test_the_image_contains_everything_that_runs() -> None:
     assert {"manage.py", "requirements.txt", "docs/methods", "docs/glossary.md"} < set(copied)
     assert all((ROOT / path).exists() for path in copied)
     assert "--require-hashes" in read("Dockerfile")
+    assert "compileall" in read("Dockerfile").split("COPY docs/figures")[1]
     assert read("Dockerfile").rstrip().endswith("USER murmur")
 
 

@@ -16,7 +16,7 @@ PROGRAM = """
 import django, sys
 django.setup()
 import aggregator.tasks, config.urls
-print(sorted({"scipy.stats", "vl_convert", "typst", "docx"} & sys.modules.keys()))
+print(sorted({"scipy.stats", "typst", "docx"} & sys.modules.keys()))
 """
 
 

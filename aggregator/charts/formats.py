@@ -1,64 +1,68 @@
-"""Turns an SVG picture into the bytes of a file. It needs no network, and runs in workers only.
-
-vl-convert is imported inside functions: it starts threads, and a worker that forked after
-importing it would hang.
-"""
+"""Turns a placed figure into the bytes of a file. It needs no network, and runs in workers only."""
 
 from __future__ import annotations
 
-from functools import cache
+import zlib
+from pathlib import Path
+from struct import pack
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from aggregator.charts.layout import POINTS_PER_MM, Layout
-from aggregator.charts.svg import FONT, draw_svg
+from aggregator.charts.svg import draw
 from aggregator.renderings.recipes import NotRenderable
+from aggregator.typesetting.typst_files import NoFontError, typeset
 
 FORMATS = ("svg", "pdf", "png")
 PNG_DPI = 300
-# The picture takes 4 bytes for each of its dots in the worker's memory.
-TALLEST_PNG_MM = 1000
-# No font has it, so its picture is that of a missing letter.
-_NEVER = "\U000effff"
-_LETTER = (
-    f'<svg xmlns="http://www.w3.org/2000/svg" width="12" height="12" font-family="{FONT}">'
-    '<text y="10" font-size="10">{}</text></svg>'
-)
+# The picture takes 4 bytes for each of its dots, twice, in the worker's memory.
+TALLEST_PNG_MM = 800
 MISSING = (
-    "This server has no font with the letter “{letter}”, so it cannot make this file. Download "
-    "the chart as SVG, or ask the administrator to install a font."
+    "Murmur has no font with the character “{character}”, so it cannot make this file. Download "
+    "the chart as SVG."
 )
 TOO_TALL = "This chart is too tall for a PNG file. Download it as SVG or PDF."
+_PAGE = Path(__file__).with_name("page.typ")
+# The first two are for readers that speak; a page has a white ground already.
+_NOT_DRAWN = ("title", "desc", "rect")
+_HEADER_END = 33  # of a PNG file: its signature and its first chunk
 
 
 def render(layout: Layout, *, file_format: str) -> bytes:
+    picture = draw(layout)
     if file_format == "svg":
-        return draw_svg(layout).encode()
-    import vl_convert
-
-    if missing := _find_missing(layout.figure.description):
-        raise NotRenderable(MISSING.format(letter=missing))
-    if file_format == "pdf":
-        # It takes a length without a unit for points.
-        pdf: bytes = vl_convert.svg_to_pdf(draw_svg(layout, in_millimetres=False))
-        return pdf
-    if layout.height / POINTS_PER_MM > TALLEST_PNG_MM:
+        return ElementTree.tostring(picture, encoding="unicode").encode()
+    if file_format == "png" and layout.height / POINTS_PER_MM > TALLEST_PNG_MM:
         raise NotRenderable(TOO_TALL)
-    png: bytes = vl_convert.svg_to_png(
-        draw_svg(layout, in_millimetres=False, dots_per_inch=PNG_DPI), scale=1, ppi=PNG_DPI
-    )
-    return png
+    page = _describe_page(layout, picture)
+    try:
+        # Also for a PNG: only an accessible PDF finds characters that no font has.
+        pdf = typeset(_PAGE, data=page, is_accessible=True)
+    except NoFontError as error:
+        raise NotRenderable(MISSING.format(character=error)) from None
+    if file_format == "pdf":
+        return pdf
+    return _set_density(typeset(_PAGE, data=page, file_format="png", dots_per_inch=PNG_DPI))
 
 
-def _find_missing(text: str) -> str:
-    """Find a letter that no font of this machine has; empty if all can be drawn."""
-    nothing = _draw_letter(_NEVER)
-    letters = (letter for letter in dict.fromkeys(text) if letter.isalnum())
-    return next((one for one in letters if _draw_letter(one) == nothing), "")
+def _describe_page(layout: Layout, picture: Element) -> dict[str, Any]:
+    """Return what page.typ draws: the parts of the picture, as they stand in the SVG file."""
+    return {
+        "title": layout.figure.title,
+        "width": layout.sheet.width,
+        "height": layout.height,
+        "parts": [
+            {"kind": part.tag, "words": part.text, **part.attrib}
+            for part in picture
+            if part.tag not in _NOT_DRAWN
+        ],
+    }
 
 
-@cache
-def _draw_letter(letter: str) -> bytes:
-    import vl_convert
-
-    # Letters and digits have no meaning in XML.
-    png: bytes = vl_convert.svg_to_png(_LETTER.format(letter))
-    return png
+def _set_density(png: bytes) -> bytes:
+    """Write into a PNG file how many dots make a metre, which Typst leaves out."""
+    dots = round(PNG_DPI / 0.0254)
+    chunk = b"pHYs" + pack(">IIB", dots, dots, 1)
+    written = pack(">I", len(chunk) - 4) + chunk + pack(">I", zlib.crc32(chunk))
+    return png[:_HEADER_END] + written + png[_HEADER_END:]

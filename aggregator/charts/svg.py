@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from aggregator.charts.figure import Axis
@@ -22,7 +21,7 @@ from aggregator.charts.layout import (
 )
 
 NAMESPACE = "http://www.w3.org/2000/svg"
-# vl-convert includes the first, so pictures look the same on a machine without fonts.
+# PDF and PNG files are set in the first, of aggregator/typesetting; the others are as wide.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WHITE, INK, MUTED, GRID, REFERENCE, TRUTH = (
     "#ffffff",
@@ -37,19 +36,12 @@ BASELINE = 0.36  # from the middle of a line to the foot of its letters, by thei
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def draw_svg(layout: Layout, *, in_millimetres: bool = True, dots_per_inch: int = 0) -> str:
-    """Draw a figure; its size is in millimetres, or in points without a unit.
-
-    For a picture of dots, the size is rounded to a whole number of them.
-    """
+def draw(layout: Layout) -> Element:
+    """Draw a figure as an SVG element; its size is in millimetres, all places in it in points."""
     width, height = layout.sheet.width, layout.height
-    sides = [width, height]
-    if dots_per_inch:
-        # A little more, because the number of dots is rounded down.
-        sides = [(round(side / 72 * dots_per_inch) + 0.01) * 72 / dots_per_inch for side in sides]
-    unit = "mm" if in_millimetres else ""
-    factor = POINTS_PER_MM if in_millimetres else 1.0
-    size = [f"{side / factor:.3f}".rstrip("0").rstrip(".") + unit for side in sides]
+    size = [
+        f"{side / POINTS_PER_MM:.3f}".rstrip("0").rstrip(".") + "mm" for side in (width, height)
+    ]
     root = Element(
         "svg",
         {
@@ -72,7 +64,7 @@ def draw_svg(layout: Layout, *, in_millimetres: bool = True, dots_per_inch: int 
     for panel in layout.panels:
         _draw_panel(root, panel, layout)
     _write(root, layout.footnotes, x=MARGIN, top=layout.footnotes_top, size=sheet.small, fill=MUTED)
-    return ElementTree.tostring(root, encoding="unicode")
+    return root
 
 
 def _draw_panel(root: Element, panel: PlacedPanel, layout: Layout) -> None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 # Increased whenever the same content would give other files.
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 
 
 class Tone(StrEnum):

@@ -20,6 +20,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Read by every browser.
+FONTS = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
 
 
 def launch_chromium(kind: BrowserType, *more: str) -> Browser:
@@ -27,5 +29,4 @@ def launch_chromium(kind: BrowserType, *more: str) -> Browser:
     path = shutil.which("chromium")
     if path is None:
         raise RuntimeError("Chromium is missing: install the package chromium.")
-    fonts = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
-    return kind.launch(executable_path=path, args=[*ARGUMENTS, *more], env={**os.environ, **fonts})
+    return kind.launch(executable_path=path, args=[*ARGUMENTS, *more], env={**os.environ, **FONTS})

@@ -1,52 +1,25 @@
-"""The report as a PDF, laid out by Typst. Only workers call this: Typst is imported here alone."""
+"""The report as a PDF."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from aggregator.study_report.content import StudyReport, to_json
+from aggregator.typesetting.typst_files import NoFontError, typeset
 
-LAYOUT = Path(__file__).with_name("layout")
-# Tagged and with a language and a title, as PDF/UA-1 asks for readers that speak.
-_STANDARD = "ua-1"
-# What Typst says if PDF/UA forbids a character that no font has.
-_NO_FONT = "could not be displayed"
+LAYOUT = Path(__file__).with_name("layout") / "report.typ"
 
 
 def make_pdf(report: StudyReport) -> bytes:
-    """Lay out the report; the same report gives the same bytes on the same computer.
+    """Lay out the report; the same report gives the same bytes.
 
-    The words are data to Typst, so nothing in them is run. Latin, Greek and Cyrillic letters come
-    from the font in Typst's package, all others from the fonts of the computer. If it has none
-    for a character, the file says so and does not call itself accessible.
+    If no font has one of its characters, the file says so and does not call itself accessible.
     """
-    import typst  # 25 MB that web processes do not need
-
+    data = {"report": to_json(report), "footer": _write_footer(report)}
     try:
-        return _compile(report, standards=[_STANDARD], is_missing=False)
-    except typst.TypstError as error:
-        if _NO_FONT not in str(error):
-            raise
-    return _compile(report, standards=[], is_missing=True)
-
-
-def _compile(report: StudyReport, *, standards: list[Any], is_missing: bool) -> bytes:
-    import typst
-
-    pdf: bytes = typst.compile(
-        str(LAYOUT / "report.typ"),
-        root=str(LAYOUT),
-        format="pdf",
-        sys_inputs={
-            "report": json.dumps(to_json(report), ensure_ascii=False),
-            "footer": _write_footer(report),
-            "missing": "yes" if is_missing else "no",
-        },
-        pdf_standards=standards,
-    )
-    return pdf
+        return typeset(LAYOUT, data={**data, "is_missing": False}, is_accessible=True)
+    except NoFontError:
+        return typeset(LAYOUT, data={**data, "is_missing": True})
 
 
 def _write_footer(report: StudyReport) -> str:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import typst
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator.charts.text_widths import measure, wrap
+from aggregator.typesetting.typst_files import _load_fonts
+
+TEXTS = [
+    "The quick brown fox jumps over 12.5 % (10–14) †",
+    "Žluťoučký kůň, çà et là, İstanbul, Việt Nam",
+    "Ελληνικά Українська עברית",
+    "مسح عن العمل، هل حدث",
+    "上个月，我们清单 日本語のガ 한국어",
+    "हिन्दी में प्रश्न বাংলা தமிழ் കേരളം සිංහල",
+    "ไทย คำถาม አማርኛ Հայերեն ქართული",
+]
+WIDTHS = b"""
+#let weigh(words) = ("regular", "bold").map(weight => measure(
+  text(font: "Liberation Sans", size: 1000pt, weight: weight, words)
+).width.pt())
+#context [#metadata(json(bytes(sys.inputs.data)).map(weigh)) <widths>]
+"""
 
 
 def test_widths_are_those_of_helvetica() -> None:
@@ -33,3 +53,15 @@ def test_lines_break_between_words_but_not_inside_a_number_with_its_sign() -> No
     ]
     assert wrap("", width=40, size=6.5) == []
     assert wrap("x" * 20, width=40, size=6.5) == ["x" * 12, "x" * 8]
+
+
+def test_no_text_is_wider_in_a_file_than_measured() -> None:
+    found = typst.query(
+        WIDTHS, "<widths>", field="value", one=True, font_paths=_load_fonts(),
+        sys_inputs={"data": json.dumps(TEXTS)},
+    )  # fmt: skip
+    for text, widths in zip(TEXTS, json.loads(found), strict=True):
+        for bold, width in enumerate(widths):
+            assert width <= 1.005 * measure(text, size=1000, bold=bool(bold)), text
+    regular, _ = json.loads(found)[0]
+    assert regular >= 0.99 * measure(TEXTS[0], size=1000)  # Latin letters are measured exactly

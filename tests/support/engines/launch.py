@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from scripts.stack.chromium import ARGUMENTS
+from scripts.stack.chromium import ARGUMENTS, FONTS
 from scripts.stack.stack import free_port
 from tests.support.engines.tab import Tab
 from tests.support.engines.webdriver import DriverOverHTTP, Marionette, Transport
@@ -142,7 +142,7 @@ def _running(
         process = subprocess.Popen(
             command,
             # Firefox refuses a home that belongs to another user.
-            env={**os.environ, "HOME": f"{folder}", **(surroundings or {})},
+            env={**os.environ, **FONTS, "HOME": f"{folder}", **(surroundings or {})},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -1,0 +1,66 @@
+"""Makes PDF and PNG files from a layout and data. Only workers do: Typst is imported here alone.
+
+Fonts come from this package and from Typst's own, and never from the computer, so that a file looks
+the same wherever it is made.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+_FONTS = Path(__file__).with_name("fonts")
+# Tagged and with a language and a title, for readers that speak. It forbids characters without a
+# picture.
+_ACCESSIBLE: Literal["ua-1"] = "ua-1"
+_NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
+# A mark that no accessible PDF may have, three that would end a line, and one that the fonts have
+# under another number only.
+_REPLACED = {0xFEFF: None, 0x85: " ", 0x2028: " ", 0x2029: " ", 0x301C: "\uff5e"}
+
+
+class NoFontError(Exception):
+    """No font has a character, which is the message."""
+
+
+def typeset(
+    layout: Path,
+    *,
+    data: object,
+    file_format: Literal["pdf", "png"] = "pdf",
+    is_accessible: bool = False,
+    dots_per_inch: int | None = None,
+) -> bytes:
+    """Return one file of a layout, which finds the data as JSON in `sys.inputs.data`.
+
+    The words in it are data to Typst, so nothing in them is run. If a file is to be accessible and
+    no font has one of its characters, NoFontError is raised; otherwise an empty box is drawn.
+    """
+    import typst  # 25 MB that web processes do not need
+
+    words = json.dumps(data, ensure_ascii=False).translate(_REPLACED)
+    try:
+        made: bytes = typst.compile(
+            str(layout),
+            root=str(layout.parent),
+            format=file_format,
+            ppi=dots_per_inch,
+            font_paths=_load_fonts(),
+            sys_inputs={"data": words},
+            pdf_standards=[_ACCESSIBLE] if is_accessible else [],
+        )
+    except typst.TypstError as error:
+        if found := _NO_FONT.search(str(error)):
+            raise NoFontError(found[1]) from None
+        raise
+    return made
+
+
+@cache
+def _load_fonts() -> Any:
+    import typst
+
+    return typst.Fonts(include_system_fonts=False, font_paths=[str(_FONTS)])
