@@ -68,7 +68,9 @@ def _chromium(
         },
     }
     port = free_port()
-    with _running([PROGRAMS["chromium"], f"--port={port}"], folder, {"DISPLAY": display} if display else {}):
+    with _running(
+        [PROGRAMS["chromium"], f"--port={port}"], folder, {"DISPLAY": display} if display else {}
+    ):
         transport = DriverOverHTTP(port, {"goog:chromeOptions": options})
         yield transport
         transport.close()
@@ -106,7 +108,9 @@ def _firefox(
     (folder / "user.js").write_text("\n".join(lines))
     arguments = ["--marionette", "--no-remote", "--profile", f"{folder}"]
     arguments += [] if display else ["--headless"]
-    with _running([PROGRAMS["firefox"], *arguments], folder, {"DISPLAY": display} if display else {}):
+    with _running(
+        [PROGRAMS["firefox"], *arguments], folder, {"DISPLAY": display} if display else {}
+    ):
         transport = Marionette(port, {})
         yield transport
         transport.close()
