@@ -231,6 +231,17 @@ def test_after_leaving_from_any_state_neither_back_nor_forward_opens_the_survey(
             page.close()
 
 
+def test_without_the_history_api_a_survey_can_be_answered_and_left(leaving: Visitor) -> None:
+    leaving.context.add_init_script("delete History.prototype.pushState")
+    page = leaving.open(make_launched_survey())
+    answer(page, TWO)
+    page.get_by_role("link", name="Back").click()
+    expect(page.get_by_text("Question 2 of 2")).to_be_visible()
+    page.locator("#exit").click()
+    page.wait_for_url(NEUTRAL)
+    assert [url for url, _title in list_history(page)] == ["about:blank", NEUTRAL]
+
+
 def test_after_leaving_from_another_language_the_first_one_is_not_behind_it(
     visitor: Visitor,
 ) -> None:
