@@ -44,7 +44,7 @@ async function offerStart(visit) {
     start.hidden = false;
     start.addEventListener("click", () => {
       visit.phase = "answering";
-      go(visit, survey, walk(survey.pages, visit.answers).open[0]?.name);
+      go(visit, walk(survey.pages, visit.answers).open[0]?.name);
     });
   } catch (error) {
     const why = error instanceof Refusal ? error.message : "";

@@ -26,6 +26,7 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     shows.append(_("How long you took, from opening this page until the code is sent."))
     if branches(manifest):
         shows.append(_("That time can hint at your answers: some lead to more questions."))
+    shows.append(_("The browser’s history shows when this page was used."))
     shows.append(describe_publication(manifest))
     shows.append(_("What someone sees over your shoulder."))
     shows.append(_("What spyware on this device sees."))

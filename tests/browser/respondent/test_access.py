@@ -416,9 +416,9 @@ def test_every_step_has_the_same_structure(
         }
         # Start, check and end; nine pages, all of which can be refused except the text to read.
         assert len(steps) == 3 + 9 + 8
-        # Where people may have to leave at once, no title says that something was sent.
-        assert steps.pop("outcome") == steps["start"]
-        assert len(set(steps.values())) == len(steps)
+        # Where people may have to leave at once, no title says how far the visit went.
+        start = steps["start"]
+        assert set(steps.values()) == {start, f"خطأ: {start}"}
         tour(page, live, wave, language=language, look=look)
 
 
@@ -429,7 +429,6 @@ def test_a_survey_of_100_questions_shows_progress(visitor: Visitor) -> None:
     press(page, "Start")
     for number in (1, 2):
         expect(page.locator(".eyebrow")).to_have_text(f"Question {number} of 100")
-        assert page.title() == f"Question {number} of 100 · Survey"
         page.get_by_label("Yes", exact=True).check()
         press(page, NEXT)
     page.evaluate(ANSWER_ALL)

@@ -135,6 +135,7 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
         "Once the survey has closed, anyone can see estimates for everyone together, but no codes "
         "and no groups."
     ): publishes_estimates_after_the_close,
+    "The browser’s history shows when this page was used.": is_in_the_history,
     "What someone sees over your shoulder.": has_answers_on_the_screen,
     "What spyware on this device sees.": has_answers_on_the_screen,
 }
@@ -143,7 +144,6 @@ OTHERS: Mapping[str, Callable[[Recording], bool]] = {
     "Only the code is sent.": sends_only_a_code,
     "Hackers or courts with the database cannot either.": stores_only_codes,
     "Once it is sent, this survey keeps nothing in this browser.": keeps_nothing,
-    "The browser’s history still shows that this page was open.": is_in_the_history,
 }
 
 

@@ -23,7 +23,7 @@ from tests.support.browser.every_type import (
     walk_through,
 )
 from tests.support.browser.four_surveys import make_mine, make_three
-from tests.support.browser.visit import NEXT, SENT, Visitor, press, status
+from tests.support.browser.visit import NEXT, SENT, Visitor, go_back, press, status
 
 LANDSCAPE: ViewportSize = {"width": 844, "height": 390}
 A4 = 718  # pixels between its usual margins
@@ -59,22 +59,20 @@ def heading(page: Page) -> Any:
     return page.get_by_role("heading", level=1)
 
 
-def test_going_back_and_forward_from_every_page_keeps_every_answer(visitor: Visitor) -> None:
+def test_going_back_through_every_page_keeps_every_answer(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     passed = [*walk_through(page, ANSWERS), CHECK]
     states = {}
     for text in reversed(passed):
         expect(heading(page)).to_have_text(text)
         states[text] = page.evaluate(READ_STATE)
+        assert any(states[text]) or text == "Please read"
         page.set_viewport_size(LANDSCAPE)
         assert page.evaluate(READ_STATE) == states[text]
         assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
-        page.go_back()
+        go_back(page)
+        page.keyboard.press("F8")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
-    for text in passed:
-        page.go_forward()
-        expect(heading(page)).to_have_text(text)
-        assert page.evaluate(READ_STATE) == states[text]
     assert visitor.reports() == []
 
 
@@ -84,14 +82,8 @@ def test_changing_the_language_in_the_middle_drops_all_answers(visitor: Visitor)
     for choice in ("Yes", "No"):
         page.get_by_label(choice, exact=True).check()
         press(page, NEXT)
-    for _ in range(3):
-        page.go_back()
+    go_back(page, 3)
     page.get_by_role("link", name="Deutsch").click()
-    expect(page.locator("html")).to_have_attribute("lang", "de")
-    page.go_forward()
-    expect(page.locator("html")).to_have_attribute("lang", "en")
-    assert_fresh(page)
-    page.go_back()
     expect(page.locator("html")).to_have_attribute("lang", "de")
     assert_fresh(page)
     assert visitor.reports() == []

@@ -130,6 +130,15 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def go_back(page: Page, times: int = 1) -> None:
+    """Press the browser's Back, and a key before each further time: otherwise the page is left."""
+    page.go_back()
+    for _ in range(times - 1):
+        page.keyboard.press("F8")
+        page.wait_for_function("history.state")
+        page.go_back()
+
+
 def answer(page: Page, choices: Sequence[str]) -> None:
     """Go from the opening to the page where everything is checked before sending."""
     press(page, "Start")

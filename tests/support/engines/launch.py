@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scripts.stack.chromium import ARGUMENTS, FONTS
 from scripts.stack.stack import free_port
+from tests.support.engines.keyboard import Keyboard
 from tests.support.engines.tab import Tab
 from tests.support.engines.webdriver import DriverOverHTTP, Marionette, Transport
 
@@ -38,11 +39,23 @@ def open_browser(
 
 
 @contextmanager
+def open_window(engine: str, folder: Path) -> Iterator[tuple[Tab, Keyboard]]:
+    """Start Chromium or Firefox with a window and a keyboard, and a profile that stays."""
+    start = _chromium if engine == "chromium" else _firefox
+    with (
+        _screen(folder, DESK) as display,
+        start(folder, DESK, False, False, display) as transport,
+    ):
+        yield Tab(transport, engine=engine, folder=folder), Keyboard(display)
+
+
+@contextmanager
 def _chromium(
-    folder: Path, size: tuple[int, int], dark: bool, private: bool
+    folder: Path, size: tuple[int, int], dark: bool, private: bool, display: str = ""
 ) -> Iterator[Transport]:
     arguments = [
-        *(*ARGUMENTS, "--headless", f"--user-data-dir={folder}"),
+        *(*ARGUMENTS, f"--user-data-dir={folder}"),
+        *([] if display else ["--headless"]),
         *(["--incognito"] if private else []),
         *(["--force-dark-mode"] if dark else []),
     ]
@@ -55,14 +68,18 @@ def _chromium(
         },
     }
     port = free_port()
-    with _running([PROGRAMS["chromium"], f"--port={port}"], folder):
+    with _running(
+        [PROGRAMS["chromium"], f"--port={port}"], folder, {"DISPLAY": display} if display else {}
+    ):
         transport = DriverOverHTTP(port, {"goog:chromeOptions": options})
         yield transport
         transport.close()
 
 
 @contextmanager
-def _firefox(folder: Path, size: tuple[int, int], dark: bool, private: bool) -> Iterator[Transport]:
+def _firefox(
+    folder: Path, size: tuple[int, int], dark: bool, private: bool, display: str = ""
+) -> Iterator[Transport]:
     port = free_port()
     preferences = {
         "marionette.port": port,
@@ -89,8 +106,11 @@ def _firefox(folder: Path, size: tuple[int, int], dark: bool, private: bool) -> 
     (folder / "chrome" / "userChrome.css").write_text(":root, body { min-width: 0 !important }")
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(v)});" for name, v in preferences.items())
     (folder / "user.js").write_text("\n".join(lines))
-    arguments = ["--marionette", "--headless", "--no-remote", "--profile", f"{folder}"]
-    with _running([PROGRAMS["firefox"], *arguments], folder):
+    arguments = ["--marionette", "--no-remote", "--profile", f"{folder}"]
+    arguments += [] if display else ["--headless"]
+    with _running(
+        [PROGRAMS["firefox"], *arguments], folder, {"DISPLAY": display} if display else {}
+    ):
         transport = Marionette(port, {})
         yield transport
         transport.close()

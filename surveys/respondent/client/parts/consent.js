@@ -5,7 +5,7 @@
 import { copyAll, make, makeBack, makeLink } from "../visit/elements.js";
 import { additions } from "../visit/additions.js";
 import { kinds, makeInput } from "../visit/fields.js";
-import { isWatched, pageData, show } from "../visit/screen.js";
+import { show } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
 /** @import { Visit } from "../visit/visit.js" */
@@ -45,5 +45,5 @@ function decline(visit) {
   const title = say("declined-title");
   const heading = make("h1", { tabindex: -1 }, title);
   const nodes = [makeBack(), heading, make("p", {}, say("declined")), ...copyAll("footer .help")];
-  show(nodes, isWatched ? pageData.title : `${title} · ${pageData.title}`);
+  show(nodes, title);
 }

@@ -43,7 +43,8 @@ export const makeLink = (text, act, style) =>
 export const makeButton = (text, act) =>
   onClick(make("button", { type: "button", class: "button" }, text), act);
 
-export const makeBack = () => makeLink(say("back"), () => history.back(), "back");
+/** Makes the link to the page before, which history.js shows. */
+export const makeBack = () => makeLink(say("back"), () => dispatchEvent(new Event("back")), "back");
 
 /**
  * @param {string} title The name of its words.

@@ -1,9 +1,13 @@
-/** Moves between the steps of a visit. The browser's history contains only their numbers. */
+/**
+ * Moves between the pages of a visit. They add nothing to the browser's history, which would count
+ * them and so tell which questions were asked. All of them share one entry, the guard: Back leaves
+ * it, and so the page hears of it and shows the page before.
+ */
 import { walk } from "../report/rules.js";
 import { makeCheck } from "./check.js";
-import { makeDetails } from "./elements.js";
+import { make, makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
-import { label, opening, pageData, show } from "./screen.js";
+import { label, main, opening, show } from "./screen.js";
 import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
@@ -16,95 +20,91 @@ import { say } from "./words.js";
 /**
  * Goes to the named page, or to the next one without an answer.
  * @param {Visit} visit
- * @param {Survey} survey
  * @param {string} [name]
  */
-export function go(visit, survey, name) {
-  const { open, next } = findOpenPages(visit, survey);
-  visit.step += 1;
-  visit.trail.length = visit.step;
-  visit.trail[visit.step] = name ?? open[next]?.name ?? "check";
-  history.pushState({ step: visit.step }, "");
+export function go(visit, name) {
+  visit.trail.unshift(name);
   render(visit);
 }
 
 /**
- * Finds the open pages, and the place of the first one without an answer.
- * @param {Visit} visit
- * @param {Survey} survey
- */
-function findOpenPages({ answers }, { pages }) {
-  const { open } = walk(pages, answers);
-  const gap = open.findIndex(({ name }) => answers[name] === undefined);
-  return { open, next: gap < 0 ? open.length : gap };
-}
-
-/**
- * Shows the current step, or the last one that can be reached.
+ * Shows the page that the trail names, or the first one without an answer if that comes before it.
  * @param {Visit} visit
  */
 function render(visit) {
-  const { phase, trail, step, survey } = visit;
-  if (!survey || phase !== "answering" || !trail[step]) return show(opening.nodes, opening.title);
-  const { open, next } = findOpenPages(visit, survey);
-  const found = open.findIndex(({ name }) => name === trail[step]);
-  const place = found < 0 ? next : Math.min(found, next);
-  const page = open[place];
+  const { phase, trail, survey, answers } = visit;
+  if (!survey || phase !== "answering" || !trail.length) return show(opening.nodes);
+  const { open } = walk(survey.pages, answers);
+  const page = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
+  trail[0] = page?.name;
   const asked = open.filter(({ number }) => number);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
     const nodes = makeCheck(asked, visit, survey.quote, {
-      onChange: (name) => go(visit, survey, name),
+      onChange: (name) => go(visit, name),
       onSubmit: (held) => void submit(visit, survey, held),
     });
-    return show([...nodes, ...more], `${say("check-title")} · ${pageData.title}`);
+    return show([...nodes, ...more], say("check-title"));
   }
   const progress = describeProgress(page, open, survey);
-  const name = countsPages(survey) ? say("page", { page: place + 1 }) : progress;
   const nodes = makeQuestion(page, progress, visit, survey.quote, (answer) => {
-    visit.answers[page.name] = answer;
-    go(visit, survey);
+    answers[page.name] = answer;
+    go(visit);
   });
-  show([...nodes, ...more], `${name} · ${pageData.title}`);
+  // The history stores the title, and the number of a page can depend on answers.
+  show([...nodes, ...more], say("most") ? "" : progress);
 }
 
 /**
- * Whether pages are counted instead of questions: some have none, or their number depends on answers.
- * @param {Survey} survey
- */
-const countsPages = ({ pages }) => pages.some(({ rule, number }) => rule || !number);
-
-/**
+ * The server wrote only the words that fit: pages are counted instead of questions if some have none,
+ * or if their number depends on answers.
  * @param {Page} page
  * @param {Page[]} open
  * @param {Survey} survey
  */
-function describeProgress(page, open, survey) {
-  const { pages, isDrawn } = survey;
+function describeProgress(page, open, { pages }) {
   const place = open.indexOf(page) + 1;
-  if (countsPages(survey)) {
-    const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
-    return say("most", { page: place, most: place + later.length });
-  }
-  const gaps = { number: page.number, which: place, of: open.length };
-  return say(isDrawn ? "drawn" : "progress", gaps);
+  const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
+  const most = place + later.length;
+  const gaps = { page: place, most, number: page.number, which: place, of: open.length };
+  return say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
 }
 
 /** @param {Visit} visit */
 export function followHistory(visit) {
-  addEventListener("popstate", (event) => {
-    if (visit.phase === "left") return;
-    visit.step = Number(event.state?.step) || 0;
-    if (visit.phase !== "submitted") {
-      if (visit.survey) render(visit);
-    } else if (visit.trail.length) {
-      // Hides how many steps there were.
-      visit.trail = [];
-      visit.step = 1;
-      history.pushState({ step: visit.step }, "");
-    }
+  let isAhead = false; // the guard, after Back
+
+  const showBefore = () => {
+    visit.trail.shift();
+    render(visit);
+  };
+
+  addEventListener("back", showBefore);
+
+  addEventListener("popstate", () => {
+    const { phase, trail } = visit;
+    if (history.state || phase === "left" || phase === "submitted") return;
+    if (!trail.length) return history.back(); // the opening page was on the screen
+    isAhead = true;
+    showBefore();
+    if (trail.length) main.prepend(make("p", { class: "notice", role: "alert" }, say("touch")));
   });
+
+  // Browsers skip entries that a page adds before the person has touched it.
+  for (const type of ["click", "keydown"]) {
+    addEventListener(type, (event) => {
+      const { target, key, altKey, metaKey } = /** @type {KeyboardEvent} */ (event);
+      if (history.state || visit.phase !== "answering" || !visit.trail.length) return;
+      // These keys may go back, and these links lead away.
+      if (altKey || metaKey || key === "BrowserBack") return;
+      if (/** @type {Element} */ (target).closest("[href*=':']")) return;
+      if (isAhead) history.forward(); // which is no further visit in the stored history
+      else history.pushState?.(1, "");
+    });
+  }
+
   addEventListener("pagehide", () => {
+    isAhead = false;
     if (visit.phase !== "answering") return;
     // Browsers may keep the page to show it again.
     visit.answers = {};
@@ -112,7 +112,4 @@ export function followHistory(visit) {
     visit.phase = "reading";
     render(visit);
   });
-  // After a reload, earlier steps of this visit are still behind this one.
-  visit.step = Number(history.state?.step) || 0;
-  history.replaceState({ step: visit.step }, "");
 }

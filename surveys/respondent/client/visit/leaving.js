@@ -10,13 +10,12 @@ const OWN_LINK = "main a[href^='/s/']:not([download])";
 /** @param {number} milliseconds */
 const delay = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** @param {number} steps */
-const travel = (steps) =>
+const goBack = () =>
   new Promise((resolve) => {
-    // Until the event is over, Firefox would replace the step that it comes from.
+    // Until the event is over, Firefox would replace the entry that it comes from.
     addEventListener("popstate", () => setTimeout(resolve), { once: true });
     setTimeout(resolve, 1000);
-    history.go(steps);
+    history.back();
   });
 
 /**
@@ -33,13 +32,15 @@ export async function leave(visit, address, forward) {
   visit.phase = "left";
   addEventListener("pageshow", () => location.reload());
   await Promise.race([visit.keeper?.forget(), delay(500)]);
-  if (visit.step) await travel(-visit.step);
-  // Replaces all steps ahead, so that the forward button opens none of them.
-  history.pushState({}, "", forward);
-  // The new step took the title that the first one has in the history. Only a change is noted.
-  document.title = "-";
-  document.title = "";
-  await travel(-1);
+  if (history.state) await goBack(); // from the guard (history.js)
+  if (history.pushState) {
+    // Replaces the guard ahead, so that the forward button does not open it.
+    history.pushState({}, "", forward);
+    // The new entry took the title that the first one has in the history. Only a change is noted.
+    document.title = "-";
+    document.title = "";
+    await goBack();
+  }
   location.replace(address);
 }
 

@@ -2,7 +2,7 @@
 import { additions } from "./additions.js";
 import { copyAll, make, makeButton, makeDetails } from "./elements.js";
 import { makeReceipt } from "./receipt.js";
-import { isWatched, pageData, show } from "./screen.js";
+import { entitle, pageData, show } from "./screen.js";
 import { findWords, say, template } from "./words.js";
 
 /**
@@ -27,7 +27,7 @@ export function openOutcome(visit) {
     heading.textContent = say(`${name}-title`) || say("waiting");
     if (isLost) heading.focus();
     sentence.textContent = `${say(name)} ${say(stay)}`.trim();
-    if (!isWatched) document.title = `${heading.textContent} · ${pageData.title}`;
+    entitle(heading.textContent);
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
     for (const other of buttons.slice(1)) other.classList.add("plain");
     act.replaceChildren(...buttons);
@@ -49,6 +49,6 @@ export function openOutcome(visit) {
     const [above, below] = more.length ? [[...code, ...more], facts] : [[], [...code, ...facts]];
     act.append(...above, makeDetails("receipt-title", ...below));
   };
-  show([make("section", { class: "label over" }, heading, sentence, act)], pageData.title);
+  show([make("section", { class: "label over" }, heading, sentence, act)]);
   return { announce, showReceipt };
 }

@@ -11,12 +11,12 @@
  * @property {string} [shared] Set if several people share a device.
  */
 
-const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
+export const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
 export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.dataset));
 export const label = document.getElementById("label");
 /** Whether people may have to leave at once. Then no title says how far the visit went. */
-export const isWatched = !!document.getElementById("exit");
-export const opening = { nodes: [...main.childNodes], title: document.title };
+const isWatched = !!document.getElementById("exit");
+export const opening = { nodes: [...main.childNodes] };
 
 // The second click of a double click must not answer what the first one has just brought.
 const shown = { isNew: false };
@@ -27,14 +27,19 @@ addEventListener("click", (event) => {
   event.stopPropagation();
 }, true);
 
+/** @param {string} [name] */
+export const entitle = (name) => {
+  document.title = name && !isWatched ? `${name} · ${pageData.title}` : pageData.title;
+};
+
 /**
  * @param {Node[]} nodes
- * @param {string} title
+ * @param {string} [name] What the title calls the page.
  */
-export function show(nodes, title) {
+export function show(nodes, name) {
   shown.isNew = true;
   main.replaceChildren(...nodes);
-  document.title = title;
+  entitle(name);
   scrollTo(0, 0);
   /** @type {HTMLElement | null} */
   const heading = main.querySelector("h1:not(:empty)");

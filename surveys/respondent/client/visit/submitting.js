@@ -21,8 +21,6 @@ export async function submit(visit, { questions, pages }, held) {
   const { keeper } = visit;
   const outcome = openOutcome(visit);
   outcome.announce("sending");
-  history.go(-visit.step);
-  visit.step = 0; // so that leaving at this moment goes back only once
   const draw = () => drawEnvelope(pageData.hash, questions, pages, visit.answers);
   let drawn;
   try {

@@ -13,7 +13,6 @@ import { findWords, say } from "./words.js";
  * @typedef {object} Survey
  * @property {Question[]} questions
  * @property {Page[]} pages
- * @property {boolean} isDrawn Whether each person is asked a random part of the questions.
  * @property {boolean} isWhole Whether the script has the parts without which more would be asked
  *   than promised, or something before it should be.
  * @property {(text: string) => HTMLElement} quote Makes an element with words of the author, translated if possible.
@@ -50,5 +49,5 @@ export async function loadSurvey(keeper) {
   const pages = [...(additions.preface?.(manifest) ?? []), ...listPages(questions, ours)];
   const isWhole = !(drawn && !additions.drawPart) &&
     !((consent || minimum_age) && !additions.preface);
-  return { questions, pages, isDrawn: !!drawn, isWhole, quote };
+  return { questions, pages, isWhole, quote };
 }

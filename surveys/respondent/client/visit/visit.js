@@ -9,8 +9,8 @@
  * @property {"reading" | "answering" | "submitted" | "left"} phase
  * @property {Answers} answers They are stored nowhere else, and dropped when they are scrambled or
  *   the page is left.
- * @property {string[]} trail The names of the pages that were shown, one for each step.
- * @property {number} step The step on the screen. The history contains only its number.
+ * @property {(string | undefined)[]} trail The names of the pages on the way, the one on the screen
+ *   first. The page for checking has none.
  * @property {boolean} isCovered Whether the page for checking hides the answers.
  * @property {Keeper | null} keeper A preview has none.
  * @property {Survey | null} survey Set when it is loaded.
@@ -21,7 +21,6 @@ export const startVisit = () => ({
   phase: "reading",
   answers: {},
   trail: [],
-  step: 0,
   isCovered: false,
   keeper: null,
   survey: null,
