@@ -90,7 +90,7 @@ DUE: dict[WorkKind, Callable[[], Wave]] = {
 def work_until_nothing_is_due() -> None:
     for _ in range(len(WorkKind)):
         for model in (Comparison, Rendering):
-            model.objects.update(leased_until=None)  # type: ignore[attr-defined]
+            model.objects.update(leased_until=None)
         for item in find_due_work():
             task, _priority = tasks._TASKS[item.kind]
             task(item.subject)
