@@ -127,7 +127,7 @@ def measure(case: Case, *, page: str) -> Measured:
 def make_wave(case: Case) -> Wave:
     from accounts.models import User
     from aggregator.results.snapshots import update_snapshot
-    from scripts.benchmarks._mixed_survey import fill, open_mixed_survey
+    from scripts.benchmarks.grounds.mixed_survey import fill, open_mixed_survey
     from surveys.authoring.services import close_wave
     from surveys.models import Wave
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.benchmarks._ground import (
+from scripts.benchmarks.grounds.ground import (
     QUESTIONS,
     READY_SECONDS,
     Ground,

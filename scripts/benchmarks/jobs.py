@@ -91,7 +91,7 @@ def prepare_jobs(reports: int) -> Jobs:
 
 def _open_survey(kind: str, questions: int, reports: int) -> Wave:
     from accounts.models import User
-    from scripts.benchmarks._mixed_survey import fill
+    from scripts.benchmarks.grounds.mixed_survey import fill
     from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
     from surveys.manifest.manifest import Limit
     from surveys.models import Question, Wave

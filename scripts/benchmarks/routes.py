@@ -219,7 +219,7 @@ def launch_protected(like: Wave) -> Wave:
 
 def close(wave: Wave, *, reports: int) -> None:
     from aggregator.results.snapshots import update_snapshot
-    from scripts.benchmarks._mixed_survey import fill
+    from scripts.benchmarks.grounds.mixed_survey import fill
     from surveys.authoring.services import close_wave
     from surveys.models import Wave
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts.benchmarks._ground import Ground, running, wait_until_answered
+from scripts.benchmarks.grounds.ground import Ground, running, wait_until_answered
 from scripts.stack.stack import Stack, free_port
 
 PATH = "/naive/reports"

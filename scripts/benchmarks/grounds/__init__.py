@@ -1,0 +1,1 @@
+"""What benchmarks run on: Murmur's own processes, and surveys full of reports."""
