@@ -45,6 +45,7 @@ TABLES_OF_SURVEYS = (
     "surveys_question",
     "surveys_asked_question",
     "surveys_asked_before",
+    "surveys_stored_text",
     "surveys_translation",
     "surveys_wave",
     "surveys_survey",

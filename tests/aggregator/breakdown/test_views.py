@@ -234,7 +234,7 @@ def test_another_declared_question_is_counted_by_groups_if_the_rows_have_both() 
     assert {one.question for one in result.crossed} == {"q3"}
     assert {one.count for one in result.crossed} == {100}
     page = sign_in(wave.survey.owner).get(address_of(wave, "q2")).content.decode()
-    day = page.split('id="q2"')[1].split("</article>")[0]
+    day = page.split('id="q3"')[1].split("</article>")[0]
     assert day.count("50\xa0%") == 4
     boss_block = page.split('id="q4"')[1].split("</article>")[0]
     assert "the file of rows does not have both" in boss_block
@@ -284,7 +284,7 @@ def test_words_of_the_author_have_the_language_of_the_survey() -> None:
     wave = field_people(open_survey(survey=survey), people=1200)
     break_down(wave)
     page = sign_in(wave.survey.owner).get(address_of(wave)).content.decode()
-    block = page.split('id="q2"')[1].split("</article>")[0]
+    block = page.split('id="q3"')[1].split("</article>")[0]
     for text in ("How often?", "Kitchen", "1 (Never)"):
         assert re.search(rf'lang="de"[^>]*>{re.escape(text)}<', block), text
     for text in ("Mean", "Were asked this question", "Prefer not to say"):
