@@ -1,6 +1,6 @@
 """Says how long the parts of a test run took, and which files took longest.
 
-    python -m scripts.durations FILE.xml …
+    python -m scripts.testing.durations FILE.xml …
 
 Each file is a JUnit report of pytest. Times are of the tests themselves, so parts that run in
 several processes at once took less than their sum.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.durations import describe
+from scripts.testing.durations import describe
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.test_one" name="a" time="90.0"/>
