@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.db.models import Model
+from django.db.models import ForeignObjectRel, Model
 from django.utils import timezone
 
 from aggregator import tasks
@@ -89,10 +89,10 @@ def rows_about(model: type[Model]) -> dict[str, int]:
     """How many rows of each table refer to a survey or to a wave; also tables added later."""
     return {
         field.related_model._meta.db_table: field.related_model._base_manager.filter(
-            **{f"{field.remote_field.name}__isnull": False}
+            **{f"{field.field.name}__isnull": False}
         ).count()
         for field in model._meta.get_fields(include_hidden=True)
-        if field.auto_created and not field.concrete and isinstance(field.related_model, type)
+        if isinstance(field, ForeignObjectRel)
     }
 
 
