@@ -203,6 +203,8 @@ class RowsFile(models.Model):
     smallest = models.PositiveIntegerField()
     # Whether the drawn blocks alone make too small combinations, so that each has its own file.
     has_files_of_blocks = models.BooleanField()
+    # Whether such blocks may be compared with each other: all of them, or none.
+    crosses_files = models.BooleanField(default=False)
     # None until the owner has chosen; empty for no background question. It never changes again.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
     # The other questions that are broken down (aggregator.comparisons.breakdown.together); None
@@ -214,6 +216,11 @@ class RowsFile(models.Model):
 
     def __str__(self) -> str:
         return f"rows of wave {self.wave_id}"
+
+    @property
+    def crosses_blocks(self) -> bool:
+        """Whether questions of different blocks may be compared."""
+        return self.crosses_files or not self.has_files_of_blocks
 
 
 class Comparison(models.Model):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from aggregator.background.levels import Background, Level, Levels
 from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.results.groups.conditions import find_condition_groups
+from aggregator.results.groups.crossings import may_cross_files
 from aggregator.results.groups.overlaps import Groups, leave_few
 from aggregator.results.groups.small_groups import hide_small_groups
 from aggregator.results.groups.told import join_groups, list_size_groups
@@ -47,6 +48,7 @@ class Proposal:
     background: Background
     smallest: int
     has_files_of_blocks: bool = False
+    crosses_files: bool = False  # whether these blocks may be compared with each other
 
 
 def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -> Proposal:
@@ -55,7 +57,12 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
     sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:
         asked = found.people @ found.masks
-        return Proposal(background=(), smallest=int(asked.min()), has_files_of_blocks=True)
+        return Proposal(
+            background=(),
+            smallest=int(asked.min()),
+            has_files_of_blocks=True,
+            crosses_files=may_cross_files(manifest, found),
+        )
     # Few people who declined one question would leave no room for any other.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)

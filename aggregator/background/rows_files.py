@@ -47,6 +47,7 @@ def make_rows_file(*, wave_id: int) -> RowsFile:
             "proposed": proposed,
             "smallest": proposal.smallest,
             "has_files_of_blocks": proposal.has_files_of_blocks,
+            "crosses_files": proposal.crosses_files,
             "chosen": None if proposed else [],
         },
     )

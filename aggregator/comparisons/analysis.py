@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from math import exp, inf
 from typing import Any
@@ -116,12 +116,12 @@ def analyse_pairs(
     counts: PairCounts,
     columns: Columns,
     minimum: int,
-    may_cross: Callable[[Sequence[Indicator], NDArray[np.int64]], bool],
+    crosses_blocks: bool = True,
 ) -> PairsResult:
     """Test every pair of plain indicators, with p-values adjusted for the number of pairs.
 
-    If fewer than `minimum` people were asked both questions, or `may_cross` forbids it by who was
-    asked their blocks, the pair is named but not tested.
+    If fewer than `minimum` people were asked both questions, or their blocks may not be compared
+    with each other, the pair is named but not tested.
     """
     tables = [
         ((first.name, second.name), (first, second), count_pair(counts, columns, first, second))
@@ -130,7 +130,7 @@ def analyse_pairs(
     enough = [
         entry
         for entry in tables
-        if entry[2].sum() >= minimum and may_cross(entry[1], count_asked(counts, columns, entry[1]))
+        if entry[2].sum() >= minimum and (crosses_blocks or _is_within_block(entry[1]))
     ]
     level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(enough), 1))
     tests = [_test_pair(pair, table, level) for _, pair, table in enough]
@@ -157,6 +157,10 @@ def analyse_pairs(
             if names not in {names for names, _, _ in enough}
         ),
     )
+
+
+def _is_within_block(pair: Sequence[Indicator]) -> bool:
+    return len({one.symbol.block for one in pair}) == 1
 
 
 def _test_pair(
@@ -190,19 +194,6 @@ def count_pair(
     return np.array(
         [[total - has_one - has_other + both, has_other - both], [has_one - both, both]]
     )
-
-
-def count_asked(
-    counts: PairCounts, columns: Columns, pair: Sequence[Indicator]
-) -> NDArray[np.int64]:
-    """Count who was asked the blocks of a pair: an axis for each, not drawn before drawn."""
-    masks = list(dict.fromkeys(columns.masks[one.place] for one in pair))
-    if len(masks) < 2 or None in masks:
-        return np.array([0, counts.total])
-    first, second = (mask for mask in masks if mask is not None)
-    both = counts.joint(first, second)
-    one, other = (counts.joint(mask, mask) - both for mask in (first, second))
-    return np.array([[counts.total - one - other - both, other], [one, both]])
 
 
 def _exp(value: float) -> float:

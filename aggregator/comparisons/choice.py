@@ -30,6 +30,10 @@ NO_PAIR_ASKED = (
     "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
     "questions. There are no pairs to test."
 )
+NO_PAIR_TOGETHER = (
+    "Too few people were asked the same blocks, so questions from different blocks are not "
+    "compared. No block has two plain yes/no questions, so there are no pairs to test."
+)
 TOO_FEW_PLAIN = (
     "Fewer than two questions are plain yes/no questions that everybody could answer, so there are "
     "no pairs to test. Compare two questions instead."
@@ -59,10 +63,16 @@ PREPARING = (
     "Murmur is preparing the file of rows, which decides what may be compared across blocks. Try "
     "again in a few seconds."
 )
-ONE_OF_EACH_BLOCK = (
-    "Too few people were asked the same blocks, so each block has a file of rows of its own. Then "
-    "a comparison across blocks has one question of each. Choose one question of each block."
+BLOCKS_APART = (
+    "Too few people were asked the same blocks, so questions from different blocks are not "
+    "compared. Choose questions from one block."
 )
+TWO_BLOCKS = (
+    "Too few people were asked the same blocks, so a comparison across blocks has one question "
+    "from each of two blocks. Choose two questions, or questions from one block."
+)
+# More would count people who were asked three blocks, of whom there are fewer.
+MOST_ACROSS = 2
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
@@ -115,7 +125,7 @@ def check_choice(
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
         if is_final:
-            _check_prepared(manifest, find_plain_indicators(manifest), rows_file)
+            _check_pairs_of_blocks(manifest, rows_file)
         return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
     if is_final:
@@ -191,25 +201,36 @@ def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | 
 def _check_blocks(
     manifest: Manifest, chosen: Sequence[Indicator], rows_file: RowsFile | None
 ) -> None:
-    """Raise NotComparable if blocks have files of their own and one of them gives two questions.
+    """Raise NotComparable if a comparison of several blocks could show too few people.
 
-    These would tell too much about which rows belong to people who were asked both blocks.
+    Several questions of a block that has a file of its own would tell too much about which of its
+    rows belong to people who were asked the other block.
     """
-    _check_prepared(manifest, chosen, rows_file)
-    blocks = [one.symbol.block for one in chosen if one.symbol.block is not None]
-    is_across = manifest.drawn is not None and len(set(blocks)) > 1
-    has_files_of_blocks = rows_file is not None and rows_file.has_files_of_blocks
-    if is_across and has_files_of_blocks and len(blocks) > len(set(blocks)):
-        raise NotComparable(ONE_OF_EACH_BLOCK)
-
-
-def _check_prepared(
-    manifest: Manifest, chosen: Sequence[Indicator], rows_file: RowsFile | None
-) -> None:
-    """Raise NotPrepared if the file of rows must decide about a crossing, and is not there yet."""
-    blocks = {one.symbol.block for one in chosen} - {None}
-    if manifest.drawn is not None and len(blocks) > 1 and rows_file is None:
+    if not is_across_blocks(manifest, chosen):
+        return
+    if rows_file is None:
         raise NotPrepared(PREPARING)
+    if not rows_file.crosses_blocks:
+        raise NotComparable(BLOCKS_APART)
+    if rows_file.has_files_of_blocks and len(chosen) > MOST_ACROSS:
+        raise NotComparable(TWO_BLOCKS)
+
+
+def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
+    """Raise NotComparable if no two plain questions may be compared, or it is not known yet."""
+    plain = find_plain_indicators(manifest)
+    if not is_across_blocks(manifest, plain):
+        return
+    if rows_file is None:
+        raise NotPrepared(PREPARING)
+    if not rows_file.crosses_blocks and len({one.symbol.block for one in plain}) == len(plain):
+        raise NotComparable(NO_PAIR_TOGETHER)
+
+
+def is_across_blocks(manifest: Manifest, indicators: Sequence[Indicator]) -> bool:
+    """Whether these count people by which blocks of a random subset they were asked."""
+    blocks = {one.symbol.block for one in indicators} - {None}
+    return manifest.drawn is not None and len(blocks) > 1
 
 
 def _check_breakdown(manifest: Manifest, names: Sequence[str], *, is_final: bool) -> None:

@@ -21,7 +21,7 @@ from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
-from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
+from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.breakdown.result import BreakdownResult
@@ -33,15 +33,10 @@ from aggregator.comparisons.choice import (
     find_looks,
     find_through_batch,
 )
-from aggregator.comparisons.counting import cross_tabulate_indicators, find_masks
-from aggregator.comparisons.crossed_blocks import (
-    FEW_ASKED,
-    TooFewToShow,
-    check_not_empty,
-    may_cross,
-)
+from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
+from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import is_due
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, list_told
@@ -166,7 +161,13 @@ def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether it is broken down by what people declared."""
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         return True
-    return any(indicator.is_known for indicator in find_indicators(manifest, comparison.names))
+    return any(indicator.is_known for indicator in list_compared(comparison, manifest))
+
+
+def list_compared(comparison: Comparison, manifest: Manifest) -> list[Indicator]:
+    if comparison.kind == Comparison.Kind.PAIRS:
+        return find_plain_indicators(manifest)
+    return find_indicators(manifest, comparison.names)
 
 
 def is_of_final_snapshot(comparison: Comparison) -> bool:
@@ -297,7 +298,6 @@ def _compute(comparison: Comparison) -> StoredResult:
         assert rows_file is not None
         return _break_down(comparison, manifest, rows_file)
     minimum = comparison.wave.crowd
-    has_one_file = rows_file is not None and not rows_file.has_files_of_blocks
     if comparison.kind == Comparison.Kind.PAIRS:
         counter = PairCounter(ks=columns.ks)
         _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
@@ -306,15 +306,13 @@ def _compute(comparison: Comparison) -> StoredResult:
             counts=counter.result(),
             columns=columns,
             minimum=minimum,
-            may_cross=lambda pair, asked: has_one_file or may_cross(manifest, pair, asked),
+            crosses_blocks=rows_file is None or rows_file.crosses_blocks,
         )
     indicators = find_indicators(manifest, comparison.names)
-    counts, asked = _count_jointly(comparison, columns, indicators)
+    counts = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     check_not_empty(counts, indicators)
-    if not has_one_file and not may_cross(manifest, indicators, asked):
-        raise TooFewToShow(FEW_ASKED)
     if comparison.kind == Comparison.Kind.TABLE:
         return analyse_table(indicators=indicators, counts=counts)
     return analyse_regression(indicators=indicators, counts=counts)
@@ -366,22 +364,17 @@ def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestio
 
 def _count_jointly(
     comparison: Comparison, columns: Columns, indicators: Sequence[Indicator]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the codes of the indicators, and who was asked their blocks: an axis for each."""
-    masks = find_masks(columns, indicators)
+) -> NDArray[np.int64]:
     total = np.zeros([indicator.codes for indicator in indicators], dtype=np.int64)
-    asked = np.zeros([2] * len(masks), dtype=np.int64)
 
     def add(packed: bytes, size: int) -> None:
-        nonlocal total, asked
+        nonlocal total
         total = total + cross_tabulate_indicators(
             packed, size=size, columns=columns, indicators=indicators
         )
-        if masks:
-            asked = asked + cross_tabulate(packed, size=size, ks=columns.ks, columns=masks)
 
     _read_batches(comparison, add)
-    return total, asked
+    return total
 
 
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:

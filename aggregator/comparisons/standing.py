@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aggregator.comparisons.breakdown.result import BreakdownResult
-from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, find_looks
+from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, find_looks, is_across_blocks
 from aggregator.comparisons.jobs import (
     OLDER_METHOD,
     compute_again,
     divides_by_groups,
     is_of_final_snapshot,
+    list_compared,
     withdraw,
 )
 from aggregator.comparisons.result import ComparisonResult, StoredResult
@@ -31,7 +32,7 @@ from aggregator.results.snapshots import (
 from surveys.comparing.indicators import list_indicators
 from surveys.manifest.manifest import Manifest
 
-# The first method whose groups are those of the file of rows.
+# The first method whose groups, and crossings of blocks, are those that the file of rows allows.
 FIRST_WITH_ROWS_FILE = 11
 
 
@@ -96,12 +97,8 @@ def find_standing(comparison: Comparison) -> ComparisonStanding:
 
 
 def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | None:
-    if comparison.is_settled and divides_by_groups(comparison, manifest):
-        # Earlier versions compared groups of open waves, and groups that no file of rows has.
-        if not is_of_final_snapshot(comparison):
-            withdraw(comparison, problem=GROUPS_AFTER_CLOSE)
-        elif comparison.method_version < FIRST_WITH_ROWS_FILE:
-            withdraw(comparison, problem=OLDER_METHOD)
+    if comparison.is_settled and (problem := _find_withdrawal(comparison, manifest)):
+        withdraw(comparison, problem=problem)
     if comparison.state != Comparison.State.DONE:
         return None
     names = [indicator.name for indicator in list_indicators(manifest)]
@@ -113,6 +110,21 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | N
         compute_again(comparison)
         return None
     return result
+
+
+def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
+    """Say why a result of an earlier version is not shown any more; empty if it is.
+
+    It compared groups of open waves, groups that no file of rows has, and each two blocks that
+    enough people were asked.
+    """
+    by_groups = divides_by_groups(comparison, manifest)
+    if by_groups and not is_of_final_snapshot(comparison):
+        return GROUPS_AFTER_CLOSE
+    is_older = comparison.method_version < FIRST_WITH_ROWS_FILE
+    if is_older and (by_groups or is_across_blocks(manifest, list_compared(comparison, manifest))):
+        return OLDER_METHOD
+    return ""
 
 
 def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:

@@ -11,7 +11,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator.background.rows_files import find_rows_file
-from aggregator.comparisons.choice import BLOCKS_MOVE_APART, find_problem
+from aggregator.comparisons.choice import (
+    BLOCKS_APART,
+    BLOCKS_MOVE_APART,
+    MOST_ACROSS,
+    find_problem,
+)
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm, predictor_field
 from aggregator.comparisons.jobs import request_comparison
 from aggregator.comparisons.planned import (
@@ -110,6 +115,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         )
         return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
     context = _describe_forms(results, shown, forms)
+    context |= {"drawn_note": _describe_drawn(results, rows_file)}
     context |= {"survey": survey, "form": posted, "must_choose": must_choose(results, rows_file)}
     if request.method == "POST" and posted is None:
         context["problem"] = CHOOSE_KIND
@@ -139,7 +145,6 @@ def _describe_forms(
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
         "plain_indicators": len(find_plain_indicators(manifest)),
-        "drawn_note": _describe_drawn(results),
         "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
         "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),
@@ -165,7 +170,7 @@ def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]
     ]
 
 
-def _describe_drawn(results: Results) -> str:
+def _describe_drawn(results: Results, rows_file: RowsFile | None) -> str:
     """Say what a random subset means for comparisons; empty if everyone was asked everything."""
     m, blocks = results.manifest.drawn, results.manifest.block_count
     if m is None:
@@ -174,10 +179,13 @@ def _describe_drawn(results: Results) -> str:
         return ONE_BLOCK_EACH
     if not results.snapshot.final:
         return BLOCKS_MOVE_APART
+    if rows_file is not None and not rows_file.crosses_blocks:
+        return BLOCKS_APART
+    most = min(m, MOST_ACROSS) if rows_file is not None and rows_file.has_files_of_blocks else m
     share = percent(pair_fraction(drawn=m, questions=blocks))
     return (
         f"Each person was asked {m} of {blocks} blocks of questions. Two questions from different "
-        f"blocks are compared on about {share} of the reports, and questions from more than {m} "
+        f"blocks are compared on about {share} of the reports, and questions from more than {most} "
         "blocks cannot be compared together."
     )
 

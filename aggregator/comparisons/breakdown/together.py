@@ -20,6 +20,7 @@ from aggregator.batches.combinations import Combinations, list_declared
 from aggregator.comparisons.breakdown.hiding import find_hidden
 from aggregator.models import RowsFile
 from aggregator.results.groups.conditions import find_condition_groups
+from aggregator.results.groups.crossings import list_crossings
 from aggregator.results.groups.equations import count_people_needed
 from aggregator.results.groups.overlaps import Groups, leave_few
 from aggregator.results.groups.told import admit, join_groups
@@ -32,7 +33,7 @@ class _Part:
 
     marks: NDArray[np.int64]  # which combinations the file of rows tells apart
     people: NDArray[np.int64]
-    conditions: Groups
+    conditions: Groups  # of rules, and of comparisons with other blocks
     groups: Mapping[str, Groups]  # those shown for each question
     needed: int
 
@@ -82,10 +83,13 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
             groups[question.name] = np.eye(question.k, dtype=np.bool_)[
                 found.declared[asked, place]
             ][:, shown]
+        conditions, _ = find_condition_groups(manifest, found, part=part)
+        if part is not None and rows_file.crosses_files:
+            conditions = np.concatenate([conditions, list_crossings(found, part)], axis=1)
         yield _Part(
             marks=marks[asked],
             people=found.people[asked],
-            conditions=find_condition_groups(manifest, found, part=part)[0][asked],
+            conditions=conditions[asked],
             groups=groups,
             needed=count_people_needed(manifest, block=part),
         )

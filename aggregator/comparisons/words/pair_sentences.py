@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aggregator.comparisons.result import PairsResult, PairTest
+from aggregator.comparisons.result import PairsResult, PairTest, UntestedPair
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
 from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
@@ -13,6 +13,10 @@ from surveys.manifest.manifest import Manifest
 LEFT_OUT_NAMED = 20
 NOT_TESTED = (
     "Not tested, because fewer than {minimum:,} people were asked both questions: {pairs}{more}."
+)
+NOT_CROSSED = (
+    "Not tested, because their questions are from different blocks, and too few people were asked "
+    "the same blocks: {pairs}{more}."
 )
 TEST_NAMES = {
     "pearson": "Pearson",
@@ -65,19 +69,23 @@ def summarize_pairs(lines: Sequence[PairLine]) -> str:
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
     """Name the pairs that are not tested, and say why; empty if all are."""
-    if not result.too_few:
-        return ""
-    labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
-    pairs = [
-        " and ".join(labels[name] for name in pair.indicators)
-        for pair in result.too_few[:LEFT_OUT_NAMED]
+    few = [pair for pair in result.too_few if pair.n < manifest.crowd]
+    apart = [pair for pair in result.too_few if pair.n >= manifest.crowd]
+    sentences = [
+        sentence.format(minimum=manifest.crowd, **_name_pairs(pairs, manifest))
+        for sentence, pairs in ((NOT_TESTED, few), (NOT_CROSSED, apart))
+        if pairs
     ]
-    others = len(result.too_few) - len(pairs)
-    return NOT_TESTED.format(
-        minimum=manifest.crowd,
-        pairs="; ".join(pairs),
-        more=f"; and {others:,} more" if others else "",
-    )
+    return " ".join(sentences)
+
+
+def _name_pairs(pairs: Sequence[UntestedPair], manifest: Manifest) -> dict[str, str]:
+    labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
+    named = [
+        " and ".join(labels[name] for name in pair.indicators) for pair in pairs[:LEFT_OUT_NAMED]
+    ]
+    others = len(pairs) - len(named)
+    return {"pairs": "; ".join(named), "more": f"; and {others:,} more" if others else ""}
 
 
 def _describe_pair(pair: PairTest) -> str:

@@ -31,7 +31,7 @@ FEW_ORDERS = 10
 MOST_STEPS = 200_000_000_000
 ENOUGH = 14  # times that a support is found on average; exp(-14) of searches miss it
 SEED = 20261125
-ROWS_AT_ONCE = 10_000  # so that memory does not grow with the number of people
+ROWS_AT_ONCE = 1_000  # so that memory does not grow with the number of people
 ROWS_SEARCHED = 256
 ZERO = 1e-6
 
@@ -69,13 +69,11 @@ def leave_few(
             return less
 
         basis, functions = _span(read, order, columns=groups.shape[1])
-        supports = sum(
-            (
-                people[rows] @ (np.abs(read(rows) @ functions) > ZERO)
-                for rows in _split(order, ROWS_AT_ONCE)
-            ),
-            np.zeros(len(basis)),
-        )
+        supports = np.zeros(len(basis))
+        for rows in _split(order, ROWS_AT_ONCE):
+            supports += people[rows] @ (np.abs(read(rows) @ functions) > ZERO)
+            if (supports >= needed).all():
+                break  # usually after the first rows, however many people there are
         few = functions[:, supports < needed]
         if few.size and not _is_spanned(read(basis) @ few, read(basis)[:, : known.shape[1]]):
             return True

@@ -93,6 +93,8 @@ def check_rows_file(wave: Wave) -> Iterator[Difference]:
     finding = ""
     if computed != (stored.proposed, stored.smallest, stored.has_files_of_blocks):
         finding = "the proposal for the file of rows does not match the batches"
+    elif stored.crosses_files and not proposal.crosses_files:
+        finding = "blocks are compared with each other although too few people were asked both"
     elif not is_within(read_background(stored.chosen or []), proposal.background):
         finding = "the file of rows tells more people apart than was proposed"
     elif stored.broken_down is not None and stored.broken_down != compute_broken_down(wave, stored):

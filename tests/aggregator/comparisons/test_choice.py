@@ -6,12 +6,13 @@ import pytest
 
 from aggregator.background.levels import Levels, write_background
 from aggregator.comparisons.choice import (
+    BLOCKS_APART,
     CHOOSE_FIRST,
     GROUPS_AFTER_CLOSE,
     MERGED,
     NOT_IN_ROWS,
-    ONE_OF_EACH_BLOCK,
     PREPARING,
+    TWO_BLOCKS,
     check_choice,
 )
 from aggregator.models import Comparison, RowsFile
@@ -49,13 +50,14 @@ def make_manifest(*, drawn: int | None = None) -> Manifest:
     )  # fmt: skip
 
 
-def make_rows_file(*, has_files_of_blocks: bool = False) -> RowsFile:
+def make_rows_file(*, has_files_of_blocks: bool = False, crosses_files: bool = False) -> RowsFile:
     """Ward 0 by itself, 1 and 2 merged, and 3 hidden; without Q6."""
     levels = Levels(question="q5", levels=((0,), (1, 2), (3,)), hidden=frozenset([3]))
     return RowsFile(
         proposed=write_background((levels,)),
         chosen=write_background((levels,)),
         has_files_of_blocks=has_files_of_blocks,
+        crosses_files=crosses_files,
     )
 
 
@@ -109,16 +111,22 @@ def test_groups_wait_for_the_close_and_then_for_the_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "refusal"),
-    [(["q2", "q3"], ""), (["q4", "q2"], ""), (["q4", "q2", "q3"], ONE_OF_EACH_BLOCK)],
+    ("names", "apart", "crossing"),
+    [
+        (["q2", "q3"], "", ""),
+        (["q4", "q2"], BLOCKS_APART, ""),
+        (["q4", "q2", "q3"], BLOCKS_APART, TWO_BLOCKS),
+    ],
 )
-def test_across_blocks_one_question_of_each_where_they_have_their_own_files(
-    names: list[str], refusal: str
+def test_where_blocks_have_their_own_files_none_or_two_are_compared(
+    names: list[str], apart: str, crossing: str
 ) -> None:
     own, one = make_rows_file(has_files_of_blocks=True), make_rows_file()
-    assert find_refusal(*names, rows_file=own, drawn=2) == refusal
+    assert find_refusal(*names, rows_file=own, drawn=2) == apart
     assert find_refusal(*names, rows_file=one, drawn=2) == ""
     assert find_refusal(*names, rows_file=own) == ""  # everybody is asked everything
+    own.crosses_files = True
+    assert find_refusal(*names, rows_file=own, drawn=2) == crossing
     crosses = "q4" in names
     assert find_refusal(*names, rows_file=None, drawn=2) == (PREPARING if crosses else "")
     assert find_refusal(*names, rows_file=None, drawn=2, is_final=False) == ""

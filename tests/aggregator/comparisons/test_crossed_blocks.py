@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import Any
 
@@ -12,25 +13,33 @@ import numpy as np
 import pytest
 
 from aggregator.background.levels import Background, find_levels, read_background
+from aggregator.batches.columns import Columns
 from aggregator.comparisons.analysis import analyse_regression, analyse_table
-from aggregator.comparisons.choice import MERGED, NOT_IN_ROWS, ONE_OF_EACH_BLOCK, PREPARING
-from aggregator.comparisons.crossed_blocks import FEW_ASKED, NOBODY, may_cross
+from aggregator.comparisons.choice import (
+    BLOCKS_APART,
+    MERGED,
+    NO_PAIR_TOGETHER,
+    NOT_IN_ROWS,
+    PREPARING,
+    TWO_BLOCKS,
+)
 from aggregator.comparisons.jobs import OLDER_METHOD
-from aggregator.comparisons.result import PairsResult
+from aggregator.comparisons.result import PairsResult, TwoQuestionsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result, write_result
+from aggregator.comparisons.too_few import NOBODY
 from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.display import find_view
-from aggregator.results.groups.equations import count_equations
+from aggregator.upkeep.verification.waves import check_rows_file
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import finish, send_rows
-from tests.support.comparisons import ask, compute
+from tests.support.comparisons import ask, compute, snapshot_of
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import prepare_rows, process
 from tests.support.waves import make_wave as make_plain_wave
@@ -172,42 +181,6 @@ def test_a_comparison_of_scrambled_answers_by_an_older_method_stays() -> None:
 # --- blocks ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("asked", "is_shown"),
-    [
-        ([[0, 0], [0, 30]], True),
-        ([[0, 30], [40, 30]], True),
-        ([[29, 30], [40, 30]], False),  # few were asked neither
-        ([[0, 30], [1, 100]], False),
-        ([[[0, 30], [30, 30]], [[30, 30], [30, 29]]], False),
-        ([[[0, 30], [30, 30]], [[30, 30], [30, 30]]], True),
-    ],
-)
-def test_each_combination_of_blocks_needs_many_people_or_nobody(
-    asked: list[list[int]], is_shown: bool
-) -> None:
-    wave = make_plain_wave(drawn=2)
-    names = ["q1", "q2", "q3"][: np.array(asked).ndim]
-    indicators = find_indicators(wave.description, names)
-    assert may_cross(wave.description, indicators, np.array(asked)) == is_shown
-
-
-def test_a_block_of_many_equations_needs_ten_people_for_each() -> None:
-    survey = make_survey(questions=("Ill?", "Late?"), drawn=1)
-    first = survey.questions.get(position=1)
-    rule = {"name": str(first.pk), "is": [1]}
-    add_question(survey=survey, type=Question.Type.SCALE, text="How?", rule=rule, **SCALE)
-    manifest = open_survey(survey=survey).description
-    across = find_indicators(manifest, ["q1", "q2"])
-    needed = 10 * count_equations(manifest, block=manifest.blocks["q1"])
-    assert needed == 10 * (1 + 5 + 5)
-    for people, is_shown in ((needed - 1, False), (needed, True)):
-        asked = np.array([[0, people], [needed, needed]])
-        assert may_cross(manifest, across, asked) == is_shown
-        # Within a block its own file says it all.
-        assert may_cross(manifest, across[:1], np.array([0, people]))
-
-
 def list_tested(wave: Wave) -> set[tuple[str, str]]:
     """Test all pairs; return those that have a result."""
     found = compute(ask(wave, Kind.PAIRS))
@@ -227,62 +200,72 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
     assert list_tested(wave) == {("q1", "q2")}
 
 
+Drawn = tuple[int, ...]
 # So many drew each pair of five blocks. The last one makes small combinations.
-PAIRS = {
-    (0, 1): 40,
-    (0, 2): 50,
-    (1, 2): 60,
-    (0, 3): 35,
-    (1, 3): 45,
-    (2, 3): 36,
-    (0, 4): 31,
-    (3, 4): 3,
-}
+PAIRS: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 2), 40), (3, 4): 1}
+# Few drew the same three, but many were asked each two.
+TRIPLES: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 3), 40), (2, 3, 4): 1}
+ONE_FILE: dict[Drawn, int] = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
 
 
-def close_blocks(people: dict[tuple[int, int], int]) -> Wave:
+def close_blocks(people: dict[Drawn, int]) -> Wave:
     return finish(send_blocks(people))
 
 
-def send_blocks(people: dict[tuple[int, int], int]) -> Wave:
-    questions = len({one for pair in people for one in pair})
-    wave = make_plain_wave(questions=questions, drawn=2)
+def send_blocks(people: dict[Drawn, int]) -> Wave:
+    questions = len({block for drawn in people for block in drawn})
+    wave = make_plain_wave(questions=questions, drawn=len(next(iter(people))))
     rows = []
-    for (one, other), count in people.items():
+    for drawn, count in people.items():
         for number in range(count):
             codes = [NOT_DRAWN] * questions
-            codes[one], codes[other] = number % 2, number % 3 == 0
+            for place, block in enumerate(drawn, 2):
+                codes[block] = number % place == 0
             rows.append(bytes(codes))
     send_rows(wave, rows)
     return wave
 
 
-def list_crossed(wave: Wave) -> set[tuple[str, str]]:
-    """Compare every two questions; return the pairs that have a result."""
-    found = set()
-    for names in combinations([one.name for one in wave.description.questions], 2):
-        table = compute(ask(wave, Kind.TABLE, *names))
-        assert table.problem in ("", FEW_ASKED) or table.problem.startswith("Fewer than 30 ")
-        if table.result is not None:
-            found.add(names)
+def list_crossed(wave: Wave) -> dict[tuple[str, str], np.ndarray]:
+    """Compare every two questions; return the counts of those that have a result."""
+    found = {}
+    names = [one.name for one in wave.description.questions]
+    for pair in combinations(names, 2):
+        with suppress(NotComparable):
+            table = compute(ask(wave, Kind.TABLE, *pair))
+            result = read_result(table.kind, table.result, indicators=names)
+            assert isinstance(result, TwoQuestionsResult)
+            found[pair] = np.array(result.counts)
     return found
 
 
-def test_where_blocks_have_files_of_their_own_only_large_crossings_are_compared() -> None:
-    wave = close_blocks(PAIRS)
+@pytest.mark.parametrize("few", [1, 29])
+def test_a_block_less_its_comparisons_is_about_nobody_or_many_people(few: int) -> None:
+    """Each pair of blocks is drawn by other people, and the sums tell their codes as well."""
+    wave = close_blocks({**PAIRS, (3, 4): few})
     assert RowsFile.objects.get().has_files_of_blocks
-    crowd, everybody, expected = wave.crowd, sum(PAIRS.values()), set()
-    for one, other in combinations(range(5), 2):
-        both = PAIRS.get((one, other), 0)
-        only, rest = (
-            sum(n for pair, n in PAIRS.items() if own in pair) - both for own in (one, other)
-        )
-        neither = everybody - both - only - rest
-        if both >= crowd and all(n == 0 or n >= crowd for n in (only, rest, neither)):
-            expected.add((f"q{one + 1}", f"q{other + 1}"))
-    assert 0 < len(expected) < 7  # two of eight were asked together by few, or left few alone
-    assert list_crossed(wave) == expected
-    assert list_tested(wave) == expected
+    crossed = list_crossed(wave)
+    counts = Columns.of(wave.description).read_counts(snapshot_of(wave).counts)
+    for question, (no, yes, *_) in zip(wave.description.questions, counts, strict=True):
+        sizes = [int(table.sum()) for pair, table in crossed.items() if question.name in pair]
+        for some in range(len(sizes) + 1):
+            for less in combinations(sizes, some):
+                left = no + yes - sum(less)
+                assert left == 0 or left >= wave.crowd
+
+
+def test_blocks_with_files_of_their_own_are_compared_all_or_not_at_all() -> None:
+    wave = close_blocks(TRIPLES)
+    everything = set(combinations([one.name for one in wave.description.questions], 2))
+    assert list_crossed(wave).keys() == list_tested(wave) == everything
+    with pytest.raises(NotComparable) as refused:
+        ask(wave, Kind.REGRESSION, "q1", "q2", "q3")
+    assert str(refused.value) == TWO_BLOCKS
+    wave = close_blocks(PAIRS)
+    assert list_crossed(wave) == {}
+    with pytest.raises(NotComparable) as refused:
+        ask(wave, Kind.PAIRS)
+    assert str(refused.value) == NO_PAIR_TOGETHER
 
 
 def test_in_one_file_every_pair_of_blocks_that_enough_were_asked_is_compared() -> None:
@@ -291,7 +274,32 @@ def test_in_one_file_every_pair_of_blocks_that_enough_were_asked_is_compared() -
     assert len(list_crossed(wave)) == 3
 
 
-ONE_FILE = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
+def test_a_crossing_that_an_earlier_version_requested_is_refused() -> None:
+    wave = close_blocks(TRIPLES)
+    asked = ask(wave, Kind.TABLE, "q1", "q2")
+    RowsFile.objects.update(crosses_files=False)
+    asked = compute(asked)
+    assert (asked.result, asked.problem) == (None, BLOCKS_APART)
+
+
+@pytest.mark.parametrize(("kind", "names"), [(Kind.PAIRS, ()), (Kind.TABLE, ("q1", "q2"))])
+def test_a_crossing_that_an_earlier_version_computed_is_withdrawn(
+    kind: Comparison.Kind, names: tuple[str, ...]
+) -> None:
+    wave = close_blocks(ONE_FILE)
+    stored = compute(ask(wave, kind, *names))
+    assert find_standing(stored).result is not None
+    Comparison.objects.filter(pk=stored.pk).update(method_version=10)
+    stored.refresh_from_db()
+    assert find_standing(stored).result is None
+    assert (stored.result, stored.problem) == (None, OLDER_METHOD)
+
+
+def test_that_blocks_are_compared_is_verified() -> None:
+    wave = close_blocks(PAIRS)
+    assert list(check_rows_file(wave)) == []
+    RowsFile.objects.update(crosses_files=True)
+    assert [one.kind for one in check_rows_file(wave)] == ["rows"]
 
 
 @pytest.mark.parametrize(("kind", "names"), [(Kind.PAIRS, ()), (Kind.TABLE, ("q1", "q2"))])
@@ -311,7 +319,7 @@ def test_nothing_across_blocks_is_compared_before_the_file_of_rows_is_prepared(
     assert find_standing(compute(asked)).result is not None
 
 
-def test_of_each_block_with_its_own_file_one_question_is_compared_across() -> None:
+def test_within_a_block_that_has_a_file_of_its_own_everything_is_compared() -> None:
     survey = make_survey(questions=("Ill?", "Late?", "Sad?"), drawn=2)
     first = survey.questions.get(position=1)
     for text in ("Long?", "Again?"):
@@ -327,6 +335,7 @@ def test_of_each_block_with_its_own_file_one_question_is_compared_across() -> No
     finish(wave)
     assert RowsFile.objects.get().has_files_of_blocks
     assert ask(wave, Kind.REGRESSION, "q4", "q5").state == Comparison.State.WAITING
-    with pytest.raises(NotComparable) as refused:
-        ask(wave, Kind.REGRESSION, "q2", "q4", "q5")
-    assert str(refused.value) == ONE_OF_EACH_BLOCK
+    for kind, names in ((Kind.REGRESSION, ("q2", "q4", "q5")), (Kind.TABLE, ("q2", "q4"))):
+        with pytest.raises(NotComparable) as refused:
+            ask(wave, kind, *names)
+        assert str(refused.value) == BLOCKS_APART

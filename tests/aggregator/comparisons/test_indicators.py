@@ -30,7 +30,7 @@ from aggregator.comparisons.choice import (
     check_choice,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.words.pair_sentences import describe_pairs_left_out
+from aggregator.comparisons.words.pair_sentences import NOT_CROSSED, describe_pairs_left_out
 from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
@@ -168,7 +168,6 @@ def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None
         counts=counts,
         columns=columns,
         minimum=numbers[2],
-        may_cross=lambda *_: True,
     )
     assert sorted(pair.n for pair in found.pairs) == numbers[2:]
     assert sorted(pair.n for pair in found.too_few) == numbers[:2]
@@ -189,26 +188,26 @@ def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> 
     )
 
 
-def test_pairs_across_blocks_are_tested_as_allowed_by_who_was_asked_them(plain: Manifest) -> None:
-    reports = send_anything(plain, people=700)
-    counts, indicators, columns = (
-        count_pairs(plain, reports),
-        find_plain_indicators(plain),
-        Columns.of(plain),
-    )
-
-    def may_cross(pair: Sequence[Indicator], asked: Any) -> bool:
-        drawn = [[report[one.place] != NOT_DRAWN for one in pair] for report in reports]
-        expected = [[drawn.count([one, other]) for other in (False, True)] for one in (False, True)]
-        assert asked.tolist() == expected
-        return bool(asked[1, 1] > 115)
-
+def test_pairs_across_blocks_that_may_not_be_compared_are_named(plain: Manifest) -> None:
+    reports = send_anything(plain, people=1200)
+    counts, indicators = count_pairs(plain, reports), find_plain_indicators(plain)
     found = analyse_pairs(
-        indicators=indicators, counts=counts, columns=columns, minimum=50, may_cross=may_cross
+        indicators=indicators,
+        counts=counts,
+        columns=Columns.of(plain),
+        minimum=50,
+        crosses_blocks=False,
     )
-    assert 0 < len(found.pairs) < len(list(combinations(indicators, 2)))
-    assert all(pair.n > 115 for pair in found.pairs)
-    assert all(50 <= pair.n <= 115 for pair in found.too_few)
+    across = [
+        (one.name, other.name)
+        for one, other in combinations(indicators, 2)
+        if one.symbol.block != other.symbol.block
+    ]
+    assert [pair.indicators for pair in found.too_few] == across
+    assert len(found.pairs) + len(across) == len(list(combinations(indicators, 2)))
+    text = describe_pairs_left_out(found, plain)
+    assert text.startswith(NOT_CROSSED.split("{")[0])
+    assert "fewer than" not in text
 
 
 # --- the study, in which everything occurs --------------------------------------------------------

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from aggregator.comparisons import sentences
 from aggregator.comparisons.choice import (
+    BLOCKS_APART,
     NO_PREDICTOR,
     OUTCOME_AS_PREDICTOR,
 )
@@ -29,7 +30,7 @@ from aggregator.comparisons.sentences import (
     UNTIL_THE_END,
 )
 from aggregator.comparisons.words.table_sentences import DISAGREE, RELATED, TESTS
-from aggregator.models import Comparison
+from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from surveys.authoring.services import close_wave
 from surveys.comparing.choice import DIFFERENT_QUESTIONS, TWO_QUESTIONS, UNKNOWN_QUESTION
@@ -82,6 +83,20 @@ def test_blocks_of_a_random_subset_are_compared_after_the_close() -> None:
     page = client.get(address(wave.survey))
     assert 'id="pairs-title"' in page.content.decode()
     compare(wave, kind="table", outcome="q1", group="q2")
+
+
+def test_the_page_says_if_and_which_blocks_are_compared_where_few_share_them() -> None:
+    wave = make_wave(questions=5, drawn=3)
+    send_people(wave, people=300)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    client = sign_in(wave.survey.owner)
+    for crosses, sentence in ((True, "questions from more than 2 blocks"), (False, BLOCKS_APART)):
+        RowsFile.objects.update(has_files_of_blocks=True, crosses_files=crosses)
+        assert sentence in text_of(client.get(address(wave.survey)))
+    refused = choose(client, wave.survey, kind="table", outcome="q1", group="q2")
+    assert refused.status_code == 422
+    assert text_of(refused).count(BLOCKS_APART) > 1  # the notice, and at the form
 
 
 @pytest.mark.slow

@@ -93,6 +93,24 @@ def test_people_who_were_asked_another_block_hide_nobody(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("crosses", "shown"), [(False, {"q3"}), (True, set())])
+def test_a_list_that_nearly_says_who_was_asked_another_block_is_not_broken_down(
+    crosses: bool, shown: set[str]
+) -> None:
+    """All people but one were asked the second block as well if they said A, and not if B."""
+    people = {(1, 0): LARGE, (1, 1): 1, (0, 1): LARGE}
+    found = Combinations(
+        masks=np.array([[1, second] for second, _ in people], dtype=np.uint8),
+        declared=np.array([[said, 0, 0] for _, said in people], dtype=np.uint8),
+        people=np.array([*people.values()]),
+    )
+    rows_file = choose(has_files_of_blocks=True)
+    rows_file.crosses_files = crosses
+    told = find_broken_down(make_manifest(drawn=1), found, rows_file, told=("q3",))
+    assert set(told) == shown
+
+
+@pytest.mark.django_db
 def test_the_owner_reads_why_there_is_no_break_down() -> None:
     survey = make_survey(questions=("Ill?",), display_minimum=10)
     for number in range(2):
