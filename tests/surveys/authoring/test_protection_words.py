@@ -168,7 +168,7 @@ def test_what_is_hardly_protected_is_named_among_other_questions(owner: User) ->
     label = describe_protection(describe(survey=survey, wave_number=1))
     assert [group.strength for group in label.groups] == ["strong", "hardly"]
     answers = [one.answer for one in label.consequences]
-    assert answers == ["Mostly yes."] * 3 + ["Yes."]
+    assert answers == ["Mostly yes."] * 3 + ["Yes.", "But"]
     assert lines(label)[0].endswith("mostly read: Question 3.")
 
 
