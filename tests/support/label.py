@@ -30,10 +30,16 @@ MOSTLY = [
     "Mostly yes. Hackers or courts with the database could too.",
 ]
 PARTLY = [
-    "Partly. The researchers could make a fair guess.",
+    "Partly. The researchers could make a fair guess at your answers.",
     "Partly. Hackers or courts with the database could too.",
 ]
+TOGETHER = ["Partly. The researchers could learn a lot from all your codes together.", PARTLY[1]]
 OPENED = "Yes. Others can see that this device opened this page."
+WEBSITE = (
+    "The people who run this website can see which device sends which code, "
+    "and could change this page."
+)
+LINKED = f"{OPENED} {WEBSITE}"
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
 ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
 
@@ -69,7 +75,7 @@ def describe(*questions: ManifestQuestion) -> PrivacyLabel:
 
 
 def lines(label: PrivacyLabel) -> list[str]:
-    return [f"{one.answer} {one.sentence}" for one in label.consequences]
+    return [f"{one.answer} {one.sentence} {one.exception}".rstrip() for one in label.consequences]
 
 
 def all_odds(label: PrivacyLabel) -> list[Odds]:

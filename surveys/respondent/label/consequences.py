@@ -1,7 +1,7 @@
 """What scrambling means for a person: a few lines before the first question, the answer first.
 
-The lines speak of most of the scrambled questions. Those that are protected less are named, and
-so are those that are sent as they are.
+The lines say the worst that holds of any scrambled question, or of all codes together. They name
+the questions of which it holds, if these are not all.
 """
 
 from __future__ import annotations
@@ -21,25 +21,15 @@ from surveys.respondent.label.odds import describe_least, word_of
 from surveys.respondent.label.parts import Consequence, Level
 from surveys.respondent.label.publication import describe_anyone
 from surveys.respondent.label.readable import describe_guess, describe_readable, list_readable
+from surveys.respondent.label.remaining import describe_website
 
 
-@dataclass(frozen=True)
-class _Sorted:
-    """The scrambled questions by how much a reader of the codes knows."""
+@dataclass(frozen=True, kw_only=True)
+class _Worst:
+    """The most that a reader of the codes knows."""
 
-    hidden: tuple[ManifestQuestion, ...]
-    light: tuple[ManifestQuestion, ...]  # a fair guess
-    readable: tuple[ManifestQuestion, ...]  # mostly known
-
-    @property
-    def level(self) -> Level:
-        """The level of the lines: what at least half of the questions come to is said of all."""
-        total = len(self.hidden) + len(self.light) + len(self.readable)
-        if total and 2 * len(self.readable) >= total:
-            return Level.MOSTLY
-        if total and 2 * (len(self.readable) + len(self.light)) >= total:
-            return Level.PARTLY
-        return Level.NO
+    level: Level
+    questions: tuple[ManifestQuestion, ...] = ()  # none if only all codes together tell as much
 
 
 def describe_lead(manifest: Manifest) -> str:
@@ -56,27 +46,26 @@ def describe_consequences(
     `asked_elsewhere` is how many other surveys of the author share a question with this one
     today; fewer than at the launch change nothing.
     """
-    asked = _sort(manifest)
-    exceptions = (
-        *_name_exceptions(manifest, asked),
-        *_describe_warnings(manifest, asked_elsewhere=asked_elsewhere),
-    )
-    but = Consequence(level=Level.BUT, answer=_("But"), sentences=exceptions)
+    worst = _find_worst(manifest)
+    warnings = _describe_warnings(manifest, asked_elsewhere=asked_elsewhere)
+    but = Consequence(level=Level.BUT, answer=_("But"), sentences=warnings)
     return (
-        *_describe_sight(asked.level),
-        _describe_proof(manifest, asked),
-        _describe_opening(manifest),
+        *_describe_sight(manifest, worst),
+        _describe_proof(manifest, worst),
+        _describe_opening(worst.level),
         *_describe_anyone(manifest),
-        *((but,) if exceptions else ()),
+        *((but,) if warnings else ()),
     )
 
 
-def _sort(manifest: Manifest) -> _Sorted:
-    questions, readable = scrambled(manifest), list_readable(manifest)
-    others = [question for question in questions if question not in readable]
-    light = [question for question in others if is_weak(word_of(manifest, question))]
-    hidden = tuple(question for question in others if question not in light)
-    return _Sorted(hidden, tuple(light), tuple(readable))
+def _find_worst(manifest: Manifest) -> _Worst:
+    readable = tuple(list_readable(manifest))
+    if readable:
+        return _Worst(level=Level.MOSTLY, questions=readable)
+    light = tuple(one for one in scrambled(manifest) if is_weak(word_of(manifest, one)))
+    if light or is_practically_certain(manifest):
+        return _Worst(level=Level.PARTLY, questions=light)
+    return _Worst(level=Level.NO)
 
 
 def _write_answer(level: Level) -> str:
@@ -88,51 +77,57 @@ def _write_answer(level: Level) -> str:
     }[level]
 
 
-def _describe_sight(level: Level) -> tuple[Consequence, ...]:
+def _describe_sight(manifest: Manifest, worst: _Worst) -> tuple[Consequence, ...]:
     """Say whether the researchers, or others who get the codes, can see the answers."""
-    said = {
-        Level.NO: (
-            _("The researchers cannot see your answers."),
-            _("Hackers or courts with the database cannot either."),
-        ),
-        Level.PARTLY: (
-            _("The researchers could make a fair guess."),
-            _("Hackers or courts with the database could too."),
-        ),
-        Level.MOSTLY: (
-            _("The researchers can mostly read your answers."),
-            _("Hackers or courts with the database could too."),
-        ),
-    }
-    return tuple(_answer(level, sentence) for sentence in said[level])
-
-
-def _describe_proof(manifest: Manifest, asked: _Sorted) -> Consequence:
-    """Say whether anyone can prove an answer."""
-    if asked.level == Level.MOSTLY:
-        sentence, counted = describe_readable(manifest, asked.readable)
-        return _answer(Level.MOSTLY, sentence, counted=counted)
-    if asked.level == Level.PARTLY:
-        if is_practically_certain(manifest):
-            return _answer(Level.PARTLY, describe_guess(manifest.drawn_epsilon))
-        return _answer(Level.PARTLY, _("Your codes together allow a fair guess, not a proof."))
-    if not asked.hidden:
-        return _answer(Level.NO, _("Nobody can prove what you answered."))
-    sentence, counted = describe_least(asked.hidden)
-    if not is_practically_certain(manifest):
-        denial = _("Nobody can prove what you answered.")
-        return _answer(Level.NO, denial, sentence, counted=counted)
-    more = _("Your codes together tell more.")
-    return _answer(Level.PARTLY, sentence, more, counted=counted)
-
-
-def _describe_opening(manifest: Manifest) -> Consequence:
-    said = (
-        _("Others can see how long this page was open.")
-        if _tells_much(manifest)
-        else _("Others can see that this device opened this page.")
+    seen = _answer(worst.level, _write_sight(manifest, worst))
+    others = (
+        _("Hackers or courts with the database cannot either.")
+        if worst.level == Level.NO
+        else _("Hackers or courts with the database could too.")
     )
-    return replace(_answer(Level.YES, said), of_page=True)
+    return replace(seen, exception=describe_unscrambled(manifest)), _answer(worst.level, others)
+
+
+def _write_sight(manifest: Manifest, worst: _Worst) -> str:
+    if worst.level == Level.NO:
+        return _("The researchers cannot see your answers.")
+    if not worst.questions:
+        return _("The researchers could learn a lot from all your codes together.")
+    are_all = len(worst.questions) == len(scrambled(manifest))
+    if worst.level == Level.MOSTLY:
+        all_ = _("The researchers can mostly read your answers.")
+        some = _("The researchers can mostly read: %(name)s.")
+    else:
+        all_ = _("The researchers could make a fair guess at your answers.")
+        some = _("The researchers could make a fair guess at: %(name)s.")
+    return all_ if are_all else some % {"name": name_questions(manifest, worst.questions)}
+
+
+def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
+    """Say whether anyone can prove an answer, or how well it can be guessed."""
+    if worst.level == Level.MOSTLY:
+        sentence, counted = describe_readable(manifest, worst.questions)
+        return _answer(worst.level, sentence, counted=counted)
+    if worst.questions:
+        return _answer(worst.level, describe_guess(manifest))
+    claim = (
+        _("Nobody can prove what you answered.")
+        if worst.level == Level.NO
+        else _("Someone could make a good guess at what you answered.")
+    )
+    questions = scrambled(manifest)
+    if not questions:  # a draft that cannot be launched yet
+        return _answer(worst.level, claim)
+    odds, counted = describe_least(questions)
+    return _answer(worst.level, claim, odds, counted=counted)
+
+
+def _describe_opening(level: Level) -> Consequence:
+    """Say what the network sees, and also what the website sees where a code tells much."""
+    said = [_("Others can see that this device opened this page.")]
+    if level != Level.NO:
+        said.append(describe_website())
+    return replace(_answer(Level.YES, *said), of_page=True)
 
 
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
@@ -147,18 +142,6 @@ def _answer(level: Level, *sentences: str, counted: int = 0) -> Consequence:
     )
 
 
-def _name_exceptions(manifest: Manifest, asked: _Sorted) -> tuple[str, ...]:
-    """Name the questions to which the lines do not apply."""
-    named = [describe_unscrambled(manifest)]
-    if asked.readable and asked.level != Level.MOSTLY:
-        name = {"name": name_questions(manifest, asked.readable)}
-        named.append(_("Mostly readable: %(name)s.") % name)
-    if asked.light and asked.level == Level.NO:
-        name = {"name": name_questions(manifest, asked.light)}
-        named.append(_("Partly readable: %(name)s.") % name)
-    return tuple(filter(None, named))
-
-
 def describe_unscrambled(manifest: Manifest) -> str:
     """Name the questions whose answers are sent as they are; "" if there are none."""
     plain = sent_as_answered(manifest)
@@ -168,29 +151,16 @@ def describe_unscrambled(manifest: Manifest) -> str:
     return _("Sent as it is: %(name)s.") % {"name": name_questions(manifest, plain)}
 
 
-def _tells_much(manifest: Manifest) -> bool:
-    """Whether people should know before anything else what made-up codes can do."""
-    limits = {Limit.MINIMUM_BATCH, Limit.TOTAL_EPSILON}
-    return bool(limits.intersection(manifest.exceeded_limits))
-
-
 def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str, ...]:
     """Say what people should know before anything else; nothing about most surveys."""
     said = []
-    if _tells_much(manifest):
+    if manifest.minimum_batch < SMALLEST_USUAL_BATCH:
         others = manifest.minimum_batch - 1
-        if manifest.minimum_batch < SMALLEST_USUAL_BATCH:
-            hides = ngettext(
-                "Your code hides among only %(count)s other, fewer than Murmur advises.",
-                "Your code hides among only %(count)s others, fewer than Murmur advises.",
-                others,
-            )
-        else:
-            hides = ngettext(
-                "Your code hides among %(count)s other.",
-                "Your code hides among %(count)s others.",
-                others,
-            )
+        hides = ngettext(
+            "Your code hides among only %(count)s other, fewer than Murmur advises.",
+            "Your code hides among only %(count)s others, fewer than Murmur advises.",
+            others,
+        )
         said.append(hides % {"count": write_whole(others)})
         said.append(_("They could be made up."))
     if Limit.CAP in manifest.exceeded_limits:

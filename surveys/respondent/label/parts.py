@@ -39,6 +39,7 @@ class Consequence:
     level: Level
     answer: str
     sentences: tuple[str, ...]
+    exception: str = ""  # to the sentences
     counted: int = 0  # codes of 100 that a sentence counts, for the picture
     of_page: bool = False  # not true of a person who answers on paper
 

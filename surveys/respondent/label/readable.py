@@ -49,14 +49,13 @@ def describe_readable(manifest: Manifest, questions: Sequence[ManifestQuestion])
         else:
             sentence = _("Up to %(count)s of 100 codes are the true answer.")
         return sentence % {"count": write_whole(most)}, most
-    epsilon = max(manifest.statement_epsilon(question) for question in questions)
-    return describe_guess(epsilon), 0
+    return describe_guess(manifest), 0
 
 
-def describe_guess(epsilon: float) -> str:
-    """Say how often a guess is right at this ε."""
+def describe_guess(manifest: Manifest) -> str:
+    """Say how often a guess from all codes is right at most."""
     guess = _("A guess from your codes can be right %(most)s times in 100.")
-    return guess % {"most": write_guess(epsilon)}
+    return guess % {"most": write_guess(manifest.drawn_epsilon)}
 
 
 def _tells_alone(manifest: Manifest, question: ManifestQuestion) -> bool:

@@ -13,7 +13,8 @@ from surveys.respondent.label.publication import describe_publication
 
 def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     shows = [
-        _("That this device opened this page, with its network address, browser and languages.")
+        _("That this device opened this page, with its network address, browser and languages."),
+        describe_website(),
     ]
     if manifest.translations:
         shows.append(_("In which language you read it."))
@@ -28,9 +29,16 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
         shows.append(_("That time can hint at your answers: some lead to more questions."))
     shows.append(_("The browser’s history shows when this page was used."))
     shows.append(describe_publication(manifest))
-    shows.append(_("What someone sees over your shoulder."))
-    shows.append(_("What spyware on this device sees."))
+    shows.append(_("What someone over your shoulder sees, or spyware on this device."))
     return tuple(shows)
+
+
+def describe_website() -> str:
+    """Say what the servers' operator can do, whom nothing on the page can stop."""
+    return _(
+        "The people who run this website can see which device sends which code, "
+        "and could change this page."
+    )
 
 
 def describe_crowd(manifest: Manifest) -> tuple[str, ...]:
@@ -44,5 +52,5 @@ def describe_crowd(manifest: Manifest) -> tuple[str, ...]:
     return (
         together % {"count": write_whole(others)},
         _("The researchers could add made-up codes to single out yours."),
-        _("Then only the scrambling protects you, with the numbers above."),
+        _("Then only the scrambling protects you."),
     )

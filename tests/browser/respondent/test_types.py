@@ -43,8 +43,11 @@ LONG_WAY: dict[str, Do] = {
 }
 
 
-READ_ODDS = """(blocks) => Object.fromEntries(blocks.flatMap((one) =>
-    one.dataset.names.split(" ").map((name) => [name, one.querySelector("p").textContent])))"""
+# The names of the questions; the class that makes the mark, and the word for the strength, which
+# come first; and the sentence.
+READ_ODDS = """(blocks) => blocks.map((one) => [one.dataset.names,
+    one.firstElementChild.className, one.firstElementChild.textContent,
+    one.querySelector("p").textContent])"""
 BORDER = "(one) => getComputedStyle(one).borderTopColor"
 
 
@@ -135,13 +138,16 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
 def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
     # The names of questions, in the order of the label's sentences; the text has none.
-    said = page.locator("#label .odds").evaluate_all(READ_ODDS)
+    odds = page.locator("#label .odds").evaluate_all(READ_ODDS)
+    said = {name: words for names, *words in odds for name in names.split()}
+    assert {(mark, word) for mark, word, _ in said.values()} > {("strong", "Protection: strong")}
     assert said.keys() == {"q1", "q2", "q3", "q4", "q5", "q6"}
-    seen: dict[str, list[str]] = {}
+    seen: dict[str, list[list[str]]] = {}
 
     def reading(text: str, act: Do) -> Do:
         def read(page: Page) -> None:
-            seen[text] = page.locator("fieldset .quiet").all_inner_texts()
+            lines = page.locator("fieldset .quiet").evaluate_all(READ_ODDS)
+            seen[text] = [words for _, *words in lines]
             act(page)
 
         return read
@@ -150,7 +156,7 @@ def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: V
     names = dict(zip(LONG_WAY, ("q1", "q2", "q3", "q3", "q4", "q5", "q6", "q7"), strict=True))
     assert seen.pop(GROUP) == [], "it is sent as it is, which its notice says"
     for text, lines in seen.items():
-        assert lines == [f"Scrambled on this device. {said[names[text]]}"]
+        assert lines == [said[names[text]]]
 
 
 def test_progress_names_the_most_pages_if_their_number_depends_on_answers(visitor: Visitor) -> None:

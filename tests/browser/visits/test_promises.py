@@ -56,6 +56,12 @@ def sends_address_browser_and_languages(visit: Recording) -> bool:
     return knows_address and visit.sent[0].all_headers().keys() >= NAMED
 
 
+def is_loaded_from_where_the_code_goes(visit: Recording) -> bool:
+    """One server sends the page and gets the code, at the same address."""
+    ends = [request.response() for request in (visit.sent[0], visit.report)]
+    return len({str(end.server_addr()) for end in ends if end}) == 1 and all(ends)
+
+
 def sends_the_language_of_the_page(visit: Recording) -> bool:
     return visit.sent[0].url.endswith(f"/{visit.language}")
 
@@ -123,6 +129,10 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     "That this device opened this page, with its network address, browser and languages.": (
         sends_address_browser_and_languages
     ),
+    (
+        "The people who run this website can see which device sends which code, and could change "
+        "this page."
+    ): is_loaded_from_where_the_code_goes,
     "In which language you read it.": sends_the_language_of_the_page,
     "That this browser took part: it keeps that, but no answers.": keeps_only_a_mark,
     "Which questions were drawn for you.": sends_which_questions_were_drawn,
@@ -136,8 +146,7 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
         "and no groups."
     ): publishes_estimates_after_the_close,
     "The browser’s history shows when this page was used.": is_in_the_history,
-    "What someone sees over your shoulder.": has_answers_on_the_screen,
-    "What spyware on this device sees.": has_answers_on_the_screen,
+    "What someone over your shoulder sees, or spyware on this device.": has_answers_on_the_screen,
 }
 OTHERS: Mapping[str, Callable[[Recording], bool]] = {
     "This device scrambles your answers before sending.": sends_only_a_code,

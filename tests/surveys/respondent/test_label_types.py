@@ -13,10 +13,10 @@ from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from tests.support.label import (
     FORBIDDEN,
+    LINKED,
     LONGEST_SENTENCE,
     MOSTLY,
     NO,
-    OPENED,
     PARTLY,
     RULE,
     THREE,
@@ -96,31 +96,30 @@ def test_questions_of_one_kind_share_a_sentence_under_their_numbers() -> None:
 
 def test_a_question_that_is_not_scrambled_is_named() -> None:
     described = label(make("yes_no"), make("yes_no"), make("declared"))
-    assert lines(described)[:2] == NO
-    assert lines(described)[-1] == "But Sent as it is: Question 3."
+    assert lines(described)[:2] == [f"{NO[0]} Sent as it is: Question 3.", NO[1]]
     assert described.unscrambled == "Sent as it is: Question 3."
     assert "only" not in " ".join(lines(described))
     assert all_odds(described)[0].scope == ""
     two = label(make("yes_no"), make("declared"), make("declared"))
-    assert lines(two)[-1] == "But Sent as it is: Questions 2 and 3."
+    assert lines(two)[0] == f"{NO[0]} Sent as it is: Questions 2 and 3."
     light = label(make("yes_no", flips=5), make("declared"))
     assert lines(light) == [
-        *MOSTLY,
+        f"{MOSTLY[0]} Sent as it is: Question 2.",
+        MOSTLY[1],
         "Mostly yes. 95 of 100 codes are the true answer.",
-        OPENED,
-        "But Sent as it is: Question 2.",
+        LINKED,
     ]
 
 
 def test_questions_are_quoted_where_pages_are_counted_instead() -> None:
     asked = make("yes_no"), make("declared", text="Where do you work?")
-    quoted = "But Sent as it is: “Where do you work?”."
-    assert lines(label(make("information"), *asked))[-1] == quoted
+    quoted = "Sent as it is: “Where do you work?”."
+    assert lines(label(make("information"), *asked))[0] == f"{NO[0]} {quoted}"
     agreed = replace(survey(*asked), consent="Yes?")
-    assert lines(describe_protection(agreed))[-1] == quoted
+    assert lines(describe_protection(agreed))[0] == f"{NO[0]} {quoted}"
     # The form for coins numbers its questions all the same.
     by_hand = replace(agreed, mode=Mode.MANUAL)
-    assert lines(describe_protection(by_hand))[-1] == "But Sent as it is: Question 2."
+    assert lines(describe_protection(by_hand))[0] == f"{NO[0]} Sent as it is: Question 2."
 
 
 def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:

@@ -47,7 +47,7 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
 }
 
 /**
- * Repeats what the label says about the codes of this answer.
+ * Repeats what the label says about this answer, the mark and the word for its strength first.
  * @param {Page} page
  */
 function makeAssurance({ name, follows = name }) {
@@ -56,7 +56,6 @@ function makeAssurance({ name, follows = name }) {
   const line = /** @type {HTMLElement} */ (odds.cloneNode(true));
   line.classList.add("quiet");
   line.querySelector("b")?.remove();
-  line.querySelector("p")?.prepend(`${say("scrambled")} `);
   return [line];
 }
 
