@@ -41,6 +41,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_release",
     "aggregator_release_ledger",
     SPENT_IDS,
+    "surveys_stored_text",
     "surveys_planned_comparison",
     "surveys_question",
     "surveys_asked_question",
