@@ -33,7 +33,8 @@ INDEX = re.compile(r"(?:INDEX|Index(?: Only)? Scan using|Bitmap Index Scan on) (
 WHOLE = re.compile(r"(?:SCAN|Seq Scan on) (\w+)\b(?! USING)")
 QUEUES = {f"aggregator_{table}" for table in ("rendering", "comparison", "release")}
 GROWING = QUEUES | {f"aggregator_{table}" for table in ("raw_report", "batch", "snapshot")}
-DUE = {f"{table}_due" for table in QUEUES | {"aggregator_snapshot", "surveys_wave"}}
+DUE = {f"{table}_due" for table in QUEUES | {"surveys_wave"}}
+COVERING = {"aggregator_snapshot_due", "aggregator_batch_sizes", "aggregator_comparison_planned"}
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def _count(wave: Wave, *, size: int, final: bool) -> None:
         final=final,
         total=size * ROWS_PER_WAVE,
         counts=[],
-        estimates=[],
+        estimates=[{"name": f"q{place}", "value": place / 7} for place in range(40)],
     )
 
 
@@ -162,11 +163,11 @@ def plan_sweep() -> list[str]:
     return lines
 
 
-def assert_found_by_indexes(lines: list[str], *, never_read_whole: set[str]) -> None:
+def assert_found_by_indexes(
+    lines: list[str], *, expected: set[str], never_read_whole: set[str]
+) -> None:
     used = {name for line in lines for name in INDEX.findall(line)}
-    assert used >= DUE | {"aggregator_batch_sizes", "aggregator_comparison_planned"}, "\n".join(
-        lines
-    )
+    assert used >= expected, "\n".join(lines)
     whole = {name for line in lines for name in WHOLE.findall(line)}
     assert not whole & never_read_whole, "\n".join(lines)
 
@@ -178,7 +179,8 @@ def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
     for _ in range(2):
         lines = plan_sweep()
         # Subqueries call their table U0.
-        assert_found_by_indexes(lines, never_read_whole=GROWING | {"surveys_wave", "U0"})
+        whole = GROWING | {"surveys_wave", "U0"}
+        assert_found_by_indexes(lines, expected=DUE | COVERING, never_read_whole=whole)
         analyze()
 
 
@@ -189,4 +191,5 @@ def test_on_postgresql_a_sweep_finds_due_rows_by_indexes(postgres_server: Server
         fill()
         analyze()
         lines = plan_sweep()
-    assert_found_by_indexes(lines, never_read_whole=GROWING)
+    # Which index covers a query depends on how many pages were vacuumed.
+    assert_found_by_indexes(lines, expected=DUE, never_read_whole=GROWING)
