@@ -77,6 +77,8 @@ class Batch(models.Model):
                 condition=models.Q(number__gte=1), name="aggregator_batch_number_from_one"
             ),
         ]
+        # Sweeps add the sizes up, to see whether a wave reached its number of people.
+        indexes = [models.Index(fields=["wave", "size"], name="aggregator_batch_sizes")]
 
     def __str__(self) -> str:
         return f"batch {self.number}"
@@ -123,6 +125,16 @@ class Snapshot(models.Model):
             models.UniqueConstraint(
                 fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
             ),
+        ]
+        # All that sweeps ask of snapshots, so that they never read past long estimates.
+        indexes = [
+            models.Index(
+                fields=[
+                    *("wave", "through_batch", "final"),
+                    *("method_version", "decided_through", "total"),
+                ],
+                name="aggregator_snapshot_due",
+            )
         ]
 
     def __str__(self) -> str:
@@ -271,7 +283,14 @@ class Comparison(models.Model):
                 name="aggregator_comparison_done_with_result",
             ),
         ]
-        indexes = [_index_due("comparison", *UNFINISHED)]
+        indexes = [
+            _index_due("comparison", *UNFINISHED),
+            models.Index(
+                fields=["wave", "method_version", "through_batch"],
+                condition=models.Q(planned=True),
+                name="aggregator_comparison_planned",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.questions or 'all'}"

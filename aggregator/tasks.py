@@ -25,6 +25,7 @@ from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
+from aggregator.publishing.public_page import store_public_page
 from aggregator.releases.drawing import draw_release
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
@@ -103,7 +104,9 @@ def seal_wave(wave_id: int) -> None:
 def estimate_wave(wave_id: int) -> None:
     if find_waves_to_estimate().filter(pk=wave_id).exists():
         with _unless_deleted(wave_id):
-            update_snapshot(wave_id=wave_id)
+            snapshot = update_snapshot(wave_id=wave_id)
+            if snapshot is not None and snapshot.final:
+                store_public_page(snapshot.wave)
 
 
 @contextmanager

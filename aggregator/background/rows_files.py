@@ -32,7 +32,7 @@ def find_waves_without_rows_file() -> QuerySet[Wave]:
         .filter(mode=Wave.Mode.ELECTRONIC, rows_file=None)
         .annotate(last=Subquery(last.values("total")[:1]))
         .filter(last__gte=Greatest("display_minimum", BATCHES_IN_CROWD * F("minimum_batch")))
-        .order_by("pk")
+        .order_by()
     )
 
 

@@ -31,7 +31,7 @@ def close_due_waves() -> int:
     when people answered, not on what they said.
     """
     # The coin wave closes with the browser wave, whose number of people ends both.
-    waves = Wave.objects.electronic().order_by("pk")
+    waves = Wave.objects.electronic().order_by().only("state", "cap")
     due = [(wave, Wave.Ending.DATE) for wave in waves.past_closing_date(timezone.now())]
     due += [
         (wave, Wave.Ending.CAP)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from django.db import connection, transaction
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery, Sum
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
@@ -130,20 +130,18 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 def find_waves_to_seal() -> QuerySet[Wave]:
     """Find waves with 2K raw reports waiting, and closed waves with any.
 
-    It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait.
+    It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
+    asks which wave's report is at a place of the index, in its order. If it asked for any report of
+    a wave, PostgreSQL would expect to find one soon, and read all of them for a wave without.
     """
-    waiting = RawReport.objects.filter(wave=OuterRef("pk")).order_by()
-    due = Q(state=Wave.State.CLOSED, first_waiting__isnull=False)
+    waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
+    due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))
     for minimum in (
         Wave.objects.open().order_by().values_list("minimum_batch", flat=True).distinct()
     ):
-        enough = 2 * minimum
-        due |= Q(Exists(waiting[enough - 1 : enough]), state=Wave.State.OPEN, minimum_batch=minimum)
-    return (
-        Wave.objects.annotate(first_waiting=Subquery(waiting.values("wave")[:1]))
-        .filter(due)
-        .order_by("pk")
-    )
+        last = Subquery(waiting[2 * minimum - 1 : 2 * minimum])
+        due |= Q(state=Wave.State.OPEN, minimum_batch=minimum, pk=last)
+    return Wave.objects.filter(due).order_by()
 
 
 def read_ledger(wave: Wave) -> tuple[int, int]:

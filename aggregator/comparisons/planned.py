@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Greatest
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Greatest
 
 from aggregator.comparisons.choice import check_people
 from aggregator.comparisons.jobs import compute_again, request_comparison
@@ -41,19 +41,25 @@ def find_waves_to_compare() -> QuerySet[Wave]:
             OuterRef("display_minimum"), BATCHES_IN_CROWD * OuterRef("minimum_batch")
         ),
     ).order_by("-through_batch")
-    requested = Q(
-        comparisons__planned=True,
-        comparisons__method_version=METHOD_VERSION,
-        comparisons__through_batch=F("last"),
+    requested = (
+        Comparison.objects.filter(
+            wave=OuterRef("pk"),
+            planned=True,
+            method_version=METHOD_VERSION,
+            through_batch=OuterRef("last"),
+        )
+        .order_by()
+        .values("wave")
+        .annotate(count=Count("pk"))
     )
     return (
         Wave.objects.closed()
         .filter(planned_comparisons__gt=0, rows_file__isnull=False)
         .annotate(last=Subquery(last.values("through_batch")[:1]))
         .filter(last__isnull=False)
-        .annotate(requested=Count("comparisons", filter=requested))
+        .annotate(requested=Coalesce(Subquery(requested.values("count")), 0))
         .filter(requested__lt=F("planned_comparisons"))
-        .order_by("pk")
+        .order_by()
     )
 
 

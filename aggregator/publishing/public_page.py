@@ -46,7 +46,7 @@ from surveys.models import Survey, Wave
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.views.compressed import HTML, answer, serve
 from surveys.respondent.views.deleted import GONE, unless_deleted
-from surveys.stored_texts import Text, make_key
+from surveys.stored_texts import Text, make_key, read_text
 
 OK = 200
 
@@ -87,6 +87,20 @@ def public_results_csv(
         name = f"{name_wave(wave, slug=slug)}_releases.csv"
         response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def store_public_page(wave: Wave) -> None:
+    """Make the page of final results, so that no visit has to.
+
+    Workers call it when they have counted the last reports. If one stops here, or after an upgrade,
+    the first visit makes the page, one at a time.
+    """
+    try:
+        wave = _find_wave(wave.survey.slug, Mode(wave.mode))
+        if not wave.is_open and not wave.description.publishes_releases:
+            read_text(_describe_exact(wave, _describe_survey(wave)))
+    except (Http404, _NothingToShow):
+        return
 
 
 def _find_wave(slug: str, mode: Mode) -> Wave:

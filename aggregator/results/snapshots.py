@@ -168,8 +168,8 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
     # One query for each of these waves, so that the raw reports of others are not read.
     candidates: QuerySet[Wave, Any] = (
         waves.filter(Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False)
-        .order_by("pk")
-        .defer("manifest", "words")
+        .order_by()
+        .only("state")
     )
     first_or_last = [
         wave.pk
@@ -180,7 +180,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         Q(seen_version__isnull=False, newest_batch__gt=F("decided_batch"))
         | Q(seen_version__lt=METHOD_VERSION)
         | Q(pk__in=first_or_last)
-    ).order_by("pk")
+    ).order_by()
 
 
 def _may_have_first_look(wave: Wave) -> bool:

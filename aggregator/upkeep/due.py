@@ -13,14 +13,14 @@ from enum import StrEnum
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Min, Value
+from django.db.models import F, Min, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from aggregator.background.rows_files import find_waves_without_rows_file
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.comparisons.planned import find_waves_to_compare
-from aggregator.models import DueWork, Upkeep
+from aggregator.models import Batch, DueWork, Upkeep
 from aggregator.releases.drawing import find_releases_to_draw
 from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
@@ -47,9 +47,11 @@ class Due:
 
 def find_due_work() -> list[Due]:
     """Find due work in the rows: reports, batches, snapshots, files, comparisons, releases."""
+    newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
-        .annotate(progress=Coalesce(Max("batches__number"), 0))
+        # For each wave alone: PostgreSQL would join them with all batches.
+        .annotate(progress=Coalesce(Subquery(newest_batch.values("number")[:1]), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()
         .annotate(progress=F("decided_batch"))

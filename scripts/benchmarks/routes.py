@@ -218,7 +218,7 @@ def launch_protected(like: Wave) -> Wave:
 
 
 def close(wave: Wave, *, reports: int) -> None:
-    from aggregator.results.snapshots import update_snapshot
+    from aggregator.tasks import estimate_wave
     from scripts.benchmarks.grounds.mixed_survey import fill
     from surveys.authoring.services import close_wave
     from surveys.models import Wave
@@ -228,7 +228,7 @@ def close(wave: Wave, *, reports: int) -> None:
         fill(one, reports=reports)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     for one in waves:
-        update_snapshot(wave_id=one.pk)
+        estimate_wave(one.pk)
 
 
 # --- the walk -------------------------------------------------------------------------------------

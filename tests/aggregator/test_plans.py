@@ -12,18 +12,29 @@ from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.closing import close_due_waves
-from aggregator.models import Batch, Comparison, Release, Rendering, RowsFile, Snapshot, today
+from aggregator.models import (
+    Batch,
+    Comparison,
+    RawReport,
+    Release,
+    Rendering,
+    RowsFile,
+    Snapshot,
+    today,
+)
 from aggregator.results.snapshots import METHOD_VERSION
 from aggregator.upkeep.due import find_due_work
 from scripts.attacks.linker.server import Server, django_on, migrate, running_server
 from surveys.models import Wave
 from tests.support.waves import make_wave
 
-WAVES, ROWS_PER_WAVE = 200, 40
+WAVES, ROWS_PER_WAVE, RAW_REPORTS = 200, 40, 8_000
 INDEX = re.compile(r"(?:INDEX|Index(?: Only)? Scan using|Bitmap Index Scan on) (\w+)")
 WHOLE = re.compile(r"(?:SCAN|Seq Scan on) (\w+)\b(?! USING)")
 QUEUES = {f"aggregator_{table}" for table in ("rendering", "comparison", "release")}
-DUE = {f"{table}_due" for table in QUEUES}
+GROWING = QUEUES | {f"aggregator_{table}" for table in ("raw_report", "batch", "snapshot")}
+DUE = {f"{table}_due" for table in QUEUES | {"surveys_wave"}}
+COVERING = {"aggregator_snapshot_due", "aggregator_batch_sizes", "aggregator_comparison_planned"}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +46,14 @@ def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
 
 
 def fill() -> None:
-    """Store many settled waves with their files, comparisons and releases, and one open wave."""
-    open_wave = make_wave(cap=1000)
+    """Store many settled waves with all that belongs to them, and two open ones."""
+    capped = make_wave(cap=1000)
+    waiting = make_wave(minimum_batch=RAW_REPORTS, display_minimum=RAW_REPORTS)
+    RawReport.objects.bulk_create(
+        RawReport(id=number.to_bytes(32, "big"), wave=waiting, symbols=b"")
+        for number in range(RAW_REPORTS)
+    )
+    _count(capped, size=10, final=False)
     first = Wave.objects.get(pk=make_wave().pk)
     for number in range(WAVES):
         first.pk, first.manifest_hash = None, number.to_bytes(32, "big")
@@ -44,25 +61,43 @@ def fill() -> None:
         first.state, first.ending, first.closed_at = "closed", "owner", first.launched_at
         first.save(force_insert=True)
         _settle(first)
-    assert open_wave.is_open
+    assert capped.is_open
+
+
+def analyze() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
-def _settle(wave: Wave) -> None:
-    through: dict[str, Any] = {"wave": wave, "through_batch": 1}
-    Batch.objects.create(
-        wave=wave, number=1, size=1000, packed=b"", content_hash=b"", counts=[], tables=[]
+def _count(wave: Wave, *, size: int, final: bool) -> None:
+    """Store batches of this size and the snapshot of all of them."""
+    Batch.objects.bulk_create(
+        Batch(
+            wave=wave,
+            number=number,
+            size=size,
+            packed=b"",
+            content_hash=b"",
+            counts=[],
+            tables=[],
+        )
+        for number in range(1, ROWS_PER_WAVE + 1)
     )
     Snapshot.objects.create(
-        **through,
-        decided_through=1,
+        wave=wave,
+        through_batch=ROWS_PER_WAVE,
+        decided_through=ROWS_PER_WAVE,
         method_version=METHOD_VERSION,
-        final=True,
-        total=1000,
+        final=final,
+        total=size * ROWS_PER_WAVE,
         counts=[],
-        estimates=[],
+        estimates=[{"name": f"q{place}", "value": place / 7} for place in range(40)],
     )
+
+
+def _settle(wave: Wave) -> None:
+    through: dict[str, Any] = {"wave": wave, "through_batch": ROWS_PER_WAVE}
+    _count(wave, size=1000, final=True)
     RowsFile.objects.create(
         wave=wave, proposed=[], smallest=0, has_files_of_blocks=False, chosen=[]
     )
@@ -128,20 +163,25 @@ def plan_sweep() -> list[str]:
     return lines
 
 
-def assert_found_by_indexes(lines: list[str]) -> None:
+def assert_found_by_indexes(
+    lines: list[str], *, expected: set[str], never_read_whole: set[str]
+) -> None:
     used = {name for line in lines for name in INDEX.findall(line)}
-    assert used >= DUE | {"surveys_wave_due"}, "\n".join(lines)
+    assert used >= expected, "\n".join(lines)
     whole = {name for line in lines for name in WHOLE.findall(line)}
-    assert not whole & QUEUES, "\n".join(lines)
+    assert not whole & never_read_whole, "\n".join(lines)
 
 
 @pytest.mark.django_db
 def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
+    """Nothing analyzes Murmur's tables; a server's owner may."""
     fill()
-    lines = plan_sweep()
-    assert_found_by_indexes(lines)
-    # Of waves, only the table itself is read from end to end; all else is looked up for a wave.
-    assert {name for line in lines for name in WHOLE.findall(line)} == {"surveys_wave"}
+    for _ in range(2):
+        lines = plan_sweep()
+        # Subqueries call their table U0.
+        whole = GROWING | {"surveys_wave", "U0"}
+        assert_found_by_indexes(lines, expected=DUE | COVERING, never_read_whole=whole)
+        analyze()
 
 
 @pytest.mark.slow
@@ -149,5 +189,7 @@ def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
 def test_on_postgresql_a_sweep_finds_due_rows_by_indexes(postgres_server: Server) -> None:
     with django_on(postgres_server.application_url):
         fill()
+        analyze()
         lines = plan_sweep()
-    assert_found_by_indexes(lines)
+    # Which index covers a query depends on how many pages were vacuumed.
+    assert_found_by_indexes(lines, expected=DUE, never_read_whole=GROWING)

@@ -6,6 +6,7 @@ import re
 import secrets
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,16 +16,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from aggregator import tasks
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import RawReport
+from aggregator.models import RawReport, Snapshot
 from aggregator.publishing import public_page
 from aggregator.releases.sentences import describe_exact_readers
-from aggregator.results.snapshots import update_snapshot
+from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
+from surveys import stored_texts
 from surveys.authoring.services import add_question, close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
-from surveys.models import Question, Survey, Wave
+from surveys.models import Question, StoredText, Survey, Wave
+from surveys.stored_texts import compress
 from tests.aggregator.routed import ROUTED, yes
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people, sign_in
@@ -144,6 +148,73 @@ def test_a_survey_that_publishes_nothing_is_like_an_unknown_one() -> None:
     hidden, draft = (Client().get(address(one)) for one in (survey, make_survey(publication=EXACT)))
     assert unknown.status_code == hidden.status_code == draft.status_code == 404
     assert unknown.content == hidden.content == draft.content
+
+
+def test_the_worker_that_counts_the_last_reports_makes_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wave = publish(coins=True)
+    waves = wave.survey.waves.order_by("pk")
+    for one in waves:
+        send_codes(one, yes=[60, 30], total=100)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    for one in waves:
+        while seal_next_batch(wave_id=one.pk):
+            pass
+        tasks.estimate_wave(one.pk)
+    monkeypatch.setattr(stored_texts, "store_text", None)
+    coins = reverse("aggregator:public_coin_results", args=[wave.survey.slug])
+    assert "100 reports" in visit(wave.survey)
+    assert "100 reports" in Client().get(coins).content.decode()
+
+
+STALE = "no longer true"
+
+
+def make_stale_page() -> Survey:
+    """Let a page be stored, and write something into it that shows when it is served."""
+    survey = field(publish(), yes=[60, 30], total=100)
+    visit(survey)
+    StoredText.objects.filter(name__endswith="results").update(compressed=compress(STALE.encode()))
+    assert visit(survey) == STALE
+    return survey
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"told": ["q1"]},
+        {"method_version": METHOD_VERSION - 1},
+        {"final": False},
+        {"earlier_final": True},
+        {"counts": []},
+        {"looks": [7]},
+    ],
+    ids=str,
+)
+def test_a_stored_page_of_another_snapshot_is_not_served(change: dict[str, Any]) -> None:
+    survey = make_stale_page()
+    Snapshot.objects.update(**change)
+    try:
+        assert visit(survey) != STALE
+    except (IndexError, ValueError):  # such a snapshot cannot be read
+        assert "counts" in change
+
+
+@pytest.mark.parametrize("name", ["PUBLIC_URL", "EXIT_URL"])
+def test_a_stored_page_of_another_address_is_not_served(name: str, settings: Any) -> None:
+    survey = make_stale_page()
+    setattr(settings, name, "https://elsewhere.example")
+    assert visit(survey) != STALE
+
+
+def test_a_stored_page_is_not_served_after_its_survey_was_taken_back_or_deleted() -> None:
+    survey = make_stale_page()
+    switch_public_results(survey=survey, off=True)
+    assert STALE not in visit(survey, status=410)
+    delete_survey(survey=survey)
+    assert STALE not in visit(survey, status=410)
+    assert not StoredText.objects.filter(name__endswith="results").exists()
 
 
 def test_a_page_that_is_switched_off_says_so_and_comes_back() -> None:
