@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from aggregator.models import RawReport
@@ -205,7 +206,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     disk.goto(file.as_uri())
     submit(disk)
     expect(disk.get_by_role("heading", level=1)).to_have_text("Your code is ready")
-    expect(status(disk)).to_contain_text(f"{visitor.url}/s/{wave.survey.slug}/send")
+    expect(status(disk)).to_contain_text(f"{settings.PUBLIC_URL}/s/{wave.survey.slug}/send")
     code = disk.locator("main code").first.inner_text()
     assert not [url for url in requests if not url.startswith(("file:", "data:"))]
     alone.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -148,8 +148,8 @@ def test_a_script_without_the_part_that_a_survey_needs_asks_nothing(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
     """Without it, people would be asked before they agree, or more than the label promises."""
-    wave = make_launched_survey(title="Nights", questions=(QUESTION, "Or at home?"), **settings)
     monkeypatch.setattr(respondent_page, "choose_parts", lambda *_args, **_kwargs: ())
+    wave = make_launched_survey(title="Nights", questions=(QUESTION, "Or at home?"), **settings)
     page = visitor.open(wave)
     expect(page.locator("#status")).to_contain_text("so it asks you nothing.")
     assert page.locator("#start").is_hidden()
