@@ -56,6 +56,10 @@ class Environment:
             refuse(f"{name}_FILE names {path}, which must contain one line and no more.")
         return line
 
+    def find_place(self, name: str) -> str:
+        """Say where an operator writes a variable: into a file, or into the environment."""
+        return self._variables.get(f"{name}_FILE") or name
+
     def demand(self, *names: str, why: str) -> None:
         for name in names:
             if not self.find(name):

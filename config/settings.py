@@ -283,6 +283,7 @@ AXES_VERBOSE = False
 AXES_LOCKOUT_CALLABLE = "accounts.lockout.refuse"
 EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+EMAIL_PLACE = env.find_place("EMAIL_URL")
 EMAIL_TIMEOUT = 5  # seconds; the worker that waits does nothing else
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 
