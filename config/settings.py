@@ -12,6 +12,8 @@ from celery.schedules import crontab
 from config.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+# As in pyproject.toml, which servers need not have; "v" and this is the name of the release's tag.
+VERSION = "0.1.0"
 env = Environment()
 
 
