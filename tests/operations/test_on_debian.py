@@ -57,7 +57,9 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
             pytest.skip("this user may not mount a disk")
         root.chmod(0o755)
         if kept.exists():
-            subprocess.run(["tar", "--extract", "--file", kept, "--directory", root], check=True)
+            subprocess.run(
+                ["tar", "--extract", "--file", str(kept), "--directory", str(root)], check=True
+            )
         else:
             command = ["debootstrap", "--variant=minbase", suite, str(root), MIRROR]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -65,7 +67,7 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
                 pytest.skip(f"debootstrap cannot make {suite}: {done.stdout.splitlines()[-1:]}")
             kept.parent.mkdir(parents=True, exist_ok=True)
             partial = kept.with_suffix(".partial")
-            packing = ["tar", "--create", "--file", partial, "--directory", root, "."]
+            packing = ["tar", "--create", "--file", str(partial), "--directory", str(root), "."]
             subprocess.run(packing, check=True)
             partial.rename(kept)
         yield
