@@ -20,6 +20,13 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
     No step is missed: beat sleeps at most until the next sweep, on a clock that is never set.
     """
 
+    def apply_async(self, *args: Any, **kwargs: Any) -> Any:
+        """Send a task; if it fails, raise the cause itself, which config/logs.py tells once."""
+        try:
+            return super().apply_async(*args, **kwargs)
+        except beat.SchedulingError as error:
+            raise (error.__context__ or error) from None
+
     def tick(self, *args: Any, **kwargs: Any) -> Any:
         ahead = [
             entry for entry in self.schedule.values() if entry.last_run_at > entry.default_now()

@@ -7,11 +7,20 @@ import re
 import time
 from threading import Lock
 
+from django.db import InterfaceError, OperationalError
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
 # Django logs the addresses of requests that it refuses or that fail. Anyone who reads this one can
 # set a new password.
 _RESET_LINK = re.compile(r"(/reset/+key/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
+QUIET_SECONDS = 600
+# PostgreSQL's classes of errors that end or prevent every statement: connection, authorization, no
+# such database, resources (a full disk, too many connections), and the operator's shutdown.
+_OUTAGES = ("08", "28", "3D", "53", "57")
 
 
 class WithoutResetLinks(logging.Formatter):
@@ -53,3 +62,38 @@ class CountsNotFound(logging.Filter):
         record.msg = "%d requests of one minute were for pages that do not exist"
         record.args = (before,)
         return before > 0
+
+
+class OutagesOnce(logging.Filter):
+    """Names the cause of an outage in one line, and again every ten minutes while it lasts.
+
+    Every request, task and sweep fails meanwhile; their tracebacks would bury the cause.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if error is None or not _is_outage(error):
+            return True
+        cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        now = time.monotonic()
+        with self._lock:
+            self._told = {one: at for one, at in self._told.items() if now - at < QUIET_SECONDS}
+            if cause in self._told:
+                return False
+            self._told[cause] = now
+        record.msg, record.args = "A server that Murmur needs does not answer: %s", (cause,)
+        record.exc_info = record.exc_text = None
+        return True
+
+
+def _is_outage(error: BaseException) -> bool:
+    if isinstance(error, OperationalError | InterfaceError):
+        # Without a state, the driver had no connection. SQLite's errors have no such attribute.
+        state = getattr(error.__cause__, "sqlstate", "none")
+        return state is None or state.startswith(_OUTAGES)
+    return isinstance(error, BrokerError | RedisConnectionError | RedisTimeoutError)

@@ -1,4 +1,4 @@
-"""All settings, read from the environment; each secret can also come from a file (NAME_FILE).
+"""All settings, read from the environment (config/environment.py).
 
 Without any environment variables, Murmur starts on SQLite and a local Redis, with a secret key that
 is generated on first use. docs/development.md lists the variables.
@@ -7,11 +7,14 @@ is generated on first use. docs/development.md lists the variables.
 import secrets
 from pathlib import Path
 
-import environ
 from celery.schedules import crontab
 
+from config.environment import Environment
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.FileAwareEnv()
+# As in pyproject.toml, which servers need not have; "v" and this is the name of the release's tag.
+VERSION = "0.1.0"
+env = Environment()
 
 
 def _own_secret_key(folder: Path) -> str:
@@ -24,14 +27,22 @@ def _own_secret_key(folder: Path) -> str:
     return path.read_text().strip()
 
 
-VAR_DIR = Path(env.str("MURMUR_VAR", default=str(BASE_DIR / "var")))
-DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
+VAR_DIR = Path(env.text("MURMUR_VAR", default=str(BASE_DIR / "var")))
+DEBUG = env.flag("DEBUG", default=False)
+# The proxy ends TLS and appends the client's address to X-Forwarded-For.
+BEHIND_PROXY = env.flag("MURMUR_BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
+    env.demand(
+        "DATABASE_URL",
+        "SECRET_KEY",
+        why="With MURMUR_BEHIND_PROXY=true, Murmur makes none: every process must have the same.",
+    )
+SECRET_KEY = env.text("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
 # Keys that were replaced: with them, labels still count what surveys asked before.
-SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", default=[])
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 # Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
-HTTPS = env.bool("MURMUR_HTTPS", default=True)
+HTTPS = env.flag("MURMUR_HTTPS", default=True)
 
 
 def _first_host() -> str:
@@ -41,7 +52,7 @@ def _first_host() -> str:
 
 # Where links lead that are sent or printed: mails, share links, posters, QR codes. They are not
 # made from the request, because a stranger can set its host.
-_PUBLIC_URL = env.str("MURMUR_PUBLIC_URL", default="").rstrip("/")
+_PUBLIC_URL = env.text("MURMUR_PUBLIC_URL", default="").rstrip("/")
 PUBLIC_URL_IS_SET = bool(_PUBLIC_URL)
 PUBLIC_URL = _PUBLIC_URL or f"{'https' if HTTPS else 'http'}://{_first_host()}"
 
@@ -98,7 +109,7 @@ TEMPLATES = [
 
 # --- database -------------------------------------------------------------------------------
 _OWN_DATABASE = f"sqlite:///{VAR_DIR / 'murmur.sqlite3'}"
-DATABASES = {"default": env.db_url("DATABASE_URL", default=_OWN_DATABASE)}
+DATABASES = {"default": env.database("DATABASE_URL", default=_OWN_DATABASE)}
 _HAS_OWN_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if _HAS_OWN_DATABASE:
     DATABASES["default"]["OPTIONS"] = {
@@ -126,8 +137,8 @@ DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connec
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: one for messages, one in memory only (reports per address, sign-in attempts) -----
-REDIS_URL = env.str("REDIS_URL", default="redis://127.0.0.1:6379/0")
-LIMITER_URL = env.str("LIMITER_URL", default="redis://127.0.0.1:6380/0")
+REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
+LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisCache",
@@ -173,7 +184,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # Without a mail server, mails are printed. As log lines, they would lose the links in them.
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
-SWEEP_SECONDS = env.float("MURMUR_SWEEP_SECONDS", default=2.0)
+SWEEP_SECONDS = env.number("MURMUR_SWEEP_SECONDS", default=2.0)
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "aggregator.tasks.sweep",
@@ -193,32 +204,30 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # From when on `/readyz` calls work late; never less than a minute (aggregator/upkeep/status.py).
-LATE_SECONDS = env.float("MURMUR_LATE_SECONDS", default=120.0)
+LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
 # Where workers count which releases they drew. It must outlive the database: after a restore, it
 # keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
 # There is no default for a database that machines can share: with two folders, all that a survey
 # may publish would count as spent.
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
-_RELEASES = env.str("MURMUR_RELEASES", default=_OWN_RELEASES)
+_RELEASES = env.text("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
 
 # How many bytes of charts and reports the database keeps for the surveys of one account.
-FILE_BYTES_PER_ACCOUNT = env.int("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
+FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
 
 # How long traces of sealed reports may stay in the database's files.
-PURGE_SECONDS = env.float("MURMUR_PURGE_SECONDS", default=60.0)
+PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 
 # --- intake ----------------------------------------------------------------------------------
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
 # IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. This
 # slows programs that send made-up reports. With an open link, nothing ends them; only invitations
 # that work once will.
-REPORTS_PER_MINUTE = env.int("MURMUR_REPORTS_PER_MINUTE", default=120)
+REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
 # For everyone together, per web process, while the limiter is unavailable.
-REPORTS_PER_SECOND = env.int("MURMUR_REPORTS_PER_SECOND", default=200)
-# The proxy ends TLS and appends the client's address to X-Forwarded-For.
-BEHIND_PROXY = env.bool("MURMUR_BEHIND_PROXY", default=False)
+REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)
 
 # --- people ----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -274,17 +283,18 @@ AXES_CLIENT_IP_CALLABLE = "accounts.lockout.source_of"
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_CALLABLE = "accounts.lockout.refuse"
-EMAIL_CONFIG = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_CONFIG = env.email("EMAIL_URL", default="consolemail://")
 vars().update(EMAIL_CONFIG)
+EMAIL_PLACE = env.find_place("EMAIL_URL")
 EMAIL_TIMEOUT = 5  # seconds; the worker that waits does nothing else
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="murmur@localhost")
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 
 # --- cookies and transport; headers are set for every response by config/headers.py ------------
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_ENGINE = "accounts.sessions"
 # A session ends after this time without activity, and this long after sign-in at the latest.
-SESSION_IDLE_SECONDS = int(env.float("MURMUR_SESSION_IDLE_HOURS", default=12.0) * 3600)
-SESSION_COOKIE_AGE = int(env.float("MURMUR_SESSION_DAYS", default=7.0) * 24 * 3600)
+SESSION_IDLE_SECONDS = int(env.number("MURMUR_SESSION_IDLE_HOURS", default=12.0) * 3600)
+SESSION_COOKIE_AGE = int(env.number("MURMUR_SESSION_DAYS", default=7.0) * 24 * 3600)
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
 CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -295,7 +305,7 @@ SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from inside, ove
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # Only for this host: the operator may run other services, without TLS, on hosts below it.
-HSTS = env.str("MURMUR_HSTS", default="max-age=63072000")
+HSTS = env.text("MURMUR_HSTS", default="max-age=63072000")
 SILENCED_SYSTEM_CHECKS = ["security.W004"]  # asks for Django's own setting of this header
 SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
 SECURE_CROSS_ORIGIN_OPENER_POLICY = None
@@ -304,14 +314,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 # --- language, files, API --------------------------------------------------------------------
 # Where "Exit this page" leads: a page that reveals nothing.
-EXIT_URL = env.str("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
+EXIT_URL = env.text("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
 # The address of the source code for a link on the start page; empty for no link.
-SOURCE_URL = env.str("MURMUR_SOURCE_URL", default="")
+SOURCE_URL = env.text("MURMUR_SOURCE_URL", default="")
 
 # Where people report vulnerabilities of this server, and the rules for it; security.txt has both.
-SECURITY_CONTACT = env.str("MURMUR_SECURITY_CONTACT", default="")
-SECURITY_POLICY = env.str("MURMUR_SECURITY_POLICY", default="")
+SECURITY_CONTACT = env.text("MURMUR_SECURITY_CONTACT", default="")
+SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")
 
 LANGUAGE_CODE = "en"
 USE_I18N = True
@@ -368,15 +378,16 @@ LOGGING = {
     "filters": {
         "respondents": {"()": "config.logs.WithoutRespondents"},
         "not_found": {"()": "config.logs.CountsNotFound"},
+        "outages": {"()": "config.logs.OutagesOnce"},
     },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["respondents", "not_found"],
+            "filters": ["respondents", "not_found", "outages"],
         }
     },
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": env.log_level("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Creates the role and the database of Murmur on a new PostgreSQL server, with the rights needed
-# to erase traces of sealed reports. Run it as the server's superuser, for example
-#     sudo cat /etc/murmur/secrets/postgres_password |
-#         sudo -u postgres deploy/postgresql-init.sh /dev/stdin
-# The script reads the password of the new role from that file.
+# deploy/postgresql-init.sh [FILE]
+# Creates the role and the database of Murmur on a PostgreSQL server, with the rights needed to erase
+# traces of sealed reports. FILE holds the password of the new role; with -, it comes from standard input,
+# which root can open for the server's superuser:
+#     sudo -u postgres deploy/postgresql-init.sh - </etc/murmur/secrets/postgres_password
+# PGPORT names the port, if several servers run on the machine.
 set -eu
 # The password is passed in the environment, because other users of the machine can see the
 # arguments of a command.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from aggregator.intake.wire import MAX_BODY_BYTES
 from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.checks.redis_servers import judge_version
 from config.asgi import DJANGO_THREADS
+from scripts.stack.nginx import Nginx, missing_programs
 from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.stack import ROOT, Stack, free_port, valkey_binary
 
@@ -268,19 +270,22 @@ def test_the_new_role_may_do_what_purging_needs_and_no_more(
 
 
 def make_role(server: Postgres, secret: Path) -> None:
-    done = subprocess.run(
-        [DEPLOY / "postgresql-init.sh", secret],
-        env={
-            "PATH": f"{Path(server.program('psql')).parent}:/usr/bin:/bin",
-            "PGHOST": "127.0.0.1",
-            "PGPORT": str(server.port),
-            "PGUSER": "operator",
-            "PGPASSWORD": "operator",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run the script as the operator does, who can open the file; the script need not."""
+    with secret.open() as opened:
+        done = subprocess.run(
+            [DEPLOY / "postgresql-init.sh", "-"],
+            stdin=opened,
+            env={
+                "PATH": f"{Path(server.program('psql')).parent}:/usr/bin:/bin",
+                "PGHOST": "127.0.0.1",
+                "PGPORT": str(server.port),
+                "PGUSER": "operator",
+                "PGPASSWORD": "operator",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -314,7 +319,7 @@ def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
     assert levels == ["alert", "emerg"]  # first for the program itself, then for requests
     logs = re.findall(r"access_log ([^;]+);", NGINX)
-    assert logs == ["off", "off", "/dev/stdout short"]
+    assert logs == ["off", "off", "/var/log/nginx/access.log short"]
     [log_format] = re.findall(r"log_format short ([^;]+);", NGINX)
     assert set(re.findall(r"\$\w+", log_format)) == {
         *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
@@ -339,6 +344,21 @@ def test_links_that_reset_a_password_differ_from_other_pages_only_in_the_log() -
         for path in ("/", reverse("account_reset_password") + "key/")
     )
     assert link == page
+
+
+@pytest.mark.skipif(bool(missing_programs()), reason="nginx or openssl is not installed")
+def test_the_proxy_starts_with_sockets_as_its_output_as_under_systemd(tmp_path: Path) -> None:
+    configuration = Nginx(folder=tmp_path / "nginx", web_ports=[free_port()]).write_files()
+    # systemd connects its journal with a socket, which nobody can open by a path.
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        done = subprocess.run(
+            ["/usr/sbin/nginx", "-t", "-e", "stderr", "-c", str(configuration)],
+            stdout=theirs.fileno(),
+            stderr=theirs.fileno(),
+            check=False,
+        )
+        assert done.returncode == 0, ours.recv(65536).decode()
 
 
 def test_only_the_proxy_may_state_the_client_address() -> None:

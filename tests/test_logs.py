@@ -7,10 +7,14 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import kombu.exceptions
+import psycopg
 import pytest
+import redis
+from django.db import OperationalError
 from django.test import Client
 
-from config.logs import CountsNotFound, WithoutResetLinks
+from config.logs import CountsNotFound, OutagesOnce, WithoutResetLinks
 
 RESET = "/accounts/password/reset"
 
@@ -72,6 +76,55 @@ def test_pages_that_do_not_exist_are_counted_and_not_named(
     assert lines == [
         f"{count} requests of one minute were for pages that do not exist" for count in (3, 1)
     ]
+
+
+def lost(driver: type[psycopg.Error], text: str) -> OperationalError:
+    error = OperationalError(text)
+    error.__cause__ = driver(text)
+    return error
+
+
+REFUSED = 'connection to server at "10.0.0.1", port 5432 failed: Connection refused'
+OUTAGES = [
+    lost(psycopg.OperationalError, f"{REFUSED}\n\tIs the server running?"),
+    lost(psycopg.errors.DiskFull, "could not extend file: No space left on device"),
+    redis.ConnectionError("Error 111 connecting to 10.0.0.1:6379. Connection refused."),
+    kombu.exceptions.OperationalError("Connection refused"),
+]
+
+
+@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: str(error)[:20])
+def test_the_cause_of_an_outage_is_logged_once_and_again_after_ten_minutes(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outages, told = OutagesOnce(), []
+    for second in (0, 2, 599, 600):
+        monkeypatch.setattr("time.monotonic", lambda now=second: now)
+        record = logging.LogRecord("celery", 40, "", 0, "It failed.", (), exc_of(error))
+        if outages.filter(record):
+            told.append((second, logging.Formatter().format(record)))
+    cause = str(error).splitlines()[0]
+    assert told == [(s, f"A server that Murmur needs does not answer: {cause}") for s in (0, 600)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        lost(psycopg.errors.DeadlockDetected, "deadlock detected"),
+        OperationalError("no such table: wave"),  # SQLite
+        ValueError("wrong"),
+    ],
+)
+def test_a_fault_keeps_its_traceback_each_time(error: Exception) -> None:
+    outages = OutagesOnce()
+    for _ in range(2):
+        record = logging.LogRecord("celery", 40, "", 0, "It failed.", (), exc_of(error))
+        assert outages.filter(record)
+        assert record.exc_info
+
+
+def exc_of(error: Exception) -> Any:
+    return (type(error), error, None)
 
 
 @pytest.fixture

@@ -33,6 +33,12 @@ def describe_delivery() -> Delivery:
     return Delivery(is_sent=True, place=settings.EMAIL_BACKEND)
 
 
+def describe_remedy() -> str:
+    """Say where to write a mail server: an installation may keep its address in a file."""
+    address, place = "smtp+tls://USER:PASSWORD@SERVER:587", settings.EMAIL_PLACE
+    return f"write {address} into {place}" if "/" in place else f"set {place}={address}"
+
+
 def _describe_server() -> str:
     security = "without encryption"
     if settings.EMAIL_USE_SSL:

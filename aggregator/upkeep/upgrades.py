@@ -35,10 +35,11 @@ def list_missing_migrations() -> list[str]:
 
 
 def report_missing_migrations() -> None:
-    """Log what to run when a process starts; an unreachable database is reported elsewhere."""
+    """Log what to run when a process starts, or why the database cannot be asked."""
     try:
         missing = describe_missing_migrations()
-    except (DatabaseError, InterfaceError):
+    except (DatabaseError, InterfaceError) as error:
+        logger.error("The database cannot be asked.", exc_info=error)
         return
     finally:
         connection.close()  # must not be shared with threads or processes that start later

@@ -7,6 +7,8 @@ read the rest with `manage.py status`.
 
 from __future__ import annotations
 
+import logging
+
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -16,6 +18,7 @@ from aggregator import problems
 from aggregator.upkeep.status import find_ages
 from aggregator.upkeep.upgrades import describe_missing_migrations
 
+logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5
 
 
@@ -40,7 +43,8 @@ def readyz(request: HttpRequest) -> HttpResponse:
         if missing:
             return _refuse(problems.UNAVAILABLE, missing)
         is_late = bool(find_ages(now=timezone.now()).problem)
-    except (OperationalError, InterfaceError):
+    except (OperationalError, InterfaceError) as error:
+        logger.error("The database cannot be asked.", exc_info=error)
         return _refuse(problems.UNAVAILABLE, "The database does not answer.")
     if is_late and wants_alarm:
         return _refuse(problems.UNAVAILABLE, "Work is late: manage.py status says which.")

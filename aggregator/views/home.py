@@ -27,7 +27,12 @@ def home(request: HttpRequest) -> HttpResponse:
         return render(request, "aggregator/site/landing.html", context)
     page = Paginator(find_surveys(owner=request.user), PAGE_SIZE).get_page(request.GET.get("page"))
     lines = read_lines(page.object_list, now=timezone.now())
-    return render(request, "aggregator/site/home.html", {"page": page, "lines": lines})
+    # Only for people who are signed in: strangers need not know which faults this release has.
+    return render(
+        request,
+        "aggregator/site/home.html",
+        {"page": page, "lines": lines, "release": settings.VERSION},
+    )
 
 
 @require_safe

@@ -31,20 +31,26 @@ class Nginx:
         self.certificate = folder / "fullchain.pem"
         # What nginx writes to its standard output and error: in production, the journal.
         self.log = folder / "log"
+        self.access_log = folder / "access.log"
         self._web_ports = web_ports
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def write_files(self) -> Path:
+        """Write everything that nginx reads, and return its configuration."""
         self.folder.mkdir(parents=True)
         self._draw_certificate()
         lines = [f"server 127.0.0.1:{port};\n" for port in self._web_ports]
         (self.folder / "upstream.conf").write_text("".join(lines))
-        (self.folder / "nginx.conf").write_text(self._configuration())
+        (configuration := self.folder / "nginx.conf").write_text(self._configuration())
+        return configuration
+
+    def start(self) -> None:
+        configuration = self.write_files()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *(str(shutil.which("nginx", path=_PATH)), "-e", "/dev/stderr"),
-                    *("-p", str(self.folder), "-c", str(self.folder / "nginx.conf")),
+                    *("-p", str(self.folder), "-c", str(configuration)),
                     *("-g", "daemon off;"),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -79,6 +85,10 @@ class Nginx:
             r"^pid /run/": f"pid {self.folder}/",
             r"^http \{$": f"http {{\n{paths}",
             r"include /etc/murmur/": f"include {self.folder}/",
+            # A machine that runs the tests may lack IPv6.
+            r"listen \[::\]:80 .*$": "",
+            r"listen \[::\]:443 .*$": "",
+            r"/var/log/nginx/": f"{self.folder}/",
             r"listen 80 ": f"listen 127.0.0.1:{free_port()} ",
             r"listen 443 ": f"listen 127.0.0.1:{self.port} ",
             r"ssl_certificate /etc/murmur/tls/": f"ssl_certificate {self.folder}/",

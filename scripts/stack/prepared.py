@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from scripts.stack.stack import ROOT, Stack, free_port
+from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 
 FOLDER = ROOT / "var" / "prepared"
-SQLITE_FILE = "murmur.sqlite3"
 # No run lasts this long, so a folder unused for longer belongs to older files.
 UNUSED_SECONDS = 3 * 24 * 3600
 _STATIC_SOURCES = (
@@ -46,7 +45,7 @@ def prepare(stack: Stack) -> None:
     """Do what `stack.prepare()` does, from the prepared files."""
     stack.var.mkdir(parents=True, exist_ok=True)
     copy_static_files(stack.var)
-    if "DATABASE_URL" in stack.environment:
+    if stack.environment.get("DATABASE_URL", "sqlite:").partition(":")[0] != "sqlite":
         stack.manage("migrate", "--no-input", "--verbosity", "0")
     else:
         copy_empty_database(stack.var / SQLITE_FILE)

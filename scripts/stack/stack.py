@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ("web", "worker", "leisure", "beat")
 # Which queue each kind of worker takes its work from (config/settings.py).
 QUEUES = {"worker": "celery", "leisure": "leisure"}
+SQLITE_FILE = "murmur.sqlite3"
 STOP_SECONDS = 15.0
 READY_SECONDS = 60.0
 
@@ -127,6 +128,10 @@ class Stack:
             **(_share(database_url, var) if database_url else {}),
             **(settings or {}),
         }
+        if self.environment.get("MURMUR_BEHIND_PROXY") == "true":
+            # Behind a proxy, Murmur refuses to choose them.
+            self.environment.setdefault("DATABASE_URL", f"sqlite:///{var / SQLITE_FILE}")
+            self.environment.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
 
     def _redis_url(self, name: str) -> str:
         return f"redis://:{self._passwords[name]}@127.0.0.1:{self._ports[name]}/0"

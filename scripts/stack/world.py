@@ -19,8 +19,8 @@ import httpx
 import psycopg
 
 from aggregator.batches.columns import Columns
-from scripts.stack.prepared import SQLITE_FILE, prepare
-from scripts.stack.stack import ROOT, Stack, free_port
+from scripts.stack.prepared import prepare
+from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
 
@@ -171,11 +171,11 @@ class World:
             yield client
 
 
-def make_world(*, var: Path, database_url: str) -> World:
+def make_world(*, var: Path, database_url: str, **settings: str) -> World:
     stack = Stack(
         var=var,
         port=free_port(),
         database_url=database_url,
-        settings={"MURMUR_SWEEP_SECONDS": "1"},
+        settings={"MURMUR_SWEEP_SECONDS": "1", **settings},
     )
     return World(stack=stack, database_url=database_url)

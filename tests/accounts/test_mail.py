@@ -66,6 +66,13 @@ def test_an_installation_that_sends_no_mail_says_where_it_is(
         check_mail()
 
 
+def test_the_file_that_names_the_mail_server_is_the_place_to_change(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = f"{BACKENDS}console.EmailBackend"
+    settings.EMAIL_PLACE = "/etc/murmur/secrets/email_url"
+    with pytest.raises(CommandError, match=r"smtp\+tls:\S+ into /etc/murmur/secrets/email_url"):
+        check_mail()
+
+
 def test_the_log_of_the_stack_that_runs_here_is_named(settings: Settings, tmp_path: Path) -> None:
     settings.EMAIL_BACKEND = f"{BACKENDS}console.EmailBackend"
     settings.VAR_DIR = tmp_path

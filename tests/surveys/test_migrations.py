@@ -17,7 +17,7 @@ SCRIPT = """
 from django.core.management import call_command
 from django.db import connection
 for step in {steps}:
-    call_command("migrate", "surveys", step, verbosity=0)
+    call_command("migrate", "surveys", step, verbosity=0, reverse=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT sql FROM sqlite_master WHERE name = 'surveys_wave_frozen'")
         print(step, *(sql for sql, in cursor.fetchall()))

@@ -17,8 +17,8 @@ import pytest
 
 from scripts.stack.disks import SmallDisk, small_disk
 from scripts.stack.opening import OpenWave, open_surveys
-from scripts.stack.prepared import SQLITE_FILE, prepare
-from scripts.stack.stack import ROOT, Stack, free_port
+from scripts.stack.prepared import prepare
+from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 
 QUESTIONS = 4
 DEATHS = 8  # pauses of 63 seconds in all

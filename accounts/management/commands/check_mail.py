@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
-from accounts.mail.delivery import describe_delivery
+from accounts.mail.delivery import describe_delivery, describe_remedy
 from accounts.mail.trial import send_test_mail
 
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
 def describe_unsent(place: str) -> str:
     kept = f"It writes them to {place}" if place else "It drops them"
     return (
-        f"No mail was sent, because this installation sends none. {kept}. To send mails, set "
-        "EMAIL_URL=smtp+tls://USER:PASSWORD@SERVER:587 and DEFAULT_FROM_EMAIL for the workers and "
-        "the web processes, restart them, and run this command again."
+        f"No mail was sent, because this installation sends none. {kept}. To send mails, "
+        f"{describe_remedy()}. Set DEFAULT_FROM_EMAIL too, restart the workers and the web "
+        "processes, and run this command again."
     )

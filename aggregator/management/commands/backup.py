@@ -29,7 +29,9 @@ class Command(BaseCommand):
         target, raw_reports = options["file"], not options["without_raw_reports"]
         if connection.vendor != "sqlite":
             raise CommandError(
-                "PostgreSQL makes its own backups, even while Murmur runs:\n  "
+                "PostgreSQL makes its own backups, even while Murmur runs. On its machine, run "
+                "deploy/backup as root. Elsewhere, write the password into ~/.pgpass, then run "
+                "umask 077 and this command:\n  "
                 + describe_dump(target=target, raw_reports=raw_reports)
             )
         source = Path(connection.settings_dict["NAME"])

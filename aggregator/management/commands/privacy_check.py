@@ -30,7 +30,12 @@ class Command(BaseCommand):
         failed = sum(message.level >= checks.ERROR for message in messages)
         if failed:
             raise CommandError(f"Failed checks: {failed}.")
-        self.stdout.write("OK           nothing found that could reveal a report's sender or time")
+        unknown = sum(message.level == checks.WARNING for message in messages)
+        self.stdout.write(
+            f"UNSURE       nothing failed, but {unknown} of the checks could not tell; see above"
+            if unknown
+            else "OK           nothing found that could reveal a report's sender or time"
+        )
 
 
 def _find_verdict(level: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -12,8 +13,8 @@ from aggregator.upkeep.status import find_ages, find_last_verification, limiter_
 
 class Command(BaseCommand):
     help = (
-        "Say how late work is, whether the limiter answers, and what the last verification found. "
-        "The exit code is 1 if work is late or a difference was found."
+        "Say which release runs, how late work is, whether the limiter answers, and what the last "
+        "verification found. The exit code is 1 if work is late or a difference was found."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -21,6 +22,7 @@ class Command(BaseCommand):
         verified = find_last_verification()
         differences = verified.found["count"] if verified else 0
         for name, value in (
+            ("release", settings.VERSION),
             ("last sweep", _write_age(ages.swept)),
             ("oldest due work", _write_age(ages.due)),
             ("limiter", "answers" if limiter_answers() else "does not answer"),

@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
-from aggregator.upkeep.verification.run import Verification, store_differences
+from aggregator.upkeep.verification.differences import name_wave
+from aggregator.upkeep.verification.run import Verification, accept_losses, store_differences
 from surveys.models import Wave
 
 
@@ -19,10 +20,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("survey", nargs="*", help="only surveys with these slugs")
         parser.add_argument("--wave", type=int, help="only the wave of this number")
+        parser.add_argument(
+            "--accept-loss",
+            action="store_true",
+            help="after a restore: first remember that the reports that are missing now are lost",
+        )
         parser.add_argument("--quiet", action="store_true", help="print differences only")
 
     def handle(self, *args: Any, **options: Any) -> None:
         waves = _choose_waves(slugs=options["survey"], number=options["wave"])
+        if options["accept_loss"]:
+            for wave, missing in accept_losses(waves).items():
+                self.stdout.write(f"{name_wave(wave)}: {missing:,} reports are lost. Accepted.")
         started = time.monotonic()
         verification = Verification()
         differences = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from aggregator.results.display import View
 from aggregator.study_report.content import Heading, Paragraph, Section, Tone, Words
-from aggregator.study_report.sections.methods import VERSION
 from aggregator.study_report.sections.summary import count_reports, describe_dates
 from surveys.formatting import whole
 
@@ -24,7 +25,7 @@ def write_citation(view: View) -> Section:
     )
     software = (
         f"Murmur contributors ({year}). Murmur: surveys on sensitive questions under local "
-        f"differential privacy (version {VERSION}) [Software]. Apache License 2.0."
+        f"differential privacy (version {settings.VERSION}) [Software]. Apache License 2.0."
     )
     return Section(
         anchor=CITATION,

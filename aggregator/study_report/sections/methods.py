@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.conf import settings
+
 from aggregator.results.display import Results
 from aggregator.results.sentences import EXACT
 from aggregator.results.snapshots import METHOD_VERSION, ended_at_cap
@@ -21,8 +23,6 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
 
 METHODS = "methods"
-# As in pyproject.toml, which servers need not have.
-VERSION = "0.1.0"
 RATE = "The response rate is the number of reports divided by the number of people invited."
 COMPARISONS = (
     "Planned comparisons are differences between true shares, estimated from the joint likelihood "
@@ -82,7 +82,7 @@ def write_methods(survey: Survey, wave: Wave, results: Results | None) -> Sectio
 
 def _name_software(wave: Wave) -> str:
     return (
-        f"Estimates were computed with Murmur {VERSION} (methods {METHOD_VERSION}). The "
+        f"Estimates were computed with Murmur {settings.VERSION} (methods {METHOD_VERSION}). The "
         f"survey’s frozen description has the SHA-256 {wave.manifest_hash_hex}."
     )
 

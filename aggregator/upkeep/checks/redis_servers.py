@@ -31,48 +31,85 @@ _PERSISTED = (
 
 
 def check_redis() -> Iterator[CheckMessage]:
-    broker = _Server(settings.REDIS_URL)
-    limiter = _Server(settings.LIMITER_URL)
-    yield from _judge_settings("broker", broker.settings, wanted=BROKER_SETTINGS, meaning=_EVICTED)
-    yield from _judge_settings("broker", broker.settings, wanted=MEMORY_ONLY, meaning=_DATED)
-    yield from _judge_settings("limiter", limiter.settings, wanted=MEMORY_ONLY, meaning=_PERSISTED)
-    yield from judge_version("broker", *broker.version)
-    yield from judge_version("limiter", *limiter.version)
-    known = broker.identity is not None and limiter.identity is not None
-    which = "point" if known else "may point"
-    yield from judge(
+    servers = {
+        "broker": _Server(settings.REDIS_URL, "REDIS_URL"),
+        "limiter": _Server(settings.LIMITER_URL, "LIMITER_URL"),
+    }
+    for name, server in servers.items():
+        if server.failure:
+            yield from _judge_reach(name, server)
+            continue
+        if name == "broker":
+            yield from _judge_settings(name, server, wanted=BROKER_SETTINGS, meaning=_EVICTED)
+        kept = _DATED if name == "broker" else _PERSISTED
+        yield from _judge_settings(name, server, wanted=MEMORY_ONLY, meaning=kept)
+        yield from judge_version(name, *server.version)
+    if not any(server.failure for server in servers.values()):
+        yield from _judge_apart(servers["broker"].identity, servers["limiter"].identity)
+
+
+def _judge_reach(name: str, server: _Server) -> list[CheckMessage]:
+    return judge(
+        messages.REDIS_REACH,
+        f"the {name} cannot be used",
+        good=False,
+        meaning=f"{server.failure} Its settings were not checked.",
+        remedy=f"start it, or correct {server.variable}; then run this again.",
+    )
+
+
+def _judge_apart(broker: str | None, limiter: str | None) -> list[CheckMessage]:
+    known = broker is not None and limiter is not None
+    return judge(
         messages.REDIS_APART,
-        f"REDIS_URL and LIMITER_URL {which} to the same Redis",
-        good=broker.identity != limiter.identity if known else None,
+        f"REDIS_URL and LIMITER_URL {'point' if known else 'may point'} to the same Redis",
+        good=broker != limiter if known else None,
         meaning="emptying or persisting one also empties or persists the other.",
         remedy="start a second redis-server and set LIMITER_URL to it.",
     )
 
 
 class _Server:
-    """One Redis server: its settings and identity, None if it does not say."""
+    """One Redis server: why it cannot be used, or its settings and identity, if it tells them."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, variable: str) -> None:
+        self.variable = variable
         client = redis.Redis.from_url(
             url, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
         )
         with client:
-            self.identity = _read_identity(client, url)
-            self.settings = _read_settings(client)
-            self.version = _read_version(client)
+            self.failure = _find_failure(client)
+            if not self.failure:
+                self.identity = _read_identity(client, url)
+                self.settings = _read_settings(client)
+                self.version = _read_version(client)
+
+
+def _find_failure(client: Any) -> str:
+    try:
+        client.ping()
+    except redis.RedisError as error:
+        return f"{str(error).rstrip('.')}."
+    return ""
 
 
 def _judge_settings(
-    name: str, settings: Mapping[str, str] | None, *, wanted: Mapping[str, str], meaning: str
+    name: str, server: _Server, *, wanted: Mapping[str, str], meaning: str
 ) -> Iterator[CheckMessage]:
     for key, value in wanted.items():
-        shown = None if settings is None else settings.get(key)
+        shown = None if server.settings is None else server.settings.get(key)
+        if shown is None:
+            good, told = None, "?"
+            remedy = "allow the user +config|get in the ACL file."
+        else:
+            good, told = shown == value, shown or '""'
+            remedy = f"redis-cli CONFIG SET {key} '{value}', and the same in its redis.conf."
         yield from judge(
             messages.REDIS_SETTING,
-            f"{name}: {key} = " + ("?" if shown is None else shown or '""'),
-            good=None if shown is None else shown == value,
+            f"{name}: {key} = {told}",
+            good=good,
             meaning=meaning,
-            remedy=f"redis-cli CONFIG SET {key} '{value}', and the same in its redis.conf.",
+            remedy=remedy,
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core import checks
 from django.core.checks import CheckMessage
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
@@ -50,14 +50,34 @@ def check_servers(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> 
     """Ask the database server and Redis for their settings."""
     if not databases:
         return []
+    if failure := _find_database_failure():
+        return [*_judge_reach(failure), *check_redis()]
     check_database = check_postgresql if connection.vendor == "postgresql" else check_sqlite
     return [*check_database(), *check_redis()]
+
+
+def _judge_reach(failure: str) -> list[CheckMessage]:
+    return judge(
+        messages.DATABASE_REACH,
+        "the database cannot be used",
+        good=False,
+        meaning=f"{failure} Neither its settings nor what it stores was checked.",
+        remedy="start it, or correct DATABASE_URL; then run this again.",
+    )
+
+
+def _find_database_failure() -> str:
+    try:
+        connection.ensure_connection()
+    except (OperationalError, InterfaceError) as error:
+        return f"{str(error).splitlines()[0].rstrip('.')}."
+    return ""
 
 
 def check_migrations(
     *, databases: Sequence[str] | None = None, **_kwargs: Any
 ) -> list[CheckMessage]:
-    if not databases:
+    if not databases or _find_database_failure():
         return []
     missing = describe_missing_migrations()
     return judge(
@@ -71,6 +91,6 @@ def check_migrations(
 
 def check_rows(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
     """Look at what is stored, unless the tables may not match the code."""
-    if not databases or describe_missing_migrations():
+    if not databases or _find_database_failure() or describe_missing_migrations():
         return []
     return list(check_stored_rows())

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.http.request import split_domain_port, validate_host
 
-from accounts.mail.delivery import describe_delivery
+from accounts.mail.delivery import describe_delivery, describe_remedy
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from surveys.authoring.reach import find_local_host
@@ -122,11 +122,11 @@ def check_mail(**_kwargs: Any) -> list[CheckMessage]:
     is_local = sender.rstrip(">").endswith("@localhost")
     unset = judge(
         messages.MAIL,
-        "EMAIL_URL is not set",
+        "no mail server is set",
         good=delivery.is_sent or None,
         meaning="no mail is sent, so nobody can choose a new password without the operator."
         + (f" Links are written to {delivery.place}." if delivery.place else ""),
-        remedy="export EMAIL_URL=smtp+tls://USER:PASSWORD@SERVER:587; manage.py check_mail --to …",
+        remedy=f"{describe_remedy()}; then manage.py check_mail --to …",
     )
     return unset or judge(
         messages.MAIL,

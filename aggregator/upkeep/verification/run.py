@@ -16,11 +16,17 @@ from aggregator.models import Upkeep
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.releases import check_releases
 from aggregator.upkeep.verification.results import WaveCheck
-from aggregator.upkeep.verification.waves import check_manifest, check_reports, check_rows_file
+from aggregator.upkeep.verification.waves import (
+    check_manifest,
+    check_reports,
+    check_rows_file,
+    count_missing,
+)
 from surveys.models import Wave
 
 # A damaged database may differ everywhere; the upkeep row does not store every difference.
 MOST_STORED = 1000
+ACCEPTED = "accepted"
 # Shorter than the time from one night to the next, longer than a run may take.
 RECENTLY = timedelta(hours=12)
 
@@ -30,6 +36,7 @@ class Verification:
 
     def __init__(self) -> None:
         self.waves = self.batches = self.reports = self.snapshots = self.comparisons = 0
+        self._accepted = find_accepted_losses()
 
     def run(self, waves: QuerySet[Wave]) -> Iterator[Difference]:
         for pk in list(waves.values_list("pk", flat=True)):
@@ -43,7 +50,7 @@ class Verification:
                 yield from differences
 
     def _check(self, wave: Wave) -> Iterator[Difference]:
-        yield from check_reports(wave)
+        yield from check_reports(wave, accepted=self._accepted.get(str(wave.pk), 0))
         manifest, broken = check_manifest(wave)
         if broken:
             yield broken
@@ -74,11 +81,32 @@ def claim_verification(*, now: datetime) -> bool:
     return ours == 1
 
 
+def find_accepted_losses() -> dict[str, int]:
+    """Return how many reports of each wave are known to be lost, by its primary key as a text."""
+    last = Upkeep.objects.filter(job=Upkeep.Job.VERIFY).first()
+    losses: dict[str, int] = last.found.get(ACCEPTED, {}) if last else {}
+    return losses
+
+
+def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
+    """Remember that the reports that are missing now are lost; return how many in which wave."""
+    found = {wave: count_missing(wave) for wave in waves.select_related("survey")}
+    losses = {wave: missing for wave, missing in found.items() if missing > 0}
+    row, _ = Upkeep.objects.get_or_create(
+        job=Upkeep.Job.VERIFY, defaults={"ended_at": datetime.fromtimestamp(0, UTC)}
+    )
+    kept = find_accepted_losses() | {str(wave.pk): missing for wave, missing in losses.items()}
+    row.found = {"differences": [], "count": 0, **row.found, ACCEPTED: kept}
+    row.save(update_fields=["found"])
+    return losses
+
+
 def store_differences(differences: Sequence[Difference]) -> None:
     """Store when everything was verified, and what differed."""
     content = {
         "differences": [str(difference) for difference in differences[:MOST_STORED]],
         "count": len(differences),
+        ACCEPTED: find_accepted_losses(),
     }
     Upkeep.objects.update_or_create(
         job=Upkeep.Job.VERIFY, defaults={"ended_at": timezone.now(), "found": content}

@@ -17,6 +17,13 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Wave
 
+INTRUDER = "Compare with a backup, and find out who else writes to this database."
+RESTORED = (
+    "If this database was restored from a backup without raw reports, they are lost: say so once "
+    "with manage.py verify --accept-loss. Otherwise, compare with a backup, and find out who else "
+    "writes to this database."
+)
+
 
 def check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
     content = bytes(wave.manifest)
@@ -58,28 +65,35 @@ _UNACKNOWLEDGED = """
 """
 
 
-def check_reports(wave: Wave) -> Iterator[Difference]:
+def count_missing(wave: Wave) -> int:
+    """Return how many acknowledged reports are nowhere; negative if there are too many."""
     acknowledged, accounted = read_ledger(wave)
+    return acknowledged - accounted
+
+
+def check_reports(wave: Wave, *, accepted: int = 0) -> Iterator[Difference]:
+    """`accepted` reports are known to be missing, since a restore; any other number differs."""
+    missing = count_missing(wave)
     with connection.cursor() as cursor:
         cursor.execute(_UNACKNOWLEDGED, [wave.pk])
         unacknowledged = int(cursor.fetchone()[0])
-    findings = []
-    if accounted != acknowledged:
-        many = abs(accounted - acknowledged)
-        findings.append(
-            f"{acknowledged:,} reports were acknowledged, {accounted:,} are sealed, waiting or "
-            f"discarded: {many:,} {'missing' if accounted < acknowledged else 'too many'}"
+    if missing not in (0, accepted):
+        acknowledged, _ = read_ledger(wave)
+        finding = (
+            f"{acknowledged:,} reports were acknowledged, {acknowledged - missing:,} are sealed, "
+            f"waiting or discarded: {abs(missing):,} {'missing' if missing > 0 else 'too many'}"
         )
+        known = f", of which {accepted:,} are known to be lost" if accepted else ""
+        yield _differ(wave, finding + known, RESTORED if missing > 0 else INTRUDER)
     if unacknowledged:
-        findings.append(f"waiting reports whose ids were never marked as spent: {unacknowledged:,}")
-    for finding in findings:
-        yield Difference(
-            kind="reports",
-            where=name_wave(wave),
-            number=wave.pk,
-            finding=finding,
-            remedy="Compare with a backup, and find out who else writes to this database.",
-        )
+        finding = f"waiting reports whose ids were never marked as spent: {unacknowledged:,}"
+        yield _differ(wave, finding, INTRUDER)
+
+
+def _differ(wave: Wave, finding: str, remedy: str) -> Difference:
+    return Difference(
+        kind="reports", where=name_wave(wave), number=wave.pk, finding=finding, remedy=remedy
+    )
 
 
 def check_rows_file(wave: Wave) -> Iterator[Difference]:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
@@ -215,6 +216,7 @@ def test_the_operator_reads_what_is_late(
     printed, error = run_status()
     assert problem in error
     assert bool(problem) == bool(error)
+    assert f"release            {settings.VERSION}" in printed
     assert f"last sweep         {'none' if swept is None else f'{swept} s ago'}" in printed
     assert f"oldest due work    {'none' if due is None else f'{due} s ago'}" in printed
     assert f"differences found  {'unknown' if found is None else found}" in printed

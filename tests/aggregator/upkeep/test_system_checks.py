@@ -33,6 +33,7 @@ def test_servers_are_asked_only_if_a_database_is_named(monkeypatch: pytest.Monke
     def ask(*_: object, **__: object) -> None:
         raise AssertionError("a server was asked")
 
+    monkeypatch.setattr(connection, "ensure_connection", ask)
     monkeypatch.setattr(connection, "cursor", ask)
     monkeypatch.setattr(redis.Redis, "from_url", ask)
     assert run_plain_checks() == []

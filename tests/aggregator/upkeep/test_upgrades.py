@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from celery.signals import worker_ready
 from django.core import checks
+from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
@@ -145,3 +146,13 @@ def test_the_privacy_checks_report_missing_migrations_and_read_no_rows(
     )
     assert "aggregator.E010" in [message.id for message in found]
     assert registry.check_rows(databases=["default"]) == []
+
+
+def test_migrations_are_reversed_only_with_an_option() -> None:
+    with pytest.raises(CommandError, match=r"reverse \d+ migrations .*aggregator\.0018") as refused:
+        call_command("migrate", "aggregator", "0001", verbosity=0)
+    assert "restore its backup" in str(refused.value)
+    assert upgrades.list_missing_migrations() == []
+    call_command("migrate", "aggregator", verbosity=0)
+    with pytest.raises(CommandError, match="Cannot find"):
+        call_command("migrate", "aggregator", "9999", verbosity=0)

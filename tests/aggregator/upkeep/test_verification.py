@@ -426,7 +426,8 @@ def test_the_command_says_that_everything_agrees(
     call_command("verify")
     said = capsys.readouterr().out
     assert said.startswith("150 reports in 4 batches of 3 waves, 4 snapshots and 2 comparisons")
-    assert Upkeep.objects.get(job=Upkeep.Job.VERIFY).found == {"differences": [], "count": 0}
+    found = Upkeep.objects.get(job=Upkeep.Job.VERIFY).found
+    assert found == {"differences": [], "count": 0, "accepted": {}}
     call_command("verify", "--quiet")
     assert capsys.readouterr().out == ""
 
@@ -477,3 +478,21 @@ def test_the_first_of_very_many_differences_are_kept_and_all_are_counted(
     tasks.verify()
     found = Upkeep.objects.get(job=Upkeep.Job.VERIFY).found
     assert (len(found["differences"]), found["count"]) == (2, 3)
+
+
+def test_a_loss_is_accepted_once_and_a_further_one_is_reported(
+    wave: Wave, capsys: pytest.CaptureFixture[str]
+) -> None:
+    RawReport.objects.filter(wave=wave).delete()  # as in a backup without raw reports
+    with pytest.raises(CommandError, match="Differences found: 1"):
+        call_command("verify")
+    assert "10 missing. If this database was restored" in capsys.readouterr().out
+    call_command("verify", "--accept-loss")
+    assert "10 reports are lost. Accepted." in capsys.readouterr().out
+    for _ in range(2):  # the nightly run keeps what was accepted
+        call_command("verify")
+    assert Upkeep.objects.get(job=Upkeep.Job.VERIFY).found["count"] == 0
+    Batch.objects.filter(wave=wave).order_by("-number")[0].delete()
+    with pytest.raises(CommandError):
+        call_command("verify")
+    assert "60 missing, of which 10 are known to be lost" in capsys.readouterr().out

@@ -32,6 +32,15 @@ def test_the_formula_is_part_of_its_sentence() -> None:
     assert 'about <span class="inline-formula">2n′/n' in " ".join(start_page().split())
 
 
+def test_only_people_who_are_signed_in_read_which_release_runs(
+    owner: User, client: Client, settings: Settings
+) -> None:
+    settings.VERSION = "17.4.2"
+    assert "17.4.2" not in start_page()
+    client.force_login(owner)
+    assert "Murmur 17.4.2" in client.get("/").content.decode()
+
+
 def test_the_start_page_links_to_the_methods() -> None:
     assert f'href="{reverse("aggregator:methods")}"' in start_page()
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +90,15 @@ def test_a_library_has_the_version_that_it_tells(packages: dict[str, dict[str, A
     (openssl,) = (p for p in packages["psycopg-binary"]["components"] if p["name"] == "libcrypto")
     assert re.fullmatch(r"3\.\d+\.\d+", openssl["version"])
     assert {name for name, part in packages.items() if part.get("properties")} >= {"lxml", "uvloop"}
+
+
+@pytest.mark.slow
+def test_nothing_is_installed_where_murmur_runs(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    for file in ("requirements.txt", "requirements-embedded.txt"):
+        shutil.copy(ROOT / file, tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    before = sorted((tmp_path / ".venv").rglob("*"))
+    done = subprocess.run([tmp_path / "scripts" / "sbom"], capture_output=True, check=True)
+    assert len(json.loads(done.stdout)["components"]) > 50
+    assert sorted((tmp_path / ".venv").rglob("*")) == before

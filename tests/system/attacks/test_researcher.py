@@ -152,8 +152,7 @@ def test_no_block_of_a_random_subset_is_shown_before_the_close() -> None:
 
 @pytest.mark.long
 def test_fakes_sent_to_running_servers_link_no_row(tmp_path: Path) -> None:
-    world = make_world(var=tmp_path, database_url="")
-    world.stack.environment["MURMUR_BEHIND_PROXY"] = "true"
+    world = make_world(var=tmp_path, database_url="", MURMUR_BEHIND_PROXY="true")
     try:
         world.begin()
         with world.signed_in() as client:
