@@ -25,6 +25,8 @@ STANDS_IN = Path(__file__).with_name("debian") / "systemctl"
 MIRROR = "http://deb.debian.org/debian"
 # Debian's packages must not start servers: the commands do.
 NO_STARTS = "#!/bin/sh\nexit 101\n"
+# Debian's own package of certificates writes over its usual place.
+CERTIFICATES = "/certificates.pem"
 
 
 def read_commands() -> str:
@@ -77,9 +79,7 @@ def furnish(root: Path) -> None:
     """Add what a machine has: names, certificates, the source with its tag, systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     if certificates := os.environ.get("PIP_CERT"):  # of a mirror of packages
-        target = root / certificates.removeprefix("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(certificates, target)
+        shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     for name, content in (("usr/sbin/policy-rc.d", NO_STARTS), ("usr/local/bin/systemctl", "")):
         (root / name).write_text(content or STANDS_IN.read_text())
         (root / name).chmod(0o755)
@@ -107,7 +107,11 @@ def run(root: Path, commands: str, *, isolated: bool) -> None:
             "HOME": "/root",
             "DEBIAN_FRONTEND": "noninteractive",
             "LC_ALL": "C.UTF-8",
-            **{name: value for name, value in os.environ.items() if name.startswith("PIP_C")},
+            **(
+                {"PIP_CERT": CERTIFICATES}
+                if (root / CERTIFICATES.removeprefix("/")).exists()
+                else {}
+            ),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
