@@ -132,7 +132,7 @@ def test_the_commands_install_murmur_on_a_bare_debian(suite: str, tmp_path: Path
         pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}")
     commands = re.sub(r"^source=\S+", "source=file:///source", read_commands(), flags=re.MULTILINE)
     before, line, after = re.split(r"^(.*pip install .*\n)", commands, flags=re.MULTILINE)
-    names = "\n".join(re.findall(r"^\w+=\S+", before, re.MULTILINE))
+    names = "\n".join(re.findall(r"^(?:\w+=|umask )\S+", before, re.MULTILINE))
     root = tmp_path / "root"
     with bare_debian(suite, root):
         furnish(root)
