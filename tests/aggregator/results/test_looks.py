@@ -382,7 +382,7 @@ def test_each_block_moves_by_its_own_reports_and_verify_agrees() -> None:
 
 
 def test_questions_of_different_blocks_are_compared_only_after_the_close() -> None:
-    wave = make_subset(sizes=[100, *[14] * 6])
+    wave = make_subset(sizes=[250, *[14] * 6])
     snapshot = newest_snapshot(wave)
     assert snapshot is not None
     for kind, names in (
