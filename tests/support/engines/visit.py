@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ from tests.support.engines.tab import Tab
 CHECK = "Check your answers"
 SENT = "Your code was sent."
 TYPED = "input:not([name])"
+# Submit may lie where Continue was. Pressed sooner, it is the second half of a double click, which
+# a new page ignores.
+DOUBLE_CLICK_SECONDS = 0.6
 # What is chosen on each page of `make_branching_survey`; a number is typed.
 ANSWERS: Mapping[str, Sequence[str]] = {
     MOVED: ["Yes"],
@@ -64,6 +68,7 @@ def answer_all(tab: Tab, answers: Mapping[str, Sequence[str]]) -> list[str]:
     while tab.heading != CHECK:
         seen.append(answer_page(tab, answers))
         tab.wait("document.querySelector('h1').innerText !== arguments[0]", seen[-1])
+    time.sleep(DOUBLE_CLICK_SECONDS)
     return seen
 
 
