@@ -23,7 +23,7 @@ import psycopg
 
 from scripts.stack.opening import open_surveys
 from scripts.stack.postgres import running_postgres
-from scripts.stack.stack import ROOT, Stack, free_port
+from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 
 QUESTIONS = 10
 READY_SECONDS = 60.0
@@ -56,7 +56,9 @@ class Ground:
 
     @property
     def database(self) -> str:
-        return self.stack.environment.get("DATABASE_URL") or str(self.stack.var / "murmur.sqlite3")
+        if self.name == "postgresql":
+            return self.stack.environment["DATABASE_URL"]
+        return str(self.stack.var / SQLITE_FILE)
 
     @property
     def web(self) -> list[str]:
