@@ -156,7 +156,7 @@ NO_SUCH_ROWS = Problem(
     404,
     "There is no such file of rows",
     "Where blocks of questions were drawn at random and few people were asked the same ones, each "
-    "block has a file of its own: reports.csv?block=1 and so on. Otherwise leave block out.",
+    "block has its own file: reports.csv?block=1 and so on. Otherwise leave block out.",
 )
 INVALID_INPUT = Problem(
     "invalid-input", 422, "The input is not valid", "The detail says what is wrong."

@@ -67,7 +67,7 @@ class CountsNotFound(logging.Filter):
 class OutagesOnce(logging.Filter):
     """Names the cause of an outage in one line, and again every ten minutes while it lasts.
 
-    Every request, task and sweep fails meanwhile; their tracebacks would bury the cause.
+    Every request, task and sweep fails meanwhile; their tracebacks would hide the cause.
     """
 
     def __init__(self) -> None:

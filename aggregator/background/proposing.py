@@ -41,7 +41,7 @@ _Counts = NDArray[np.int64]
 class Proposal:
     """The proposed background; `smallest` is the least number of people in a combination.
 
-    Where the drawn blocks alone make too small combinations, each block has a file of its own, and
+    Where the drawn blocks alone make too small combinations, each block has its own file, and
     `smallest` counts the people of the smallest block.
     """
 

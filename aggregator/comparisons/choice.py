@@ -203,7 +203,7 @@ def _check_blocks(
 ) -> None:
     """Raise NotComparable if a comparison of several blocks could show too few people.
 
-    Several questions of a block that has a file of its own would tell too much about which of its
+    Several questions of a block that has its own file would tell too much about which of its
     rows belong to people who were asked the other block.
     """
     if not is_across_blocks(manifest, chosen):

@@ -44,7 +44,7 @@ class NoSuchRowsError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfWave:
-    """What the file of rows contains, or that of one block if each has a file of its own."""
+    """What the file of rows contains, or that of one block if each has its own file."""
 
     results: Results
     columns: list[ReportColumn]

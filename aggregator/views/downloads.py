@@ -25,7 +25,7 @@ from surveys.models import Survey
 @for_owner
 @require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Send the rows of the browsers' reports, of one block if each has a file of its own.
+    """Send the rows of the browsers' reports, of one block if each has its own file.
 
     Before their background is chosen, show the page of the choice. Answers from coins have no rows.
     """

@@ -22,7 +22,6 @@ from scripts.stack.stack import ROOT
 
 OPERATIONS = ROOT / "docs" / "operations.md"
 STANDS_IN = Path(__file__).with_name("debian") / "systemctl"
-MIRROR = "http://deb.debian.org/debian"
 # Debian's packages must not start servers: the commands do.
 NO_STARTS = "#!/bin/sh\nexit 101\n"
 # Debian's own package of certificates writes over its usual place.
@@ -63,7 +62,7 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
                 ["tar", "--extract", "--file", str(kept), "--directory", str(root)], check=True
             )
         else:
-            command = ["debootstrap", "--variant=minbase", suite, str(root), MIRROR]
+            command = ["debootstrap", "--variant=minbase", suite, str(root)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 pytest.skip(f"debootstrap cannot make {suite}: {done.stdout.splitlines()[-1:]}")

@@ -54,7 +54,7 @@ def find_hidden(
     """Find what is hidden of a question that the file of rows does not have.
 
     `people` counts those who gave each answer, and `asked` those of them who were asked each drawn
-    block. Where each block has a file of its own, equations about one say nothing about another.
+    block. Where each block has its own file, equations about one say nothing about another.
     """
     least = manifest.crowd if has_files_of_blocks else count_people_needed(manifest)
     everywhere = hide_small_groups(people, minimum=least)

@@ -1,6 +1,6 @@
 """Whether blocks of a random subset may be compared with each other.
 
-Where each block has a file of rows of its own, no file says which rows belong to people who were
+Where each block has its own file of rows, no file says which rows belong to people who were
 asked another block too. A comparison across two blocks counts exactly these people. The total of a
 block, less its comparisons with some other blocks, counts those who were asked only the rest.
 

@@ -35,7 +35,7 @@ class Sight:
     asked: Mapping[str, int]  # of each question; 0 where that is not shown
     yes: Mapping[str, int]  # codes of each question that show Yes
     # The cells of the questions in reports.csv, in the order of the file; empty if there is none.
-    # Where each block has a file of its own, those of all of them.
+    # Where each block has its own file, those of all of them.
     rows: Sequence[Row]
     # What each row shows of its person: the file, the background, and which cells are empty.
     known: Sequence[tuple[object, ...]] = ()

@@ -28,7 +28,7 @@ def owner() -> User:
 
 
 def test_the_formula_is_part_of_its_sentence() -> None:
-    # The methods give each "formula" a box of its own.
+    # The methods give each "formula" its own box.
     assert 'about <span class="inline-formula">2n′/n' in " ".join(start_page().split())
 
 

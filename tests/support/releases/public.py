@@ -22,7 +22,7 @@ def protect(**settings: object) -> Wave:
 
 
 def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
-    StoredText.objects.all().delete()  # as it would be made anew
+    StoredText.objects.all().delete()  # so that the page is made again
     return read_as_kept(survey, name=name, status=status)
 
 

@@ -1,4 +1,4 @@
-"""Comparisons across blocks that have files of their own: all of them, or none."""
+"""Comparisons across blocks that have their own files: all of them, or none."""
 
 from __future__ import annotations
 
