@@ -7,9 +7,17 @@ import threading
 
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 logger = logging.getLogger(__name__)
 RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
+# The last commit whose migrations can bring an older database to where these begin.
+UPGRADES_OLDER = "68c8c543"
+TOO_OLD = (
+    "The database was made by an older version, which this code cannot upgrade. "
+    f"Check out commit {UPGRADES_OLDER}, run manage.py migrate there, and come back to this one."
+)
 _MOST_NAMES = 3
 # Set permanently once nothing is missing: only a new release, hence a new process, adds migrations.
 _complete = threading.Event()
@@ -19,6 +27,8 @@ def describe_missing_migrations() -> str:
     """Return what to run while migrations are missing from the database; empty if none are."""
     if _complete.is_set():
         return ""
+    if is_too_old():
+        return TOO_OLD
     missing = list_missing_migrations()
     if not missing:
         _complete.set()
@@ -26,6 +36,15 @@ def describe_missing_migrations() -> str:
     shown = missing[:_MOST_NAMES]
     more = len(missing) - len(shown)
     return RUN_MIGRATE.format(names=", ".join(shown) + (f" and {more} more" if more else ""))
+
+
+def is_too_old() -> bool:
+    """Return whether the database has some, but not all, of what the first migrations replace."""
+    applied = MigrationRecorder(connection).applied_migrations().keys()
+    loader = MigrationLoader(None)
+    on_disk = loader.disk_migrations.keys()
+    gone = [set(one.replaces) - on_disk for one in loader.replacements.values()]
+    return any(names & applied and names - applied for names in gone)
 
 
 def list_missing_migrations() -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import secrets
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -223,39 +221,3 @@ def test_another_number_than_the_launch_page_showed_opens_nothing(owner: User) -
     assert "1 of your deleted surveys asked" in shown_again.content.decode()
     expected = shown_again.context["manifest_hash"]
     assert launch_survey(survey=survey, expected_hash=expected).manifest_hash_hex == expected
-
-
-# --- surveys that were launched before ------------------------------------------------------------
-
-
-def test_the_migration_fills_in_launched_surveys_and_no_rehearsals(owner: User) -> None:
-    waves = [make_launched_survey(owner=owner, coins=True) for _ in range(3)]
-    end(waves[0])
-    end(waves[1], reports=0)
-    open_rehearsal(survey=waves[0].survey, people=20)
-    make_launched_survey(owner=owner, demo=True)
-    make_survey(owner=owner)
-    before = set(AskedQuestion.objects.values_list("survey", "key"))
-    assert len(before) == 4
-    AskedQuestion.objects.all().delete()
-    name = "surveys.migrations.0018_asked_before"
-    record = importlib.import_module(name).record
-    for _ in range(2):  # twice does no harm
-        record(apps, None)
-        assert set(AskedQuestion.objects.values_list("survey", "key")) == before
-    assert open_survey(survey=make_survey(owner=owner)).survey.asked_elsewhere == 2
-
-
-def test_the_keys_of_surveys_launched_before_are_made_again_of_their_manifests(owner: User) -> None:
-    waves = [make_launched_survey(owner=owner, coins=True) for _ in range(3)]
-    end(waves[1], reports=0)  # it no longer counts
-    delete_survey(survey=end(waves[2]))
-    expected = set(AskedQuestion.objects.values_list("survey", "key"))
-    deleted = list(AskedBefore.objects.values_list("key", "surveys"))
-    AskedQuestion.objects.filter(survey=waves[0].survey).delete()
-    AskedQuestion.objects.create(survey=waves[0].survey, key=bytes(32))  # as before
-    migration = importlib.import_module("surveys.migrations.0019_lookalike_letters")
-    for _ in range(2):  # twice does no harm
-        migration.key_again(apps, None)
-        assert set(AskedQuestion.objects.values_list("survey", "key")) == expected
-    assert list(AskedBefore.objects.values_list("key", "surveys")) == deleted

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import DatabaseError
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
@@ -17,11 +15,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from surveys import stored_texts
 from surveys.models import StoredText, Wave
 from surveys.respondent.client_files import client_files, page_script
-from surveys.respondent.stored_pages import list_texts
 from surveys.stored_texts import Text, make_key, read_text
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
-
-MIGRATION = importlib.import_module("surveys.migrations.0021_stored_texts")
 
 
 def list_paths(wave: Wave) -> list[str]:
@@ -116,17 +111,6 @@ def test_who_would_wait_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatc
     assert get(path).status_code == 200
     with stored_texts.one_at_a_time():  # it is stored now
         assert get(path).status_code == 200
-
-
-@pytest.mark.django_db
-def test_the_upgrade_stores_what_was_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    wave = make_survey_in_six_languages()
-    MIGRATION.compress(apps, None)
-    monkeypatch.setattr(stored_texts, "store_text", None)
-    frozen = [text for text in list_texts(wave) if text.key == bytes(wave.manifest_hash)]
-    assert len(frozen) == len(HAPPENED)
-    for text in frozen:
-        assert gzip.decompress(read_text(text)) == text.make()
 
 
 @pytest.mark.parametrize("change", ["PUBLIC_URL", "EXIT_URL"])

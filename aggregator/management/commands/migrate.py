@@ -10,6 +10,8 @@ from django.db import connections
 from django.db.migrations.exceptions import AmbiguityError
 from django.db.migrations.executor import MigrationExecutor
 
+from aggregator.upkeep.upgrades import TOO_OLD, is_too_old
+
 
 class Command(Migrate):
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,6 +23,8 @@ class Command(Migrate):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if is_too_old():
+            raise CommandError(f"{TOO_OLD} Nothing was changed.")
         names = [] if options["reverse"] else _list_reversed(options)
         if names:
             raise CommandError(

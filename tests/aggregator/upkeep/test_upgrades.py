@@ -12,6 +12,7 @@ from celery.signals import worker_ready
 from django.core import checks
 from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
@@ -35,11 +36,11 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def half_applied(db: None) -> str:
-    """Remove the newest migration of reports and return its name."""
+    """Remove the migrations of reports and return the name of the newest one."""
     applied = MigrationRecorder.Migration.objects.filter(app="aggregator")
-    newest = applied.latest("name")
-    newest.delete()
-    return f"aggregator.{newest.name}"
+    name = MigrationLoader(None).graph.leaf_nodes("aggregator")[0][1]
+    applied.delete()
+    return f"aggregator.{name}"
 
 
 def test_a_migrated_database_is_checked_only_once() -> None:
@@ -64,7 +65,8 @@ def test_readyz_says_what_to_run(half_applied: str) -> None:
 def test_readyz_answers_200_as_soon_as_the_database_is_migrated(half_applied: str) -> None:
     assert Client().get("/readyz").status_code == 503
     app, _, name = half_applied.partition(".")
-    MigrationRecorder(connection).record_applied(app, name)
+    for one in (app, name), *MigrationLoader(None).disk_migrations[app, name].replaces:
+        MigrationRecorder(connection).record_applied(*one)
     assert Client().get("/readyz").status_code == 200
 
 
@@ -149,10 +151,27 @@ def test_the_privacy_checks_report_missing_migrations_and_read_no_rows(
 
 
 def test_migrations_are_reversed_only_with_an_option() -> None:
-    with pytest.raises(CommandError, match=r"reverse \d+ migrations .*aggregator\.0018") as refused:
-        call_command("migrate", "aggregator", "0001", verbosity=0)
+    with pytest.raises(CommandError, match=r"reverse \d+ migrations .*aggregator\.0001") as refused:
+        call_command("migrate", "aggregator", "zero", verbosity=0)
     assert "restore its backup" in str(refused.value)
     assert upgrades.list_missing_migrations() == []
     call_command("migrate", "aggregator", verbosity=0)
     with pytest.raises(CommandError, match="Cannot find"):
         call_command("migrate", "aggregator", "9999", verbosity=0)
+
+
+def test_a_database_from_before_the_first_migrations_is_refused() -> None:
+    replaced = MigrationRecorder.Migration.objects.filter(app="aggregator", name__gte="0015")
+    assert replaced.delete()[0]
+    with pytest.raises(CommandError, match=upgrades.UPGRADES_OLDER):
+        call_command("migrate", verbosity=0)
+    assert describe_missing_migrations() == upgrades.TOO_OLD
+    assert Client().get("/readyz").status_code == 503
+
+
+def test_a_database_with_all_that_the_first_migrations_replace_has_nothing_to_do() -> None:
+    squashed = MigrationRecorder.Migration.objects.filter(name__contains="squashed")
+    assert squashed.delete()[0] == 3
+    assert describe_missing_migrations() == ""
+    call_command("migrate", verbosity=0)
+    assert squashed.count() == 3

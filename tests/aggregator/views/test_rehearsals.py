@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from aggregator.models import Comparison
 from aggregator.simulation.rehearsal import open_rehearsal
-from surveys.authoring.services import close_wave, copy_survey
+from surveys.authoring.services import copy_survey
 from surveys.models import Survey, Wave
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey
@@ -126,26 +123,3 @@ def test_its_owner_deletes_a_rehearsal_from_its_page(rehearsal: Survey) -> None:
     assert client.post(address, {"title": rehearsal.title}).status_code == 302
     assert not Survey.objects.filter(pk=rehearsal.pk).exists()
     assert Survey.objects.count() == 1  # the rehearsed draft is still there
-
-
-def test_rehearsals_from_before_the_mark_are_found_and_nothing_else_is() -> None:
-    migration = importlib.import_module("surveys.migrations.0007_rehearsals")
-    owned = make_survey()
-    made = open_rehearsal(survey=owned, people=200).survey
-    by_hand = open_rehearsal(survey=owned, people=200).survey
-    Survey.objects.filter(pk=by_hand.pk).update(
-        created_at=by_hand.created_at - timedelta(minutes=1)
-    )
-    renamed = open_rehearsal(survey=owned, people=200).survey
-    Survey.objects.filter(pk=renamed.pk).update(title="Pilot")
-    draft = make_survey(title="Rehearsal of a play", cap=200)
-    Survey.objects.update(rehearsal=False)
-    migration.mark_rehearsals(apps, None)
-    marked = Survey.objects.filter(rehearsal=True)
-    assert list(marked) == [made]
-    assert draft.is_draft
-    for wave in Wave.objects.all():
-        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    Survey.objects.update(rehearsal=False)
-    migration.mark_rehearsals(apps, None)
-    assert list(marked.all()) == [made]

@@ -155,7 +155,7 @@ def test_similar_texts_differ_in_few_letters_or_in_the_order_of_words(
 
 
 def test_the_confusables_are_those_that_stored_keys_were_made_with() -> None:
-    """Other ones need a migration such as 0019, because keys of reduced texts would change."""
+    """Other ones need a migration, because keys of reduced texts would change."""
     found = hashlib.sha256(json.dumps(confusables_data, sort_keys=True).encode()).hexdigest()
     assert found == "bf5e9c50227d95403d8edf2185a644d42dada609f3aee6f93b03827d1deb723d"
 
