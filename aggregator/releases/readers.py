@@ -26,7 +26,7 @@ from privacy.central.reader import (
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.readers import find_answered
 from surveys.manifest.rules import leaves
 
@@ -63,9 +63,6 @@ class _Loss:
     def total(self, delta: float) -> float:
         """Return an ε that holds with `delta` added to every chance."""
         return self.epsilon + (_zcdp(self.rho, delta) if self.rho else 0.0)
-
-
-_Own = Callable[[ManifestQuestion], float]
 
 
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
@@ -136,7 +133,7 @@ def _write_line(
     releases: Sequence[Release],
     losses: Mapping[str, _Loss],
 ) -> ReaderLine:
-    telling = list_telling(manifest, question)
+    telling = manifest.telling(question)
     symbols = list_symbols(manifest, [one.name for one in telling])
     involved = [one for one in releases if _is_about(one, {each.name for each in telling})]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
@@ -146,11 +143,10 @@ def _write_line(
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
-        return _add_symbols(
-            one,
-            lambda symbol_name, mechanism: _pass_scrambling(
-                losses.get(symbol_name, _Loss()), mechanism, delta=part
-            ),
+        return _add(
+            one.list_differing(
+                lambda code: _pass_scrambling(losses.get(code.name, _Loss()), code, delta=part)
+            )
         )
 
     server = manifest.statement_epsilon(question) if question.is_protected else inf
@@ -171,16 +167,16 @@ def _write_line(
     return ReaderLine(question=question, reader=reader, server=server, delta=added)
 
 
-def _pass_scrambling(loss: _Loss, mechanism: RandomizedResponse | None, *, delta: float) -> float:
+def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
     """Return what is left of a loss about a symbol for the answer behind it.
 
     With δ too: with e^r for the reader's ε, the δ about the answer is at most
     δ (t − e^r c), which is less than δ.
     """
     epsilon = loss.total(delta)
-    if epsilon == 0 or mechanism is None:
+    if epsilon == 0 or symbol.threshold is None:
         return epsilon
-    return reader_epsilon(mechanism=mechanism, epsilon=epsilon)
+    return reader_epsilon(mechanism=symbol.mechanism, epsilon=epsilon)
 
 
 def _bound_together(
@@ -204,62 +200,17 @@ def _find_distance(questions: Sequence[ManifestQuestion]) -> float:
     """Bound the total-variation distance between the reports of two people to these questions."""
     if any(question.is_declared for question in questions):
         return 1.0
-    return min(
-        1.0, fsum(_add_symbols(one, lambda _, scrambled: _slope(scrambled)) for one in questions)
-    )
+    slopes = (_add(one.list_differing(lambda code: code.mechanism.slope)) for one in questions)
+    return min(1.0, fsum(slopes))
 
 
-def _slope(mechanism: RandomizedResponse | None) -> float:
-    return 1.0 if mechanism is None else mechanism.slope
-
-
-def _add_symbols(
-    question: ManifestQuestion, find: Callable[[str, RandomizedResponse | None], float]
+def add_up(
+    manifest: Manifest,
+    questions: Sequence[ManifestQuestion],
+    own: Callable[[ManifestQuestion], float],
 ) -> float:
-    """Add up what is found for a question's symbols that two people can send differently."""
-    if not question.has_items:
-        mechanism = question.mechanism if question.is_protected else None
-        return find(question.name, mechanism)
-    items = sorted(
-        (find(question.item_name(one.code), question.mechanism) for one in question.options),
-        reverse=True,
-    )[: question.differing_items]
-    gate = [find(question.gate_name, question.gate_mechanism)] if question.has_gate else []
-    return _add([*items, *gate])
-
-
-# --- which questions tell about an answer ---------------------------------------------------------
-
-
-def list_telling(manifest: Manifest, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
-    """List the questions whose reports depend on the answer to this one, itself included.
-
-    These depend on it by a rule, or ask for the same fact, at any depth.
-    """
-    found, waiting = {question.name}, [question.name]
-    while waiting:
-        told = waiting.pop()
-        new = {one.name for one in manifest.questions if _tells(manifest, one, told)} - found
-        found |= new
-        waiting += new
-    return tuple(one for one in manifest.questions if one.name in found)
-
-
-def _tells(manifest: Manifest, question: ManifestQuestion, told: str) -> bool:
-    if not question.is_answered:
-        return False
-    is_same_fact = manifest.facts[question.name] == manifest.facts[told]
-    return is_same_fact or told in manifest.deciders_of(question)
-
-
-def add_up(manifest: Manifest, questions: Sequence[ManifestQuestion], own: _Own) -> float:
     """Add up what these questions reveal; of random subsets, the largest sum that can be drawn."""
-    blocks: dict[int | None, list[float]] = defaultdict(list)
-    for question in questions:
-        blocks[manifest.blocks.get(question.name)].append(own(question))
-    of_everyone = blocks.pop(None, [])
-    largest = sorted(blocks.values(), key=sum, reverse=True)[: manifest.drawn]
-    return _add([*of_everyone, *(one for block in largest for one in block)])
+    return _add(manifest.pick_drawn({one.name: own(one) for one in questions}))
 
 
 def _add(values: Sequence[float]) -> float:
@@ -298,15 +249,16 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
 
     def line(question: ManifestQuestion) -> ReaderLine:
-        telling = [one for one in list_telling(manifest, question) if one.name in published]
-        symbols = sum(_count_symbols(one) for one in telling if one.name not in tied)
+        telling = [one for one in manifest.telling(question) if one.name in published]
+        symbols = sum(one.differing_codes for one in telling if one.name not in tied)
         delta = EXACT_DELTA_NANOS / NANOS
         part = delta / symbols if symbols else delta
 
         def own(one: ManifestQuestion) -> float:
             if one.name in tied:
                 return one.epsilon
-            return _add_symbols(one, lambda _, scrambled: _hide(scrambled, manifest, delta=part))
+            people = count_honest(manifest)
+            return _add(one.list_differing(lambda code: _hide(code.mechanism, people, part)))
 
         server = manifest.statement_epsilon(question)
         reader = add_up(manifest, telling, own)
@@ -342,16 +294,7 @@ def _find_tied(manifest: Manifest) -> frozenset[str]:
     return frozenset(tied)
 
 
-def _count_symbols(question: ManifestQuestion) -> int:
-    return question.differing_items if question.has_items else 1
-
-
-def _hide(mechanism: RandomizedResponse | None, manifest: Manifest, *, delta: float) -> float:
-    assert mechanism is not None
-    return _hide_among(mechanism, count_honest(manifest), delta)
-
-
 @lru_cache(maxsize=256)
-def _hide_among(mechanism: RandomizedResponse, people: int, delta: float) -> float:
+def _hide(mechanism: RandomizedResponse, people: int, delta: float) -> float:
     find = exact_count_epsilon if mechanism.symbols == 2 else shuffle_epsilon
     return find(mechanism=mechanism, people=people, delta=delta)

@@ -149,12 +149,8 @@ def count_most_symbols(manifest: Manifest, questions: Sequence[str]) -> int:
 
     Where each person is asked only some blocks, these are the blocks with the most symbols.
     """
-    symbols = list_symbols(manifest, questions)
-    if manifest.drawn is None:
-        return len(symbols)
-    of_everyone = sum(symbol.block is None for symbol in symbols)
-    of_blocks = Counter(symbol.block for symbol in symbols if symbol.block is not None)
-    return of_everyone + sum(sorted(of_blocks.values(), reverse=True)[: manifest.drawn])
+    symbols = Counter(symbol.question for symbol in list_symbols(manifest, questions))
+    return int(sum(manifest.pick_drawn(symbols)))
 
 
 def plan_release(

@@ -111,14 +111,12 @@ def describe_content(results: Results, *, has_truth: bool) -> Hashable:
 
 def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
     """List each question's number, its own ε, and ε with others that tell about it, or 0."""
-    told = {parent for question in manifest.questions for parent in manifest.parents_of(question)}
-    told |= {one.name for one in manifest.questions if manifest.list_same_fact(one)}
     return [
         (
             question.number,
             question,
             question.epsilon,
-            manifest.statement_epsilon(question) if question.name in told else 0.0,
+            manifest.statement_epsilon(question) if len(manifest.telling(question)) > 1 else 0.0,
         )
         for question in manifest.questions
         if question.is_answered

@@ -6,7 +6,7 @@ the weaker statements that need a delta.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
@@ -96,60 +96,11 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     (2.75, 1.5)
     """
     blocks = _find_blocks(_with_ancestors(entries))
-    return _add_largest(blocks, drawn, {entry.name for entry in entries})
-
-
-def statement_epsilon(entries: Sequence[Entry], name: str, drawn: int | None = None) -> float:
-    """Add up what a survey reveals about the fact that one question asks for.
-
-    That is its own report, those of its dependants, and those of all questions that ask for the
-    same fact.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        Every question of the survey, in any order.
-    name : str
-        The question.
-    drawn : int, optional
-        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
-
-    Returns
-    -------
-    float
-        Epsilon in nats, rounded up: its own plus that of every dependant and of every question
-        with the same fact, at any depth; with drawn, the largest such sum over m blocks.
-
-    Raises
-    ------
-    ValueError
-        If the ledger or drawn is not valid (as for `basic_epsilon`), a question with the same
-        fact is unknown, or the ledger has no such question.
-
-    Notes
-    -----
-    Whether a dependant was asked depends on the parent's answer, so its report also reveals
-    something about the parent. Two reports about one fact compose like two reports about one
-    question.
-
-    Examples
-    --------
-    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",)),
-    ...           Entry(name="c", epsilon=1.25, same_fact="a")]
-    >>> [round(statement_epsilon(ledger, name), 9) for name in "abc"]
-    [2.75, 0.5, 2.75]
-    >>> round(statement_epsilon(ledger, "a", drawn=1), 9)
-    1.5
-    """
-    blocks = _find_blocks(_with_ancestors(entries))
-    tells = _find_telling(entries)
-    if name not in tells:
-        raise ValueError(f"name must be one of the entries, got {name!r}")
-    return _add_largest(blocks, drawn, _reach(tells, name))
+    return _add_largest(blocks, drawn, frozenset(entry.name for entry in entries))
 
 
 def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> dict[str, float]:
-    """Return `statement_epsilon` of every question, for much less than one call each.
+    """Add up what a survey reveals about the fact that each question asks for.
 
     Parameters
     ----------
@@ -161,23 +112,94 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     Returns
     -------
     dict of str to float
-        Epsilon in nats by name, rounded up.
+        Epsilon in nats by name, rounded up: the sum over all that `find_telling` names; with
+        drawn, the largest such sum over m blocks.
 
     Raises
     ------
     ValueError
-        If the ledger or drawn is not valid (as for `basic_epsilon`), or a question with the same
-        fact is unknown.
+        If the ledger or drawn is not valid (as for `basic_epsilon`).
 
     Examples
     --------
-    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",))]
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",)),
+    ...           Entry(name="c", epsilon=1.25, same_fact="a")]
     >>> {name: round(epsilon, 9) for name, epsilon in statement_epsilons(ledger).items()}
-    {'a': 1.5, 'b': 0.5}
+    {'a': 2.75, 'b': 0.5, 'c': 2.75}
+    >>> round(statement_epsilons(ledger, drawn=1)["a"], 9)
+    1.5
     """
     blocks = _find_blocks(_with_ancestors(entries))
-    tells = _find_telling(entries)
-    return {entry.name: _add_largest(blocks, drawn, _reach(tells, entry.name)) for entry in entries}
+    telling = find_telling(entries)
+    return {entry.name: _add_largest(blocks, drawn, telling[entry.name]) for entry in entries}
+
+
+def find_telling(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
+    """Find the questions whose reports reveal something about the fact that each one asks for.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Every question of the survey, in any order.
+
+    Returns
+    -------
+    dict of str to frozenset of str
+        For each question its own name, and those of its dependants and of all questions that ask
+        for the same fact, at any depth.
+
+    Raises
+    ------
+    ValueError
+        If the ledger is not valid (as for `basic_epsilon`).
+
+    Notes
+    -----
+    Whether a dependant was asked depends on the parent's answer, so its report also reveals
+    something about the parent. Two reports about one fact compose like two reports about one
+    question.
+
+    Examples
+    --------
+    >>> ledger = [Entry(name="a", epsilon=1.0), Entry(name="b", epsilon=0.5, parents=("a",)),
+    ...           Entry(name="c", epsilon=1.25, same_fact="b")]
+    >>> {name: sorted(names) for name, names in find_telling(ledger).items()}
+    {'a': ['a', 'b', 'c'], 'b': ['b', 'c'], 'c': ['b', 'c']}
+    """
+    _with_ancestors(entries)
+    directly = _find_telling_directly(entries)
+    return {entry.name: _reach(directly, entry.name) for entry in entries}
+
+
+def pick_largest(
+    values: Mapping[str, float], blocks: Iterable[Iterable[str]], drawn: int | None = None
+) -> list[float]:
+    """Return the values of the blocks in which their sums are largest.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+        A value of at least 0 for some of the questions, by name.
+    blocks : iterable of iterables of str
+        The names of the questions in each block.
+    drawn : int, optional
+        Number m of blocks drawn at random for each person, at least 1; None for all blocks.
+
+    Returns
+    -------
+    list of float
+        The values of the questions in the m blocks.
+
+    Examples
+    --------
+    >>> pick_largest({"a": 1.0, "b": 0.5, "d": 1.25}, [["a", "b"], ["c"], ["d"]], drawn=1)
+    [1.0, 0.5]
+    """
+    parts = [[values[name] for name in block if name in values] for block in blocks]
+    if drawn is not None:
+        # Exact sums: two blocks must be told apart even if floats cannot show the difference.
+        parts.sort(key=lambda part: sum(map(Fraction, part)), reverse=True)
+    return [value for part in parts[:drawn] for value in part]
 
 
 def cumulative_epsilon(per_wave: Sequence[float]) -> float:
@@ -291,7 +313,7 @@ def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[E
     return [members for _, members in blocks]
 
 
-def _find_telling(entries: Sequence[Entry]) -> dict[str, set[str]]:
+def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
     """Names of the other questions whose reports directly reveal something about each one."""
     tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
     for entry in entries:
@@ -303,25 +325,27 @@ def _find_telling(entries: Sequence[Entry]) -> dict[str, set[str]]:
     return tells
 
 
-def _reach(tells: Mapping[str, set[str]], name: str) -> set[str]:
+def _reach(tells: Mapping[str, set[str]], name: str) -> frozenset[str]:
     """Names of the questions that reveal something about this one at any depth, and its own."""
     found, waiting = {name}, [name]
     while waiting:
         new = tells[waiting.pop()] - found
         found |= new
         waiting += new
-    return found
+    return frozenset(found)
 
 
-def _add_largest(blocks: Sequence[Sequence[Entry]], drawn: int | None, names: set[str]) -> float:
+def _add_largest(
+    blocks: Sequence[Sequence[Entry]], drawn: int | None, names: frozenset[str]
+) -> float:
     """Add up the named entries of the blocks in which their sums are largest."""
-    count = len(blocks)
     if drawn is not None:
-        count = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
-    parts = [[float(one.epsilon) for one in block if one.name in names] for block in blocks]
-    # Exact sums: two blocks must be told apart even if floats cannot show the difference.
-    largest = sorted(parts, key=lambda part: sum(map(Fraction, part)))[-count:]
-    return round_up_sum("entries", [epsilon for part in largest for epsilon in part])
+        drawn = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
+    values = {
+        one.name: float(one.epsilon) for block in blocks for one in block if one.name in names
+    }
+    named = [[one.name for one in block] for block in blocks]
+    return round_up_sum("entries", pick_largest(values, named, drawn))
 
 
 def round_up_sum(argument: str, values: Sequence[float]) -> float:

@@ -10,7 +10,13 @@ from functools import cached_property
 
 from django.db.models import TextChoices
 
-from privacy.mechanism.accounting import Entry, basic_epsilon, statement_epsilons
+from privacy.mechanism.accounting import (
+    Entry,
+    basic_epsilon,
+    find_telling,
+    pick_largest,
+    statement_epsilons,
+)
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
 from surveys.links import link_contact, link_phone
@@ -212,6 +218,17 @@ class Manifest:
         numbers = {old: new for new, old in enumerate(dict.fromkeys(block.values()))}
         return {name: numbers[old] for name, old in block.items()}
 
+    def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
+        """Return the values of the questions that one person can be asked, so that most add up.
+
+        Not all questions need a value.
+        """
+        blocks: dict[int, list[str]] = {}
+        for name, block in self.blocks.items():
+            blocks.setdefault(block, []).append(name)
+        of_everyone = [value for name, value in values.items() if name not in self.blocks]
+        return [*of_everyone, *pick_largest(values, blocks.values(), self.drawn)]
+
     @property
     def block_count(self) -> int:
         return len(set(self.blocks.values()))
@@ -261,6 +278,32 @@ class Manifest:
             other
             for other in self.questions
             if other.name != question.name and self.facts[other.name] == self.facts[question.name]
+        )
+
+    def telling(self, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
+        """List the questions whose codes depend on the answer to this one, itself included.
+
+        These depend on it by a rule, or ask for the same fact, at any depth.
+        """
+        names = self._telling.get(question.name) or frozenset({question.name}).union(
+            *(
+                self._telling[one.name]
+                for one in self.questions
+                if one.is_protected and question.name in self.deciders_of(one)
+            )
+        )
+        return tuple(one for one in self.questions if one.name in names)
+
+    @cached_property
+    def _telling(self) -> dict[str, frozenset[str]]:
+        return find_telling(self.ledger) if self.ledger else {}
+
+    def is_told_by_others(self, question: ManifestQuestion) -> bool:
+        """Whether one person can send codes of other questions that tell about this answer too."""
+        return any(
+            self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
+            for one in self.telling(question)
+            if one.name != question.name
         )
 
     @cached_property

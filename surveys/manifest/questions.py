@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from privacy.mechanism.accounting import Entry, basic_epsilon
+from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.names import call_question, gate_name, item_name
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
@@ -248,15 +248,19 @@ class ManifestQuestion:
             return 0.0
         if not self.has_items:
             return self.mechanism.epsilon
-        parts = [self.mechanism] * self.differing_items
-        if self.has_gate:
-            parts.append(self.gate_mechanism)
-        return basic_epsilon(
-            [
-                Entry(name=str(part), epsilon=mechanism.epsilon)
-                for part, mechanism in enumerate(parts)
-            ]
-        )
+        return round_up_sum("epsilons", self.list_differing(lambda code: code.mechanism.epsilon))
+
+    @property
+    def differing_codes(self) -> int:
+        """In how many codes the reports of two people can differ."""
+        return len(self.list_differing(lambda _: 0.0))
+
+    def list_differing(self, measure: Callable[[Symbol], float]) -> list[float]:
+        """Return the largest values of a measure over the codes in which two reports can differ."""
+        symbols = list(self.symbols(block=None))
+        gates = [measure(symbol) for symbol in symbols if symbol.is_gate]
+        others = sorted((measure(one) for one in symbols if not one.is_gate), reverse=True)
+        return [*(others[: self.differing_items] if self.has_items else others), *gates]
 
     def symbols(self, *, block: int | None) -> Iterator[Symbol]:
         """The question's places in a report, in the order in which they are sent."""

@@ -8,12 +8,12 @@ that exist reveal is at most this (aggregator/releases/readers.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, log, log1p
 
 from privacy.central.composition import group_delta
 from privacy.central.reader import reader_epsilon, reader_epsilon_by_distance
-from privacy.mechanism.accounting import round_up_sum, statement_epsilon
+from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -122,18 +122,8 @@ def _add_telling(
     measure: Callable[[RandomizedResponse], float],
 ) -> float:
     """Add up a measure over all codes that tell about one answer, rounded up."""
-    questions = {one.name: one for one in manifest.questions}
-    entries = [
-        replace(entry, epsilon=_add_codes(questions[entry.name], measure))
-        for entry in manifest.ledger
-    ]
-    return statement_epsilon(entries, question.name, drawn=manifest.drawn)
-
-
-def _add_codes(question: ManifestQuestion, measure: Callable[[RandomizedResponse], float]) -> float:
-    """Add it up over the codes in which the reports of two people can differ."""
-    if not question.has_items:
-        return measure(question.mechanism)
-    values = [measure(question.mechanism)] * question.differing_items
-    gate = [measure(question.gate_mechanism)] if question.has_gate else []
-    return round_up_sum("codes", values + gate)
+    added = {
+        one.name: round_up_sum("codes", one.list_differing(lambda code: measure(code.mechanism)))
+        for one in manifest.telling(question)
+    }
+    return round_up_sum("questions", manifest.pick_drawn(added))

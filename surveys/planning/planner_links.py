@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from surveys.manifest.manifest import Manifest
@@ -59,7 +58,7 @@ def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[st
     """The same for one question; empty if the planner does not know its design."""
     if question.has_gate:
         return {}
-    return _fill_in(manifest, question, questions=_count_codes(question))
+    return _fill_in(manifest, question, questions=question.differing_codes)
 
 
 def _fill_in(
@@ -85,18 +84,10 @@ def _fill_in(
     return query
 
 
-def _count_codes(question: ManifestQuestion) -> int:
-    """How many codes of a question can differ between two people."""
-    return question.differing_items + question.has_gate if question.has_items else 1
-
-
 def _count_asked(manifest: Manifest) -> int:
     """How many codes of everything that one person is asked can differ."""
-    counts = Counter[int]()
-    for question in manifest.questions:
-        if question.is_protected:
-            counts[manifest.blocks[question.name]] += _count_codes(question)
-    return sum(sorted(counts.values(), reverse=True)[: manifest.drawn])
+    counts = {one.name: one.differing_codes for one in manifest.questions if one.is_protected}
+    return int(sum(manifest.pick_drawn(counts)))
 
 
 def is_mixed(manifest: Manifest) -> bool:

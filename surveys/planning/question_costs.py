@@ -218,7 +218,8 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
 def _describe_telling(manifest: Manifest, question: ManifestQuestion) -> str:
     """Name the other questions that reveal something about this one; empty if there are none."""
     same = [one.number for one in manifest.list_same_fact(question)]
-    others = [number for number in _list_telling(manifest, question) if number not in same]
+    telling = [one.number for one in manifest.telling(question) if one.name != question.name]
+    others = [number for number in telling if number not in same]
     plural = len(others) > 1
     if not same:
         verbs = ("depend", "reveal") if plural else ("depends", "reveals")
@@ -232,22 +233,6 @@ def _describe_telling(manifest: Manifest, question: ManifestQuestion) -> str:
 
 def _name(numbers: Sequence[int]) -> str:
     return join_list([f"Q{number}" for number in numbers])
-
-
-def _list_telling(manifest: Manifest, question: ManifestQuestion) -> list[int]:
-    """Numbers of all questions that ask for the same fact or depend on it, at any depth."""
-    protected = [one for one in manifest.questions if one.is_protected]
-    tied: set[str] = set()
-    found = {question.name}
-    while found - tied:
-        tied |= found
-        facts = {manifest.facts[name] for name in tied}
-        found = {
-            one.name
-            for one in protected
-            if manifest.facts[one.name] in facts or tied.intersection(manifest.parents_of(one))
-        }
-    return [one.number for one in protected if one.name in tied - {question.name}]
 
 
 def _describe_several(question: ManifestQuestion) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -107,3 +108,27 @@ def make(kind: str, *, flips: int = 25, text: str = "Driven?", **content: Any) -
         name="", type=QuestionType(kind), text=text, **(usual[kind] | content)
     )
     return with_strength(question, flips=flips)
+
+
+KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up")
+
+
+def draw_manifest(random: Random) -> Manifest:
+    """Draw a survey of up to 15 questions with rules, equal facts, subsets and plain answers."""
+    strongest = random.choice((5, 12, 25))
+    questions = []
+    for number in range(1, random.randint(1, 15) + 1):
+        flips = random.randint(strongest, 49) if random.random() < 0.9 else random.randint(1, 49)
+        kind = random.choice(KINDS if random.random() < 0.3 else KINDS[:3])
+        content: dict[str, Any] = {"flips": flips, "refusal": random.random() < 0.2}
+        if number > 1 and random.random() < 0.1:
+            parent = random.randint(1, number - 1)
+            row = "_1" if questions[parent - 1].has_items else ""
+            content["rule"] = {"name": f"q{parent}{row}", "is": [1]}
+        elif number > 1 and random.random() < 0.05:
+            content["same_fact"] = "q1"
+        questions.append(make(kind, **content))
+    plain = [make("declared")] * random.choice((0, 0, 1, 2))
+    manifest = survey(*questions, *plain, cap=10_000)
+    drawn = random.randint(1, 3 * manifest.block_count)
+    return replace(manifest, drawn=drawn if drawn < manifest.block_count else None)

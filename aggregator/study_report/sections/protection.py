@@ -115,7 +115,7 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
         "know. A guess between two equally likely answers is right 50 times in 100 without the "
         f"codes, and at most {guess(one)} times in 100 with them."
     )
-    if total > one + 1e-9:
+    if total > one:
         certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
             f"All codes of one person together have ε = {epsilon(total)} at most. If all answers "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from django.utils.translation import gettext as _
 
 from surveys.manifest.manifest import Manifest
@@ -13,9 +11,6 @@ from surveys.manifest.strength import (
     largest_guess_in_tenths,
 )
 from surveys.respondent.label.names import scrambled, write_tenths
-
-# A total that is larger by no more than this comes from rounding sums.
-_TINY = 1e-9
 
 
 def write_guess(epsilon: float) -> str:
@@ -38,7 +33,7 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
     }
     told = (_("A guess between two answers is right 50 times in 100."), first)
     total = manifest.drawn_epsilon
-    if total <= one + _TINY:
+    if total <= one:
         return told
     if is_practically_certain(manifest):
         all_ = _("If all your answers are related, at most %(most)s in 100: practically certain.")
@@ -50,5 +45,5 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
 
 def _most_codes(manifest: Manifest) -> int:
     """Count the scrambled codes of a person who is drawn the largest blocks."""
-    codes = Counter(symbol.block for symbol in manifest.symbols if symbol.threshold is not None)
-    return sum(count for _block, count in codes.most_common(manifest.drawn))
+    codes = {one.name: len(list(one.symbols(block=None))) for one in scrambled(manifest)}
+    return int(sum(manifest.pick_drawn(codes)))

@@ -19,23 +19,10 @@ from surveys.manifest.strength import PROTECTION, count_true_codes, strength_wor
 from surveys.respondent.label.names import name_questions, scrambled, write_whole
 from surveys.respondent.label.parts import Group, Odds, join_sentences
 
-# What other codes add is at least this much; smaller differences come from rounding sums.
-_TINY = 1e-9
-
 
 def word_of(manifest: Manifest, question: ManifestQuestion) -> str:
     """Return the word for all that is said about one answer."""
     return strength_word(manifest.statement_epsilon(question))
-
-
-def is_told_by_others(manifest: Manifest, question: ManifestQuestion) -> bool:
-    """Whether codes of dependent questions say something about the answer too."""
-    return manifest.statement_epsilon(question) > question.epsilon + _TINY
-
-
-def is_told_by_rows(question: ManifestQuestion) -> bool:
-    """Whether the codes of several rows together say more than one."""
-    return question.has_items and question.epsilon > question.mechanism.epsilon + _TINY
 
 
 def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
@@ -117,9 +104,9 @@ def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[
     yield _describe_true_codes(question) or _describe_same_codes(question)
     if question.has_gate:
         yield _("Whether you answer at all is scrambled too.")
-    if is_told_by_rows(question):
+    if question.differing_codes > 1:
         yield _("All rows together tell more.")
-    if is_told_by_others(manifest, question):
+    if manifest.is_told_by_others(question):
         yield _("The codes of other questions tell about this answer too.")
 
 

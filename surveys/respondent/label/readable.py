@@ -17,8 +17,6 @@ from surveys.manifest.strength import (
 from surveys.respondent.label.guesses import write_guess
 from surveys.respondent.label.names import scrambled, write_whole
 from surveys.respondent.label.odds import (
-    is_told_by_others,
-    is_told_by_rows,
     word_of,
 )
 
@@ -60,7 +58,7 @@ def describe_guess(manifest: Manifest) -> str:
 
 def _tells_alone(manifest: Manifest, question: ManifestQuestion) -> bool:
     """Whether one code is all that tells the answer."""
-    several = is_told_by_rows(question) or is_told_by_others(manifest, question)
+    several = question.differing_codes > 1 or manifest.is_told_by_others(question)
     return _sends_answers(question) and not several
 
 

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from math import inf
 from random import Random
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -31,6 +30,7 @@ from tests.support.label import (
     TOGETHER,
     WEBSITE,
     describe,
+    draw_manifest,
     lines,
     make,
     survey,
@@ -102,26 +102,6 @@ CLAIMS = {
         r"(A guess|(Up to )?\d+ of 100 codes) ",
     ),
 }
-KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up")
-
-
-def draw_manifest(random: Random) -> Manifest:
-    """Draw a survey of up to 15 questions with rules, equal facts, subsets and plain answers."""
-    strongest = random.choice((5, 12, 25))
-    questions = []
-    for number in range(1, random.randint(1, 15) + 1):
-        flips = random.randint(strongest, 49) if random.random() < 0.9 else random.randint(1, 49)
-        kind = random.choice(KINDS if random.random() < 0.3 else KINDS[:3])
-        content: dict[str, Any] = {"flips": flips, "refusal": random.random() < 0.2}
-        if number > 1 and random.random() < 0.1:
-            content["rule"] = {"name": f"q{random.randint(1, number - 1)}", "is": [1]}
-        elif number > 1 and random.random() < 0.05:
-            content["same_fact"] = "q1"
-        questions.append(make(kind, **content))
-    plain = [make("declared")] * random.choice((0, 0, 1, 2))
-    manifest = survey(*questions, *plain, cap=10_000)
-    drawn = random.randint(1, 3 * manifest.block_count)
-    return replace(manifest, drawn=drawn if drawn < manifest.block_count else None)
 
 
 def list_worst(manifest: Manifest, level: str) -> list[ManifestQuestion]:
