@@ -116,7 +116,9 @@ def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float
             question.number,
             question,
             question.epsilon,
-            manifest.statement_epsilon(question) if len(manifest.telling(question)) > 1 else 0.0,
+            manifest.statement_epsilon(question)
+            if question.is_protected and len(manifest.telling(question)) > 1
+            else 0.0,
         )
         for question in manifest.questions
         if question.is_answered
