@@ -8,25 +8,20 @@ from django.http import HttpResponse
 
 from aggregator.comparisons.breakdown.blocks import name_groups, name_level
 from aggregator.comparisons.breakdown.result import BreakdownResult, CrossedCount
-from aggregator.exports.csv_format import CONTENT_TYPE, Cell, name_wave, write_row
+from aggregator.exports.csv_format import (
+    CONTENT_TYPE,
+    Cell,
+    describe_wave,
+    name_wave,
+    write_row,
+)
 from aggregator.exports.report_codes import list_columns
 from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.estimands import Estimand, list_estimands
+from surveys.downloads import attach
 from surveys.manifest.questions import ManifestQuestion
 
-# The same in every row: which data, and by which question it is broken down.
-HEAD = (
-    "survey",
-    "data",
-    "wave",
-    "manifest_sha256",
-    "through_batch",
-    "method_version",
-    "standing",
-    "group_question",
-    "group_question_text",
-)
 COLUMNS = (
     "section",  # estimate, count (of another declared question) or difference from all others
     "group",  # its code in reports.csv
@@ -60,32 +55,27 @@ def respond_with_breakdown(
 ) -> HttpResponse:
     wave = results.wave
     content = b"".join(_write_rows(results, comparison, result, declared))
-    response = HttpResponse(content, content_type=CONTENT_TYPE)
     name = f"{name_wave(wave, slug=wave.survey.slug)}_RANDOMIZED_breakdown_{declared.name}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attach(HttpResponse(content, content_type=CONTENT_TYPE), name)
 
 
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    wave = results.wave
-    head: tuple[Cell, ...] = (
-        wave.survey.slug,
-        wave.survey.origin.value,
-        wave.number,
-        wave.manifest_hash_hex,
-        comparison.through_batch,
-        comparison.method_version,
-        "fixed_end" if results.fixed_end else "watched",
-        declared.name,
-        declared.text,
-    )
-    yield write_row((*HEAD, *COLUMNS))
+    # The same in every row: which data, and by which question it is broken down.
+    head: dict[str, Cell] = {
+        **describe_wave(results.wave),
+        "through_batch": comparison.through_batch,
+        "method_version": comparison.method_version,
+        "standing": "fixed_end" if results.fixed_end else "watched",
+        "group_question": declared.name,
+        "group_question_text": declared.text,
+    }
+    yield write_row((*head, *COLUMNS))
     groups = _describe_groups(results, result, declared)
     for group, cells in _list_cells(results, result):
         row = groups[group] | cells
-        yield write_row((*head, *(row.get(column) for column in COLUMNS)))
+        yield write_row((*head.values(), *(row.get(column) for column in COLUMNS)))
 
 
 def _describe_groups(

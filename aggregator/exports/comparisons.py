@@ -19,30 +19,18 @@ from aggregator.comparisons.result import (
     TwoQuestionsResult,
 )
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, name_wave, write_row
+from aggregator.exports.csv_format import (
+    CONTENT_TYPE,
+    DESIGN,
+    describe_wave,
+    name_wave,
+    write_row,
+)
 from aggregator.models import Comparison
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import find_indicators, find_plain_indicators
+from surveys.downloads import attach
 
-# The same in every row: what was compared, and from which data.
-HEAD = (
-    "survey",
-    "data",
-    "wave",
-    "manifest_sha256",
-    "through_batch",
-    "method_version",
-    "standing",
-    "planned",  # yes if the manifest names it
-    "design",
-    "ks",
-    "thresholds",
-    "gates",  # k and threshold of the symbol that shows whether a "select several" was answered
-    "n",
-    "outcome_minimum",  # only if the outcome is a number: a share of 0 is a mean of this,
-    "outcome_maximum",  # and a share of 1 is a mean of this
-    "kind",
-)
 QUANTITY_COLUMNS = (
     "section",
     "row",
@@ -84,20 +72,17 @@ def respond_with_comparison(
     response = HttpResponse(content, content_type=CONTENT_TYPE)
     wave = comparison.wave
     name = "_".join([comparison.kind, *comparison.names])
-    response["Content-Disposition"] = (
-        f'attachment; filename="{name_wave(wave, slug=wave.survey.slug)}_RANDOMIZED_{name}.csv"'
-    )
-    return response
+    return attach(response, f"{name_wave(wave, slug=wave.survey.slug)}_RANDOMIZED_{name}.csv")
 
 
 def _rows(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
 ) -> Iterator[bytes]:
-    head = tuple(_head(comparison, standing, result))
-    yield write_row((*HEAD, *QUANTITY_COLUMNS))
+    head = _describe_data(comparison, standing, result)
+    yield write_row((*head, *QUANTITY_COLUMNS))
     quantities = [*list_quantities(comparison.names, result), *_list_adjusted(comparison)]
     for quantity in quantities:
-        yield write_row((*head, *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
+        yield write_row((*head.values(), *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
 
 
 def _list_adjusted(comparison: Comparison) -> Iterator[Quantity]:
@@ -116,23 +101,34 @@ def _list_adjusted(comparison: Comparison) -> Iterator[Quantity]:
         )
 
 
-def _head(
+def _describe_data(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
-) -> Iterator[str | float | None]:
-    wave, manifest = comparison.wave, standing.manifest
+) -> dict[str, str | float | None]:
+    """What is the same in every row: what was compared, and from which data."""
+    manifest = standing.manifest
     chosen = find_indicators(manifest, comparison.names) or find_plain_indicators(manifest)
     gates = [one.gate for one in chosen]
-    yield from (wave.survey.slug, wave.survey.origin.value, wave.number, wave.manifest_hash_hex)
-    yield from (comparison.through_batch, comparison.method_version, _name_standing(standing))
-    yield "yes" if comparison.planned else "no"
-    yield DESIGN
-    yield ";".join(str(one.symbol.k) for one in chosen)
-    yield ";".join(AS_IT_IS if one.is_known else str(one.symbol.threshold) for one in chosen)
-    yield ";".join(f"{gate.k}:{gate.threshold}" if gate else "" for gate in gates)
-    yield result.n
     ends = result.outcome_range if isinstance(result, TwoQuestionsResult) else None
-    yield from ends or (None, None)
-    yield comparison.kind
+    lowest, highest = ends or (None, None)
+    return {
+        **describe_wave(comparison.wave),
+        "through_batch": comparison.through_batch,
+        "method_version": comparison.method_version,
+        "standing": _name_standing(standing),
+        "planned": "yes" if comparison.planned else "no",  # whether the manifest names it
+        "design": DESIGN,
+        "ks": ";".join(str(one.symbol.k) for one in chosen),
+        "thresholds": ";".join(
+            AS_IT_IS if one.is_known else str(one.symbol.threshold) for one in chosen
+        ),
+        # k and threshold of the symbol that shows whether a "select several" was answered
+        "gates": ";".join(f"{gate.k}:{gate.threshold}" if gate else "" for gate in gates),
+        "n": result.n,
+        # Only if the outcome is a number: a share of 0 is a mean of the minimum.
+        "outcome_minimum": lowest,
+        "outcome_maximum": highest,
+        "kind": comparison.kind,
+    }
 
 
 def _name_standing(standing: ComparisonStanding) -> str:

@@ -6,15 +6,18 @@ a spreadsheet would run as a formula get a leading apostrophe; numeric cells nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
+from typing import TypeVar
 
 from django.http import StreamingHttpResponse
 
 from aggregator.results.display import Results
+from surveys.downloads import attach
 from surveys.models import Wave
 
 Cell = str | float | None
+Row = TypeVar("Row")
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 PARTS_AT_FIRST = 2  # the header, and the first part of the content
@@ -23,6 +26,34 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "
 _NEEDS_QUOTES = frozenset('",\r\n')
 
 DESIGN = "k-ary randomized response"
+
+# What files say about their wave, each by the name of its column.
+_WAVE_COLUMNS: Mapping[str, Callable[[Wave], Cell]] = {
+    "survey": lambda wave: wave.survey.slug,
+    "title": lambda wave: wave.description.title,
+    "data": lambda wave: wave.survey.origin.value,
+    "wave": lambda wave: wave.number,
+    "mode": lambda wave: wave.mode,
+    "manifest_sha256": lambda wave: wave.manifest_hash_hex,
+}
+WAVE_IN_FULL = tuple(_WAVE_COLUMNS)
+WAVE = ("survey", "data", "wave", "manifest_sha256")
+
+
+def list_wave_columns(
+    find: Callable[[Row], Wave], names: Iterable[str] = WAVE
+) -> dict[str, Callable[[Row], Cell]]:
+    """Return these columns for rows in which `find` finds the wave."""
+
+    def read(name: str) -> Callable[[Row], Cell]:
+        return lambda row: _WAVE_COLUMNS[name](find(row))
+
+    return {name: read(name) for name in names}
+
+
+def describe_wave(wave: Wave) -> dict[str, Cell]:
+    """Return what is the same in every row of a wave's file."""
+    return {name: _WAVE_COLUMNS[name](wave) for name in WAVE}
 
 
 def name_file(*, results: Results, kind: str) -> str:
@@ -43,9 +74,7 @@ def respond_with_csv(
     # Read before the response begins: if the survey is deleted now, the reply is still a 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
-    name = name_file(results=results, kind=kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attach(response, name_file(results=results, kind=kind))
 
 
 def write_text(text: str) -> str:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from aggregator.exports.csv_format import DESIGN, Cell, write_row
+from aggregator.exports.csv_format import (
+    DESIGN,
+    WAVE_IN_FULL,
+    Cell,
+    list_wave_columns,
+    write_row,
+)
 from aggregator.results.display import Results
 from aggregator.results.estimate import Estimate, QuestionResult
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -41,12 +47,7 @@ class EstimateRow:
 
 # Each column's name, and how to find its value.
 ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
-    "survey": lambda row: row.results.manifest.survey,
-    "title": lambda row: row.results.manifest.title,
-    "data": lambda row: row.results.wave.survey.origin.value,
-    "wave": lambda row: row.results.wave.number,
-    "mode": lambda row: row.results.wave.mode,
-    "manifest_sha256": lambda row: row.results.wave.manifest_hash_hex,
+    **list_wave_columns(lambda row: row.results.wave, WAVE_IN_FULL),
     "state": lambda row: row.results.wave.state,
     "ending": lambda row: row.results.wave.ending,
     "through_batch": lambda row: row.look,

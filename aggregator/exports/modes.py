@@ -6,10 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from django.http import HttpResponse
 
-from aggregator.exports.csv_format import CONTENT_TYPE, DESIGN, Cell, name_wave, write_row
+from aggregator.exports.csv_format import (
+    CONTENT_TYPE,
+    DESIGN,
+    Cell,
+    list_wave_columns,
+    name_wave,
+    write_row,
+)
 from aggregator.results.display import Results
 from aggregator.results.estimate import Estimate
 from aggregator.results.modes import ModeComparison
+from surveys.downloads import attach
 
 Columns = Mapping[str, Callable[[ModeComparison], Cell]]
 
@@ -56,16 +64,12 @@ def respond_with_mode_comparison(
     response = HttpResponse(b"".join(rows), content_type=CONTENT_TYPE)
     name = name_wave(browser.wave, slug=browser.manifest.survey)
     kind = "browser_and_coins_pooled" if pooled else "browser_and_coins"
-    response["Content-Disposition"] = f'attachment; filename="{name}_RANDOMIZED_{kind}.csv"'
-    return response
+    return attach(response, f"{name}_RANDOMIZED_{kind}.csv")
 
 
 def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
     return {
-        "survey": lambda _: browser.manifest.survey,
-        "data": lambda _: browser.wave.survey.origin.value,
-        "wave": lambda _: browser.wave.number,
-        "manifest_sha256": lambda _: browser.wave.manifest_hash_hex,
+        **list_wave_columns(lambda _: browser.wave),
         "question": lambda row: row.browser.question.name,
         "question_text": lambda row: row.browser.question.text,
         "design": lambda _: DESIGN,

@@ -18,6 +18,7 @@ from aggregator.publishing.words import find_questions, name_release
 from aggregator.releases.ledger import Account, Sums
 from aggregator.releases.sentences import find_own_scale, write_own_scale
 from surveys.access import for_owner
+from surveys.downloads import attach
 from surveys.formatting import cap, delta, epsilon
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.modes import Mode
@@ -138,8 +139,7 @@ def release_ledger_csv(
         raise Http404(NO_LEDGER)
     response = HttpResponse(write_ledger(desk, desk.account), content_type=CONTENT_TYPE)
     name = f"{name_wave(desk.wave, slug=survey.slug)}_ledger.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attach(response, name)
 
 
 def write_ledger(desk: Desk, account: Account) -> bytes:

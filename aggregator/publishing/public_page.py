@@ -38,6 +38,7 @@ from aggregator.results.sentences import (
     describe_intervals,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
+from surveys.downloads import attach
 from surveys.formatting import join_list
 from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
@@ -84,8 +85,7 @@ def public_results_csv(
     )
     response = serve(request, file, content_type=CSV)
     if response.status_code == OK:
-        name = f"{name_wave(wave, slug=slug)}_releases.csv"
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        attach(response, f"{name_wave(wave, slug=slug)}_releases.csv")
     return response
 
 

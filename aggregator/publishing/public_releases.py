@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from aggregator.exports.csv_format import Cell, write_row
+from aggregator.exports.csv_format import WAVE_IN_FULL, Cell, list_wave_columns, write_row
 from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.rows import ShownFigures, list_figures
 from aggregator.publishing.words import name_release
@@ -196,12 +196,7 @@ def _number(read: Callable[[FigureRow], float]) -> Callable[[_Source], Cell]:
 
 
 COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
-    "survey": lambda one: one.wave.description.survey,
-    "title": lambda one: one.wave.description.title,
-    "data": lambda one: one.wave.survey.origin.value,
-    "wave": lambda one: one.wave.number,
-    "mode": lambda one: one.wave.mode,
-    "manifest_sha256": lambda one: one.wave.manifest_hash_hex,
+    **list_wave_columns(lambda one: one.wave, WAVE_IN_FULL),
     "release": lambda one: one.number,
     "release_kind": lambda one: one.release.kind,
     "public_from": lambda one: one.release.public_from.isoformat(),

@@ -26,6 +26,7 @@ from aggregator.results.display import View
 from aggregator.views.downloads import explain
 from aggregator.views.mode_addresses import view_of
 from surveys.access import for_owner
+from surveys.downloads import attach
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
@@ -98,8 +99,7 @@ def _send(rendering: Rendering) -> HttpResponse:
         bytes(rendering.content), content_type=find_content_type(rendering.name)
     )
     name = f"{name_wave(wave, slug=wave.survey.slug)}_{rendering.name}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attach(response, name)
 
 
 def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:

@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 
+from surveys.downloads import describe_attachment
 from surveys.manifest.serialization import hash_manifest, parse_manifest
 from surveys.respondent.client_files import join_page, page_style
 from surveys.respondent.csp import hash_source
@@ -77,7 +78,7 @@ def _find_words(content: bytes, language: str) -> str:
 
 def describe_download(slug: str) -> str:
     """Return the Content-Disposition header that names the saved file."""
-    return f'attachment; filename="murmur-{slug}.html"'
+    return describe_attachment(f"murmur-{slug}.html")
 
 
 def _embed(text: str) -> str:

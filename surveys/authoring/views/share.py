@@ -15,6 +15,7 @@ from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.views.access import authoring
+from surveys.downloads import attach
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
@@ -142,6 +143,4 @@ def _name(survey: Survey, link: Link, ending: str) -> str:
 
 def _picture(request: HttpRequest, content: bytes, content_type: str, name: str) -> HttpResponse:
     response = HttpResponse(content, content_type=content_type)
-    kind = "attachment" if "download" in request.GET else "inline"
-    response["Content-Disposition"] = f'{kind}; filename="{name}"'
-    return response
+    return attach(response, name, inline="download" not in request.GET)

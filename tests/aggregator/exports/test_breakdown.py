@@ -7,7 +7,8 @@ import io
 
 import pytest
 
-from aggregator.exports.breakdown import COLUMNS, HEAD
+from aggregator.exports.breakdown import COLUMNS
+from aggregator.exports.csv_format import WAVE
 from surveys.authoring.services import add_question
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import (
@@ -20,6 +21,7 @@ from tests.support.factories import open_survey
 from tests.support.fielding import sign_in
 
 pytestmark = pytest.mark.django_db
+HEAD = ("through_batch", "method_version", "standing", "group_question", "group_question_text")
 
 
 def read(wave: Wave) -> list[dict[str, str]]:
@@ -30,7 +32,7 @@ def read(wave: Wave) -> list[dict[str, str]]:
     assert "_RANDOMIZED_breakdown_q1.csv" in response["Content-Disposition"]
     text = response.content.decode()
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert list(rows[0]) == [*HEAD, *COLUMNS]
+    assert list(rows[0]) == [*WAVE, *HEAD, *COLUMNS]
     return rows
 
 

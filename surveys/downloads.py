@@ -1,0 +1,23 @@
+"""Files that browsers save under a name."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django.http import HttpResponseBase
+from django.utils.http import content_disposition_header
+
+Response = TypeVar("Response", bound=HttpResponseBase)
+
+
+def attach(response: Response, name: str, *, inline: bool = False) -> Response:
+    """Let browsers save a response under this name, or show it and offer the name."""
+    response["Content-Disposition"] = describe_attachment(name, inline=inline)
+    return response
+
+
+def describe_attachment(name: str, *, inline: bool = False) -> str:
+    """Return the Content-Disposition header."""
+    header = content_disposition_header(as_attachment=not inline, filename=name)
+    assert header is not None  # a name was given
+    return header
