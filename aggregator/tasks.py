@@ -30,6 +30,11 @@ from aggregator.releases.drawing import draw_release
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps, find_queue
+from aggregator.upkeep.deletion_dates import (
+    delete_on_its_date,
+    is_deletion_mail_due,
+    send_next_deletion_mail,
+)
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.sessions import forget_expired_sessions
@@ -48,6 +53,7 @@ SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far more than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
+DELETE_SECONDS = 3600
 VERIFY_SECONDS = 6 * 3600
 # Verifying delays other work, so a message that a worker finds by day waits for the next night.
 NIGHT = range(2, 6)  # hours in UTC; beat sends the message at 3:00, by its own clock
@@ -72,6 +78,8 @@ def send_due_work() -> None:
         messages.append((purge, SOON, []))
     if is_reset_mail_due():
         messages.append((send_reset_mail, SOON, []))
+    if is_deletion_mail_due():
+        messages.append((send_deletion_mail, SOON, []))
     groups: defaultdict[tuple[str, int], list[tuple[Any, list[int]]]] = defaultdict(list)
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
@@ -158,6 +166,18 @@ def send_reset_mail() -> None:
     send_next_reset_mail()
 
 
+@shared_task(time_limit=MAIL_SECONDS)
+def send_deletion_mail() -> None:
+    send_next_deletion_mail()
+
+
+# A survey with very many reports takes longer than other work. Acknowledged when it starts, as
+# below; a lost message is sent again by the next sweep.
+@shared_task(acks_late=False, time_limit=DELETE_SECONDS)
+def delete_survey_on_its_date(wave_id: int) -> None:
+    delete_on_its_date(wave_id=wave_id)
+
+
 @shared_task
 def forget_sessions() -> None:
     forget_expired_sessions()
@@ -184,4 +204,5 @@ _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.PLAN: (request_planned_comparisons, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),
     WorkKind.RELEASE: (draw, LATER),
+    WorkKind.DELETE: (delete_survey_on_its_date, SOON),
 }

@@ -168,7 +168,10 @@ CELERY_TASK_DEFAULT_QUEUE = "celery"
 LEISURE_QUEUE = "leisure"
 CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
-    for name in ("propose_rows", "render_file", "compare", "send_reset_mail", "verify")
+    for name in (
+        *("propose_rows", "render_file", "compare", "verify"),
+        *("send_reset_mail", "send_deletion_mail", "delete_survey_on_its_date"),
+    )
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -7,7 +7,7 @@ state. After the launch only the wave's state and its ending change.
 from __future__ import annotations
 
 import secrets
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.conf import settings
@@ -31,12 +31,18 @@ from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
+# Authors have at least this long to take what they need, and read that it will be deleted.
+DAYS_BEFORE_DELETION = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
 
 
 def today() -> date:
     return timezone.now().date()
+
+
+def start_of(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
 
 
 def new_slug() -> str:
@@ -68,6 +74,8 @@ class Survey(SurveySettings):
     people_invited = models.PositiveIntegerField(null=True, blank=True)
     # Whether the owner took back the page of results that anyone may read.
     public_results_off = models.BooleanField(default=False)
+    # When to try to mail the owner that the survey will be deleted; None once that was sent.
+    deletion_mail_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = SurveyQuerySet.as_manager()
@@ -80,6 +88,14 @@ class Survey(SurveySettings):
                 condition=models.Q(people_invited__isnull=True) | models.Q(people_invited__gte=1),
                 name="surveys_survey_people_invited_positive",
             ),
+        ]
+        # For sweeps: the few surveys whose owner is to be told.
+        indexes = [
+            models.Index(
+                fields=["deletion_mail_at"],
+                condition=models.Q(deletion_mail_at__isnull=False),
+                name="surveys_survey_mail_due",
+            )
         ]
 
     def __str__(self) -> str:
@@ -253,6 +269,9 @@ class WaveQuerySet(models.QuerySet["Wave"]):
     def past_closing_date(self, now: datetime) -> WaveQuerySet:
         return self.open().filter(closes_at__lte=now)
 
+    def past_deletion_date(self, now: datetime) -> WaveQuerySet:
+        return self.filter(delete_on__lte=now.astimezone(UTC).date())
+
 
 class Wave(models.Model):
     """One run of one manifest; reports, batches and snapshots belong to it."""
@@ -286,6 +305,7 @@ class Wave(models.Model):
     display_minimum = models.PositiveIntegerField()
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
+    delete_on = models.DateField(null=True)
     cap = models.PositiveIntegerField(null=True)
     # How many comparisons the manifest plans: they are due once the wave has ended.
     planned_comparisons = models.PositiveSmallIntegerField(default=0)
@@ -326,7 +346,12 @@ class Wave(models.Model):
                     *("planned_comparisons", "closes_at", "cap"),
                 ],
                 name="surveys_wave_due",
-            )
+            ),
+            models.Index(
+                fields=["delete_on"],
+                condition=models.Q(delete_on__isnull=False),
+                name="surveys_wave_delete_due",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -364,12 +389,18 @@ class Wave(models.Model):
     def is_open(self) -> bool:
         return self.state == self.State.OPEN
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """The moment from which no report is accepted, even if no sweep has closed the wave."""
+        deleted_at = None if self.delete_on is None else start_of(self.delete_on)
+        return self.closes_at or deleted_at
+
     def accepts_at(self, now: datetime) -> bool:
         """Whether a new report is accepted at this moment."""
         return (
             self.is_open
             and (self.opens_at is None or now >= self.opens_at)
-            and (self.closes_at is None or now < self.closes_at)
+            and (self.ends_at is None or now < self.ends_at)
         )
 
 

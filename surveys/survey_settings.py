@@ -24,6 +24,9 @@ class SurveySettings(models.Model):
     # Who asks, and how to reach them; one line each.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
+    # What a data protection officer looks for: where the privacy notice is, and who approved.
+    notice_url = models.CharField(max_length=200, blank=True)
+    approval = models.CharField(max_length=80, blank=True)
     # Who helps people whom the questions upset. A phone number or an address needs a name.
     help_name = models.CharField(max_length=120, blank=True)
     help_phone = models.CharField(max_length=40, blank=True)
@@ -39,6 +42,8 @@ class SurveySettings(models.Model):
     display_minimum = models.PositiveIntegerField(default=100)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
+    # From 0:00 UTC of this day on, the survey is deleted with everything that it collected.
+    delete_on = models.DateField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
     # How many people the author expects to answer; None if unknown.
     people_expected = models.PositiveIntegerField(null=True, blank=True)
@@ -66,6 +71,8 @@ class SurveySettings(models.Model):
         "introduction",
         "organization",
         "contact",
+        "notice_url",
+        "approval",
         "help_name",
         "help_phone",
         "help_url",

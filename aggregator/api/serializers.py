@@ -30,6 +30,9 @@ class SurveySerializer(serializers.Serializer[Any]):
     sealed = serializers.IntegerField(help_text="sealed reports counted at the last look")
     opens_at = serializers.DateTimeField(allow_null=True)
     closes_at = serializers.DateTimeField(allow_null=True)
+    delete_on = serializers.DateField(
+        allow_null=True, help_text="from 0:00 UTC on, everything is deleted"
+    )
     cap = serializers.IntegerField(allow_null=True)
     demo = serializers.BooleanField()
     rehearsal = serializers.BooleanField(help_text="all answers are invented")

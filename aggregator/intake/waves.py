@@ -61,7 +61,7 @@ def _read_terms(hashes: set[bytes]) -> dict[bytes, Terms]:
             manifest = wave.description
             _terms[bytes(wave.manifest_hash)] = Terms(
                 opens_at=wave.opens_at,
-                closes_at=wave.closes_at,
+                closes_at=wave.ends_at,
                 options=tuple(symbol.k for symbol in manifest.symbols),
                 blocks=tuple(symbol.block for symbol in manifest.symbols),
                 drawn=manifest.drawn,

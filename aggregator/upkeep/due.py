@@ -24,6 +24,7 @@ from aggregator.models import Batch, DueWork, Upkeep
 from aggregator.releases.drawing import find_releases_to_draw
 from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
+from aggregator.upkeep.deletion_dates import find_waves_to_delete
 
 
 class WorkKind(StrEnum):
@@ -34,6 +35,7 @@ class WorkKind(StrEnum):
     PLAN = "plan"
     COMPARE = "compare"
     RELEASE = "release"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +64,7 @@ def find_due_work() -> list[Due]:
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
         # Drawn at once or not at all, so it makes no progress.
         WorkKind.RELEASE: find_releases_to_draw().values_list("pk", Value(0)),
+        WorkKind.DELETE: find_waves_to_delete().values_list("pk", Value(0)),
     }
     return [
         Due(kind=kind, subject=subject, progress=progress)

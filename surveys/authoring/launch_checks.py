@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 
 from surveys.authoring.drafts import describe
 from surveys.authoring.planned.card import find_planned_problems
@@ -22,7 +22,7 @@ from surveys.manifest.manifest import (
 from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
-from surveys.models import Survey
+from surveys.models import DAYS_BEFORE_DELETION, Survey
 
 _NEAR = 0.8  # of the limit of a survey's size
 
@@ -196,6 +196,30 @@ def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
         yield f"The closing date has passed. Choose a later one{way_out}."
     if opens is not None and closes is not None and closes <= opens:
         yield "The closing date must come after the opening date."
+    early = describe_early_deletion(delete_on=survey.delete_on, opens=opens, closes=closes, now=now)
+    if early:
+        yield early
+
+
+def describe_early_deletion(
+    *, delete_on: date | None, opens: datetime | None, closes: datetime | None, now: datetime
+) -> str:
+    """Say why a survey cannot be deleted that early; empty if it can."""
+    starts = {
+        "the closing date": closes,
+        "the opening date": opens if closes is None else None,
+        "today": now,
+    }
+    name, start = max(
+        ((name, moment) for name, moment in starts.items() if moment), key=lambda one: one[1]
+    )
+    least = timedelta(days=DAYS_BEFORE_DELETION)
+    if delete_on is None or delete_on - start.astimezone(UTC).date() >= least:
+        return ""
+    return (
+        f"The deletion date must be at least {DAYS_BEFORE_DELETION} days after {name}, so that you "
+        "can download what you need. Choose a later day, or leave it empty."
+    )
 
 
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:

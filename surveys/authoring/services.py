@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -51,7 +52,15 @@ from surveys.manifest.languages import list_texts
 from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
-from surveys.models import MAX_QUESTIONS, Question, Survey, Translation, Wave
+from surveys.models import (
+    DAYS_BEFORE_DELETION,
+    MAX_QUESTIONS,
+    Question,
+    Survey,
+    Translation,
+    Wave,
+    start_of,
+)
 from surveys.planned_comparisons import MAX_PLANNED
 from surveys.respondent.stored_pages import store_texts
 
@@ -343,6 +352,9 @@ def launch_survey(
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:
         _open_wave(survey=locked, content=serialize_manifest(coins), words=words)
+    if manifest.delete_on is not None:
+        told_at = start_of(manifest.delete_on) - timedelta(days=DAYS_BEFORE_DELETION)
+        Survey.objects.filter(pk=locked.pk).update(deletion_mail_at=told_at)
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
     # After the commit: it takes seconds for a long survey, and uploads would wait.
@@ -368,6 +380,7 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         display_minimum=manifest.display_minimum,
         opens_at=manifest.opens,
         closes_at=manifest.closes,
+        delete_on=manifest.delete_on,
         cap=manifest.cap,
         planned_comparisons=len(manifest.planned_comparisons),
     )
@@ -395,7 +408,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
     # see the old row, in which the wave is open.
     waves = {wave.pk: wave for wave in run.select_for_update()}
-    if not waves[wave_id].is_open:
+    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
         raise NotOpen
     now = timezone.now()
     closes_at = waves[wave_id].closes_at  # of both

@@ -25,7 +25,7 @@ def stamp_questions(questions: Iterable[Question]) -> str:
 
 
 def stamp_settings(survey: Survey) -> str:
-    names = ("title", "opens_at", "closes_at", *Survey.SETTINGS)
+    names = ("title", "opens_at", "closes_at", "delete_on", *Survey.SETTINGS)
     return _stamp({name: getattr(survey, name) for name in names})
 
 

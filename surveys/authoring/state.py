@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
-from surveys.formatting import moment, whole
-from surveys.models import Wave
+from surveys.formatting import day, moment, whole
+from surveys.models import DAYS_BEFORE_DELETION, Wave, start_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,21 @@ class SurveyState:
 def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
     if wave is None:
         return SurveyState(key="draft", name="Draft", sentence="Only you can see it.")
+    state = _describe_wave(wave, now=now)
+    if wave.delete_on is None:
+        return state
+    return replace(state, sentence=f"{state.sentence} It is deleted on {day(wave.delete_on)}.")
+
+
+def find_near_deletion(wave: Wave | None, *, now: datetime) -> date | None:
+    """Return the day on which everything is deleted, in the week before."""
+    if wave is None or wave.delete_on is None:
+        return None
+    is_near = now >= start_of(wave.delete_on) - timedelta(days=DAYS_BEFORE_DELETION)
+    return wave.delete_on if is_near else None
+
+
+def _describe_wave(wave: Wave, *, now: datetime) -> SurveyState:
     if not wave.is_open:
         return _describe_closed(wave)
     if wave.opens_at is not None and now < wave.opens_at:
@@ -28,6 +43,8 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
         return SurveyState(key="scheduled", name="Opens later", sentence=sentence)
     if not wave.accepts_at(now):
         sentence = "Its closing date has passed. The last reports are being counted."
+        if wave.closes_at is None:
+            sentence = "It accepts no more reports."
         return SurveyState(key="closed", name="Closing", sentence=sentence)
     return SurveyState(key="open", name="Open", sentence=_describe_end(wave))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from functools import cached_property
 
@@ -93,6 +93,10 @@ class Manifest:
     # Who asks and who helps, and what people agree to before the first question.
     organization: str = ""
     contact: str = ""
+    notice_url: str = ""
+    approval: str = ""
+    # The day on which everything is deleted, from 0:00 UTC on.
+    delete_on: date | None = None
     help_name: str = ""
     help_phone: str = ""
     help_url: str = ""

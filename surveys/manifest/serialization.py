@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,8 @@ _OPTIONAL = (
     "drawn",
     "organization",
     "contact",
+    "notice_url",
+    "approval",
     "help_name",
     "help_phone",
     "help_url",
@@ -75,6 +77,8 @@ def serialize_manifest(manifest: Manifest) -> bytes:
         content["mode"] = manifest.mode
     if manifest.publication is not None:
         content["publication"] = manifest.publication
+    if manifest.delete_on is not None:
+        content["delete_on"] = manifest.delete_on.isoformat()
     if manifest.acknowledged:
         content["acknowledged"] = manifest.acknowledged
     if manifest.asked_elsewhere:
@@ -128,6 +132,7 @@ def parse_manifest(content: bytes) -> Manifest:
         cap=raw["cap"],
         mode=Mode(raw.get("mode", Mode.ELECTRONIC)),
         publication=Publication(raw["publication"]) if "publication" in raw else None,
+        delete_on=date.fromisoformat(raw["delete_on"]) if "delete_on" in raw else None,
         acknowledged=tuple(raw.get("acknowledged", ())),
         asked_elsewhere=raw.get("asked_elsewhere", 0),
         questions=tuple(map(_parse_question, raw["questions"])),

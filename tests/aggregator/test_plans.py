@@ -23,6 +23,7 @@ from aggregator.models import (
     today,
 )
 from aggregator.results.snapshots import METHOD_VERSION
+from aggregator.upkeep.deletion_dates import is_deletion_mail_due
 from aggregator.upkeep.due import find_due_work
 from scripts.attacks.linker.server import Server, django_on, migrate, running_server
 from surveys.models import Wave
@@ -33,7 +34,8 @@ INDEX = re.compile(r"(?:INDEX|Index(?: Only)? Scan using|Bitmap Index Scan on) (
 WHOLE = re.compile(r"(?:SCAN|Seq Scan on) (\w+)\b(?! USING)")
 QUEUES = {f"aggregator_{table}" for table in ("rendering", "comparison", "release")}
 GROWING = QUEUES | {f"aggregator_{table}" for table in ("raw_report", "batch", "snapshot")}
-DUE = {f"{table}_due" for table in QUEUES | {"surveys_wave"}}
+DUE = {f"{table}_due" for table in QUEUES | {"surveys_wave", "surveys_wave_delete"}}
+MAILS = {"surveys_survey_mail_due"}
 COVERING = {"aggregator_snapshot_due", "aggregator_batch_sizes", "aggregator_comparison_planned"}
 
 
@@ -154,6 +156,7 @@ def plan_sweep() -> list[str]:
     with noting_statements() as statements:
         assert find_due_work() == []
         close_due_waves()
+        assert not is_deletion_mail_due()
     explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
     lines = []
     with connection.cursor() as cursor:
@@ -180,7 +183,7 @@ def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
         lines = plan_sweep()
         # Subqueries call their table U0.
         whole = GROWING | {"surveys_wave", "U0"}
-        assert_found_by_indexes(lines, expected=DUE | COVERING, never_read_whole=whole)
+        assert_found_by_indexes(lines, expected=DUE | COVERING | MAILS, never_read_whole=whole)
         analyze()
 
 

@@ -42,9 +42,10 @@ ALL = (
     tasks.render_file,
     tasks.compare,
     tasks.send_reset_mail,
+    tasks.send_deletion_mail,
     tasks.purge,
 )
-WITHOUT_SUBJECT = (tasks.send_reset_mail, tasks.purge)
+WITHOUT_SUBJECT = (tasks.send_reset_mail, tasks.send_deletion_mail, tasks.purge)
 
 
 @pytest.fixture
@@ -405,8 +406,9 @@ def test_no_task_may_run_until_the_broker_redelivers_its_message() -> None:
         settings.CELERY_TASK_TIME_LIMIT
         < (settings.CELERY_BROKER_TRANSPORT_OPTIONS["visibility_timeout"])
     )
-    # Verifying may take longer: its message is acknowledged when it starts.
+    # These may take longer: their messages are acknowledged when they start.
     assert not tasks.verify.acks_late
+    assert not tasks.delete_survey_on_its_date.acks_late
 
 
 def test_sweeps_that_pile_up_do_not_delay_other_work(

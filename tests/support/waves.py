@@ -1,4 +1,4 @@
-"""Waves and reports for tests of intake, sealing and estimating."""
+"""Waves and reports for tests of intake, sealing, estimating and deleting."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import ForeignObjectRel, Model
 from django.utils import timezone
 
+from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.sealing import seal_next_batch
+from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import Upload
+from aggregator.models import Comparison, Discard, RawReport, Release, ReleaseLedger, Rendering
 from aggregator.results.snapshots import update_snapshot
 from surveys.authoring.services import close_wave
 from surveys.manifest.manifest import Publication
-from surveys.models import Wave
+from surveys.models import PlannedComparison, StoredText, Survey, Translation, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import prepare_rows
 
@@ -65,3 +69,52 @@ def count_all(wave: Wave) -> None:
     update_snapshot(wave_id=wave.pk)
     prepare_rows(wave)
     wave.refresh_from_db()
+
+
+def make_full_survey(**settings: Any) -> Survey:
+    """Make a closed survey with something in every table, also for people who toss coins."""
+    wave = make_wave(coins=True, **settings)
+    for each in Wave.objects.filter(survey=wave.survey):
+        send(each, b"\1\0\1", report_id=bytes([each.pk % 250]) * 32)
+        send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
+        seal_next_batch(wave_id=each.pk)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    for each in Wave.objects.filter(survey=wave.survey):
+        update_snapshot(wave_id=each.pk)
+        make_rows_file(wave_id=each.pk)
+        Rendering.objects.create(wave=each, through_batch=1, final=True, name="chart.180mm.svg")
+        Discard.objects.create(wave=each, size=3)
+        StoredText.objects.create(wave=each, name=f"page {each.pk}", key=b"", compressed=b"")
+        ReleaseLedger.objects.create(wave=each, cap_hundredths=100, delta_cap_nanos=0)
+        Release.objects.create(
+            wave=each,
+            key=f"{each.pk:032x}",
+            request={},
+            through_batch=1,
+            epsilon_hundredths=50,
+            public_from=timezone.now().date(),
+        )
+        run_comparison(
+            comparison_id=request_comparison(
+                wave=each,
+                snapshot=each.snapshots.get(),
+                kind=Comparison.Kind.TABLE,
+                names=["q1", "q2"],
+            ).pk
+        )
+    questions = list(wave.survey.questions.order_by("pk")[:2])
+    PlannedComparison.objects.create(survey=wave.survey, outcome=questions[0], group=questions[1])
+    Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
+    assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
+    return wave.survey
+
+
+def rows_about(model: type[Model]) -> dict[str, int]:
+    """How many rows of each table refer to a survey or to a wave; also tables added later."""
+    return {
+        field.related_model._meta.db_table: field.related_model._base_manager.filter(
+            **{f"{field.field.name}__isnull": False}
+        ).count()
+        for field in model._meta.get_fields(include_hidden=True)
+        if isinstance(field, ForeignObjectRel)
+    }

@@ -39,6 +39,7 @@ pytestmark = pytest.mark.django_db
         {"cap": 100},
         {"number": 2},
         {"planned_comparisons": 1},
+        {"delete_on": "2099-01-01"},
     ],
 )
 def test_the_database_refuses_to_change_a_launched_wave(change: dict[str, object]) -> None:

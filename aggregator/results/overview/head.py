@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from aggregator.results.looks import EVERYBODY, list_least, reports_needed
@@ -11,7 +11,7 @@ from aggregator.results.overview.next_steps import NextStep, describe_waiting, p
 from aggregator.results.overview.progress import find_step, is_shown, with_progress
 from surveys.authoring.drafts import load_draft
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.state import SurveyState, describe_state
+from surveys.authoring.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Survey
 
 
@@ -22,6 +22,7 @@ class SurveyHead:
     state: SurveyState
     sealed: int | None
     step: NextStep
+    deletion: date | None = None  # in the week before
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
@@ -33,7 +34,8 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
     step = find_step(wave, state=state)
     if state.key == "open":
         step = replace(step, note=_describe_waiting(wave))
-    return SurveyHead(state=state, sealed=wave.counted, step=step)
+    near = find_near_deletion(wave, now=now)
+    return SurveyHead(state=state, sealed=wave.counted, step=step, deletion=near)
 
 
 def _describe_waiting(wave: Any) -> str:

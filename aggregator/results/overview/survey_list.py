@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django.db.models import Count, Prefetch, Q, QuerySet
@@ -12,7 +12,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from accounts.models import User
 from aggregator.results.overview.next_steps import NextStep, plan_draft
 from aggregator.results.overview.progress import find_step, with_progress
-from surveys.authoring.state import SurveyState, describe_state
+from surveys.authoring.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Question, Survey, Wave
 
 # Texts to read are no questions.
@@ -31,6 +31,8 @@ class SurveyLine:
     sealed: int
     opens_at: datetime | None
     closes_at: datetime | None
+    delete_on: date | None
+    deletion: date | None  # in the week before
     cap: int | None
     ending: str
     origin: Survey.Origin
@@ -82,6 +84,8 @@ def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
         sealed=sum(each.counted for each in survey.newest_waves),
         opens_at=survey.opens_at,
         closes_at=survey.closes_at,
+        delete_on=survey.delete_on,
+        deletion=find_near_deletion(wave, now=now),
         cap=survey.cap,
         ending=wave.ending if wave else "",
         origin=survey.origin,

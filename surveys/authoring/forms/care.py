@@ -73,6 +73,19 @@ class CareForm(forms.Form):
         label="Contact for questions about the survey",
         help_text="An e-mail address or a phone number. Every page shows it.",
     )
+    notice_url = _line(
+        "web address",
+        max_length=200,
+        label="Address of your privacy notice",
+        help_text="Every respondent can open it. It begins with https://, without ? and #.",
+        type_="url",
+    )
+    approval = _line(
+        "number",
+        max_length=80,
+        label="Ethics or approval number",
+        help_text="For example, the number that your ethics committee gave the study.",
+    )
     help_name = _line(
         "name",
         max_length=120,
@@ -139,8 +152,14 @@ class CareForm(forms.Form):
             return phone
         raise ValidationError(problem, code="phone")
 
+    def clean_notice_url(self) -> str:
+        return self._clean_address("notice_url")
+
     def clean_help_url(self) -> str:
-        address: str = self.cleaned_data["help_url"]
+        return self._clean_address("help_url")
+
+    def _clean_address(self, name: str) -> str:
+        address: str = self.cleaned_data[name]
         problem = _find_address_problem(address) if address else ""
         if problem:
             raise ValidationError(problem, code="address")

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from surveys.manifest.plain_text import fold
 
 BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
+BROWSER_DAY = "%Y-%m-%d"
 MOST_LINE_ERRORS = 5
 
 
@@ -132,6 +133,18 @@ class BrowserMoment(forms.DateTimeField):
             error_messages={
                 "invalid": "Enter a date and a time, such as 2027-03-31 18:00, or leave it empty."
             },
+            **kwargs,
+        )
+
+
+class BrowserDay(forms.DateField):
+    """A day from a date control."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            required=False,
+            widget=forms.DateInput(attrs={"type": "date"}, format=BROWSER_DAY),
+            error_messages={"invalid": "Enter a day, such as 2027-03-31, or leave it empty."},
             **kwargs,
         )
 

@@ -11,8 +11,9 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from surveys.authoring.forms.care import CareForm, declining_switch
-from surveys.authoring.forms.fields import BrowserMoment, PlainText, number_messages
+from surveys.authoring.forms.fields import BrowserDay, BrowserMoment, PlainText, number_messages
 from surveys.authoring.forms.publication import PublicationForm
+from surveys.authoring.launch_checks import describe_early_deletion
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import BATCHES_IN_CROWD, SMALLEST_USUAL_BATCH, Publication
 from surveys.models import MAX_QUESTIONS, Survey
@@ -107,6 +108,14 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         help_text="Leave it empty to accept reports as soon as you open the survey.",
     )
     closes_at = BrowserMoment(label="Closing date, in UTC (optional)")
+    delete_on = BrowserDay(
+        label="Deletion date (optional)",
+        help_text="From 0:00 UTC of this day on, the survey is deleted with everything that it "
+        "collected, as if you had deleted it by hand. If it is still open, it closes then. "
+        "Respondents are told this day, so nobody can move it later. You can delete the survey "
+        "earlier. In the last week, the survey’s pages warn you, and you get an e-mail if this "
+        "server sends any.",
+    )
     cap = forms.IntegerField(
         label="Close when this many people have answered (optional)",
         required=False,
@@ -221,6 +230,14 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
             lambda opens, closes: closes > opens,
             "The closing date must come after the opening date. Choose a later one.",
         )
+        problem = describe_early_deletion(
+            delete_on=cleaned.get("delete_on"),
+            opens=cleaned.get("opens_at"),
+            closes=cleaned.get("closes_at"),
+            now=timezone.now(),
+        )
+        if problem:
+            self.add_error("delete_on", problem)
         if cleaned.get("coins") and cleaned.get("may_decline"):
             self.add_error(
                 "may_decline",

@@ -8,11 +8,9 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import connection, transaction
-from django.db.models import ForeignObjectRel, Model
 from django.utils import timezone
 
 from aggregator import tasks
-from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons import jobs
 from aggregator.comparisons.jobs import request_comparison, run_comparison
@@ -25,75 +23,22 @@ from aggregator.models import (
     RawReport,
     Release,
     ReleaseLedger,
-    Rendering,
     SpentId,
 )
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.errors import NotClosed
-from surveys.authoring.services import close_wave, copy_survey
+from surveys.authoring.services import copy_survey
 from surveys.models import (
     DeletedWave,
-    PlannedComparison,
-    StoredText,
     Survey,
-    Translation,
     Wave,
 )
-from tests.support.waves import make_wave, send, send_many
+from tests.support.waves import make_full_survey, make_wave, rows_about, send_many
 
 pytestmark = pytest.mark.django_db
 ID = bytes(range(32))
-
-
-def make_full_survey() -> Survey:
-    """A closed survey with something in every table, also for people who toss coins."""
-    wave = make_wave(coins=True)
-    for each in Wave.objects.filter(survey=wave.survey):
-        send(each, b"\1\0\1", report_id=bytes([each.pk % 250]) * 32)
-        send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
-        seal_next_batch(wave_id=each.pk)
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    for each in Wave.objects.filter(survey=wave.survey):
-        update_snapshot(wave_id=each.pk)
-        make_rows_file(wave_id=each.pk)
-        Rendering.objects.create(wave=each, through_batch=1, final=True, name="chart.180mm.svg")
-        Discard.objects.create(wave=each, size=3)
-        StoredText.objects.create(wave=each, name=f"page {each.pk}", key=b"", compressed=b"")
-        ReleaseLedger.objects.create(wave=each, cap_hundredths=100, delta_cap_nanos=0)
-        Release.objects.create(
-            wave=each,
-            key=f"{each.pk:032x}",
-            request={},
-            through_batch=1,
-            epsilon_hundredths=50,
-            public_from=timezone.now().date(),
-        )
-        run_comparison(
-            comparison_id=request_comparison(
-                wave=each,
-                snapshot=each.snapshots.get(),
-                kind=Comparison.Kind.TABLE,
-                names=["q1", "q2"],
-            ).pk
-        )
-    questions = list(wave.survey.questions.order_by("pk")[:2])
-    PlannedComparison.objects.create(survey=wave.survey, outcome=questions[0], group=questions[1])
-    Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
-    assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
-    return wave.survey
-
-
-def rows_about(model: type[Model]) -> dict[str, int]:
-    """How many rows of each table refer to a survey or to a wave; also tables added later."""
-    return {
-        field.related_model._meta.db_table: field.related_model._base_manager.filter(
-            **{f"{field.field.name}__isnull": False}
-        ).count()
-        for field in model._meta.get_fields(include_hidden=True)
-        if isinstance(field, ForeignObjectRel)
-    }
 
 
 def post(manifest_hash: bytes, *, report_id: bytes = ID) -> Reply:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from surveys import formatting
 from surveys.authoring.services import close_wave
 from surveys.authoring.state import describe_state
 from surveys.manifest.modes import Mode
@@ -49,6 +50,17 @@ def test_coins_end_with_the_browsers(
     wave = make_launched_survey(coins=True, cap=cap, closes_at=closes_at)
     assert describe(wave, BROWSERS) == browsers
     assert describe(wave, COINS) == coins
+
+
+def test_the_day_of_deletion_is_always_told() -> None:
+    day = (timezone.now() + timedelta(days=30)).date()
+    wave = make_launched_survey(delete_on=day)
+    told = f" It is deleted on {formatting.day(day)}."
+    assert describe(wave, BROWSERS) == f"It stays open until you close it.{told}"
+    late = describe_state(wave=wave, now=timezone.now() + timedelta(days=30))
+    assert late.sentence == f"It accepts no more reports.{told}"
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    assert describe(wave, BROWSERS).endswith(told)
 
 
 def test_a_wave_closed_by_the_cap_says_whose_cap_it_was() -> None:

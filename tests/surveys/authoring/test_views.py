@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 
 import pytest
@@ -283,6 +283,19 @@ def test_a_date_that_passed_while_drafting_is_named_before_opening(
 ) -> None:
     survey = make_survey(owner=owner, closes_at=timezone.now() - timedelta(minutes=1))
     assert "The closing date has passed." in author.get(at("edit", survey)).text
+    assert "Open the survey</button>" not in author.get(at("launch", survey)).text
+
+
+def test_a_day_of_deletion_is_told_before_the_opening_and_checked_again(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(owner=owner, delete_on=date(2031, 3, 31))
+    told = author.get(at("launch", survey)).text
+    assert "On 31 March 2031, this survey is deleted with everything that it collected" in told
+    assert "nobody can move it later" in told
+    assert "Open the survey</button>" in told
+    Survey.objects.update(delete_on=timezone.now().date() + timedelta(days=6))
+    assert "at least 7 days after today" in author.get(at("edit", survey)).text
     assert "Open the survey</button>" not in author.get(at("launch", survey)).text
 
 

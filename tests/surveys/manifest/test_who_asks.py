@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from typing import Any
+
+import pytest
+from django.utils import timezone
 
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.services import copy_survey
@@ -11,11 +15,13 @@ from surveys.manifest.languages import list_texts, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey
-from tests.support.factories import make_survey
+from tests.support.factories import make_survey, open_survey
 
 CARE: dict[str, Any] = {
     "organization": "Murmur demo",
     "contact": "Room 12, or ask@example.org",
+    "notice_url": "https://example.org/privacy",
+    "approval": "EK 2026/114",
     "help_name": "Helpline",
     "help_phone": "112",
     "help_url": "https://example.org/help",
@@ -41,9 +47,30 @@ def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
     assert copied.may_decline
 
 
+def test_the_day_of_deletion_is_frozen_also_for_coins_and_not_copied(db: None) -> None:
+    day = (timezone.now() + timedelta(days=30)).date()
+    survey = make_survey(delete_on=day, coins=True)
+    open_survey(survey=survey)
+    for wave in survey.waves.all():
+        content = bytes(wave.manifest)
+        assert json.loads(content)["delete_on"] == day.isoformat()
+        assert serialize_manifest(parse_manifest(content)) == content
+        assert wave.delete_on == wave.description.delete_on == day
+    assert survey.waves.count() == 2
+    assert copy_survey(survey=survey).delete_on is None
+
+
+@pytest.mark.parametrize("day", ['"2027-02-30"', '"soon"', "20270331", "null"])
+def test_a_manifest_with_a_day_that_does_not_exist_is_refused(db: None, day: str) -> None:
+    survey = make_survey(delete_on=date(2027, 3, 31))
+    content = serialize_manifest(manifest_of(survey)).decode()
+    with pytest.raises((TypeError, ValueError)):
+        parse_manifest(content.replace('"2027-03-31"', day).encode())
+
+
 def test_without_them_a_manifest_has_none_of_their_keys(db: None) -> None:
     content = serialize_manifest(manifest_of(make_survey()))
-    assert CARE.keys().isdisjoint(json.loads(content))
+    assert {*CARE, "delete_on"}.isdisjoint(json.loads(content))
     manifest = parse_manifest(content)
     assert not any(getattr(manifest, name) for name in CARE)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from surveys.authoring.services import close_wave
 from surveys.models import Wave
@@ -41,6 +44,53 @@ def find_links(footer: str) -> list[tuple[str, str]]:
     found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>(?:<bdi>)?([^<]*)<', footer)
     assert footer.count("<a ") == len(found)
     return found
+
+
+TOLD: dict[str, Any] = {
+    "notice_url": "https://example.org/privacy",
+    "approval": "EK <2026>/114",
+    "delete_on": date(2031, 3, 31),
+}
+NOTICE = '<a href="https://example.org/privacy" target="_blank">'
+
+
+@pytest.mark.parametrize("ending", ["", "/page.html", "/coins", "/paper"])
+def test_who_asks_and_until_when_stands_with_the_protection(ending: str) -> None:
+    wave = make_launched_survey(coins=True, **TOLD)
+    client = Client(headers={"host": "localhost"})
+    text = client.get(f"/s/{wave.survey.slug}{ending}").content.decode()
+    assert text.count(f"{NOTICE}Privacy notice</a>") == 1
+    assert "Approval: <bdi>EK &lt;2026&gt;/114</bdi>" in text
+    assert "All codes are deleted on March 31, 2031, except in older copies." in text
+
+
+@pytest.mark.parametrize(
+    ("language", "day"),
+    [
+        ("es", "31 de marzo de 2031"),
+        ("fr", "31 mars 2031"),
+        ("de", "31. März 2031"),
+        ("ar", "31 مارس، 2031"),
+        ("zh-hans", "2031年3月31日"),
+    ],
+)
+def test_it_is_told_in_every_language_and_each_line_only_if_it_was_filled_in(
+    language: str, day: str
+) -> None:
+    manifest = make_launched_survey(language=language, **TOLD).description
+    with override(language):
+        whole = render_to_string("surveys/respondent/_respond_study.html", {"manifest": manifest})
+        for name in TOLD:
+            left_out: dict[str, Any] = {name: None}
+            less = replace(manifest, **left_out)
+            text = render_to_string("surveys/respondent/_respond_study.html", {"manifest": less})
+            assert len(text) < len(whole)
+        nothing = replace(manifest, notice_url="", approval="", delete_on=None)
+        assert not render_to_string(
+            "surveys/respondent/_respond_study.html", {"manifest": nothing}
+        ).strip()
+    assert day in whole
+    assert not {"Privacy notice", "Approval:"} & set(re.split("[<>]", whole))
 
 
 @pytest.mark.parametrize("ending", ["/coins/sent", "/send/sent"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from surveys.manifest.manifest import Publication
@@ -40,6 +42,21 @@ def test_one_visit_takes_at_most_20_kilobytes_in_any_of_six_languages(
 ) -> None:
     wave = make_survey_in_six_languages(publication=publication)
     assert max(weigh(wave, language) for language in HAPPENED) <= 20_000
+
+
+WHO_AND_WHY = {
+    "notice_url": "https://example.org/privacy",
+    "approval": "EK 2026/114",
+    "delete_on": date(2027, 3, 31),
+}
+
+
+@pytest.mark.parametrize("language", HAPPENED)
+def test_who_asks_and_why_takes_at_most_200_bytes_of_a_visit(language: str) -> None:
+    without, told = (
+        weigh(make_survey_in_six_languages(**more), language) for more in ({}, WHO_AND_WHY)
+    )
+    assert 0 < told - without <= 200
 
 
 @pytest.mark.parametrize("language", HAPPENED)

@@ -101,7 +101,7 @@ def test_what_cannot_be_dialled_is_refused(phone: str, says: str) -> None:
     ],
 )
 def test_plain_addresses_are_accepted(address: str) -> None:
-    assert errors_of(help_name="Helpline", help_url=address) == {}
+    assert errors_of(help_name="Helpline", help_url=address, notice_url=address) == {}
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,11 @@ def test_plain_addresses_are_accepted(address: str) -> None:
 def test_addresses_that_run_something_or_can_identify_people_are_refused(
     address: str, says: str
 ) -> None:
-    errors = errors_of(help_name="Helpline", help_url=address)
-    assert list(errors) == ["help_url"]
-    assert says in errors["help_url"]
+    for field, longest in (("help_url", 300), ("notice_url", 200)):
+        says = says.replace("300", str(longest))
+        errors = errors_of(help_name="Helpline", **{field: address})
+        assert list(errors) == [field]
+        assert says in errors[field]
 
 
 # --- lengths -------------------------------------------------------------------------------------
@@ -148,7 +150,13 @@ def test_addresses_that_run_something_or_can_identify_people_are_refused(
 
 @pytest.mark.parametrize(
     ("field", "longest"),
-    [("organization", 120), ("contact", 200), ("help_name", 120), ("consent", 10_000)],
+    [
+        ("organization", 120),
+        ("contact", 200),
+        ("approval", 80),
+        ("help_name", 120),
+        ("consent", 10_000),
+    ],
 )
 def test_each_text_has_a_longest_length(field: str, longest: int) -> None:
     assert errors_of(**{field: "ä" * longest}) == {}

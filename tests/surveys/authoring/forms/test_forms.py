@@ -229,6 +229,40 @@ def test_the_closing_date_must_come_after_the_opening_date(closes: int) -> None:
     )
 
 
+FAR = "9999-12-31T12:00"
+
+
+@pytest.mark.parametrize(
+    ("dates", "least", "after"),
+    [
+        ({}, 7, "today"),
+        ({"opens_at": 2}, 9, "the opening date"),
+        ({"opens_at": 2, "closes_at": 4}, 11, "the closing date"),
+    ],
+)
+def test_a_survey_is_deleted_at_least_a_week_after_its_end(
+    dates: dict[str, int], least: int, after: str
+) -> None:
+    typed = {name: in_days(days) for name, days in dates.items()}
+    assert settings_form(**typed, delete_on=in_days(least)[:10]).is_valid()
+    early = settings_form(**typed, delete_on=in_days(least - 1)[:10])
+    assert only_error(early, "delete_on").startswith(
+        f"The deletion date must be at least 7 days after {after}, so"
+    )
+
+
+@pytest.mark.parametrize("value", ["soon", "2027-02-30", "31.3.2027", "10000-01-01", "0001-01-01"])
+def test_a_day_of_deletion_that_cannot_be_is_refused(value: str) -> None:
+    form = settings_form(delete_on=value)
+    assert only_error(form, "delete_on").endswith("leave it empty.")
+    assert form["delete_on"].value() == value
+
+
+def test_the_last_day_that_there_is_may_close_or_delete_a_survey() -> None:
+    assert settings_form(delete_on=FAR[:10]).is_valid()
+    assert only_error(settings_form(closes_at=FAR, delete_on=FAR[:10]), "delete_on")
+
+
 @pytest.mark.parametrize("value", ["tomorrow", "2027-13-45T99:00", "2027", "0001-01-01T00:00"])
 def test_a_date_that_cannot_be_read_is_kept_and_refused(value: str) -> None:
     form = settings_form(closes_at=value)

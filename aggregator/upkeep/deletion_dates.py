@@ -1,0 +1,113 @@
+"""Deletes surveys on the day that respondents were told, and tells owners a week before.
+
+The day is frozen with the survey. A sweep that finds it past, however late, has the survey deleted
+as its owner would have deleted it. No mail and no page can delay that.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import audit
+from aggregator.upkeep.deleting import delete_survey
+from surveys.authoring.errors import NotOpen
+from surveys.authoring.services import close_wave
+from surveys.formatting import day
+from surveys.models import Survey, Wave
+
+logger = logging.getLogger(__name__)
+# A server that does not answer costs a worker EMAIL_TIMEOUT each time.
+RETRY_AFTER = timedelta(hours=1)
+SUBJECT = "A survey will be deleted on {day}"
+# Without the title, which can tell what people are asked about.
+MESSAGE = (
+    "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
+    "this day before you opened the survey, and its respondents were told.\n\n"
+    "Download what you need before that day:\n\n{address}\n"
+)
+
+
+def find_waves_to_delete() -> QuerySet[Wave]:
+    """Find surveys whose day has come, each by its wave of browsers; open ones too."""
+    return Wave.objects.electronic().past_deletion_date(timezone.now()).order_by()
+
+
+def delete_on_its_date(*, wave_id: int) -> None:
+    """Close a survey whose day has come, if that is still to do, and delete it.
+
+    A worker that dies between the two leaves a closed survey, which is due all the same.
+    """
+    wave = find_waves_to_delete().select_related("survey").filter(pk=wave_id).first()
+    if wave is None or _is_locked(wave_id):
+        return  # deleted already, or another worker is deleting or sealing it
+    survey = wave.survey
+    if wave.is_open:
+        with suppress(NotOpen, Wave.DoesNotExist):
+            close_wave(wave_id=wave_id, ending=Wave.Ending.DATE)
+    with suppress(Survey.DoesNotExist):
+        delete_survey(survey=survey)
+        audit.record("survey-deleted-on-its-date", account=survey.owner_id, survey=survey.slug)
+
+
+@transaction.atomic
+def _is_locked(wave_id: int) -> bool:
+    """Whether somebody holds the wave's row: workers with other work must not wait for them."""
+    free = Wave.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=wave_id)
+    return not free.values_list("pk").first()
+
+
+# --- mails to owners ----------------------------------------------------------------------------
+
+
+def is_deletion_mail_due() -> bool:
+    return _find_due(timezone.now()).exists()
+
+
+def send_next_deletion_mail() -> None:
+    """Send one mail; if that fails, all of them wait before the next attempt."""
+    now = timezone.now()
+    until = now + RETRY_AFTER
+    survey = _find_due(now).select_related("owner").order_by("?").first()
+    if survey is None:
+        return
+    unchanged = Survey.objects.filter(pk=survey.pk, deletion_mail_at=survey.deletion_mail_at)
+    if not unchanged.update(deletion_mail_at=until):
+        return  # another worker has just taken it
+    # The others wait too, even if this worker dies now: a silent server must not hold up one
+    # worker after another.
+    _find_due(now).update(deletion_mail_at=until)
+    if _send(survey):
+        Survey.objects.filter(pk=survey.pk).update(deletion_mail_at=None)
+        Survey.objects.filter(deletion_mail_at=until).update(deletion_mail_at=now)
+
+
+def _find_due(now: datetime) -> QuerySet[Survey]:
+    return Survey.objects.filter(deletion_mail_at__lte=now)
+
+
+def _send(survey: Survey) -> bool:
+    """Return whether there is nothing left to send."""
+    if survey.delete_on is None or not survey.owner.is_active:
+        return True
+    told = {
+        "day": day(survey.delete_on),
+        "address": settings.PUBLIC_URL + reverse("aggregator:data", args=[survey.slug]),
+    }
+    mail = EmailMessage(
+        subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=[survey.owner.email]
+    )
+    try:
+        mail.send()
+    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+        logger.warning("A mail about a deletion could not be sent: %s", type(error).__name__)
+        return False
+    return True
