@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -204,9 +204,9 @@ def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
     )
 
 
-def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
+def find_comparisons_to_run() -> QuerySet[Comparison]:
     """Find comparisons that are waiting and due, or whose worker let its lease expire."""
-    return Comparison.objects.filter(is_due(now=now or timezone.now(), lease=LEASE)).order_by("pk")
+    return Comparison.objects.filter(is_due(now=timezone.now(), lease=LEASE)).order_by("pk")
 
 
 def run_comparison(*, comparison_id: int) -> bool:
