@@ -100,7 +100,7 @@ def request_comparison(
         through_batch=through_batch,
         method_version=METHOD_VERSION,
         kind=kind,
-        questions=",".join(names),
+        names=list(names),
         defaults={"planned": is_planned(manifest, kind, names)},
     )
     if created:
@@ -121,7 +121,7 @@ def find_comparison(
         through_batch=max(looks.values()),
         method_version=METHOD_VERSION,
         kind=kind,
-        questions=",".join(names),
+        names=list(names),
     ).first()
 
 
