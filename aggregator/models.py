@@ -293,7 +293,7 @@ class Comparison(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {', '.join(self.names) or 'all'}"
+        return f"{self.get_kind_display()}: {','.join(self.names) or 'all'}"
 
     @property
     def is_settled(self) -> bool:

@@ -1,16 +1,20 @@
+from typing import Any
+
 from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
 def split_names(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
-    comparisons = apps.get_model('aggregator', 'Comparison').objects.using(editor.connection.alias)
+    model: Any = apps.get_model('aggregator', 'Comparison')
+    comparisons = model.objects.using(editor.connection.alias)
     for pk, questions in comparisons.exclude(questions='').values_list('pk', 'questions'):
         comparisons.filter(pk=pk).update(names=questions.split(','))
 
 
 def join_names(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
-    comparisons = apps.get_model('aggregator', 'Comparison').objects.using(editor.connection.alias)
+    model: Any = apps.get_model('aggregator', 'Comparison')
+    comparisons = model.objects.using(editor.connection.alias)
     for pk, names in comparisons.values_list('pk', 'names'):
         comparisons.filter(pk=pk).update(questions=','.join(names))
 
