@@ -22,7 +22,7 @@ def join_names(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('aggregator', '0020_what_sweeps_read_is_indexed'),
+        ('aggregator', '0001_squashed_0020_what_sweeps_read_is_indexed'),
     ]
 
     operations = [

@@ -40,7 +40,7 @@ def test_the_names_of_comparisons_survive_both_directions() -> None:
         Comparison.objects.create(
             wave=wave, through_batch=1, method_version=1, kind=Comparison.Kind.TABLE, names=names
         )
-    call_command("migrate", "aggregator", "0020", "--verbosity", "0", reverse=True)
+    call_command("migrate", "aggregator", "0001", "--verbosity", "0", reverse=True)
     with connection.cursor() as cursor:
         cursor.execute("SELECT questions FROM aggregator_comparison ORDER BY id")
         assert cursor.fetchall() == [(",".join(names),) for names in NAMES]

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from aggregator.models import Comparison
 from aggregator.simulation.rehearsal import open_rehearsal
-from surveys.models import Survey, Wave
+from surveys.models import Survey
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey
 from tests.support.fielding import field, process, send_codes, sign_in
