@@ -257,9 +257,9 @@ class Comparison(models.Model):
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    # Names of indicators, the outcome first, joined by commas; empty for all pairs. A break down
-    # has the name of its declared question.
-    questions = models.CharField(max_length=200, blank=True)
+    # Of indicators, the outcome first; none for all pairs. A break down has the name of its
+    # declared question.
+    names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # Whether the manifest names it as planned; such a row is kept.
     planned = models.BooleanField(default=False)
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
@@ -274,7 +274,7 @@ class Comparison(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["wave", "through_batch", "method_version", "kind", "questions"],
+                fields=["wave", "through_batch", "method_version", "kind", "names"],
                 name="aggregator_comparison_once",
             ),
             models.CheckConstraint(
@@ -293,11 +293,7 @@ class Comparison(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.questions or 'all'}"
-
-    @property
-    def names(self) -> list[str]:
-        return self.questions.split(",") if self.questions else []
+        return f"{self.get_kind_display()}: {','.join(self.names) or 'all'}"
 
     @property
     def is_settled(self) -> bool:

@@ -1,7 +1,7 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-The first row that matches the path of the request applies. It replaces these headers if other code
-has set them, except Cache-Control.
+The row that names the request's route applies, else the first one with a prefix of its path. It
+replaces these headers if other code has set them, except Cache-Control.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from asgiref.typing import (
     Scope,
 )
 from django.conf import settings
+from django.urls import Resolver404, resolve
 
 from aggregator import problems
 from surveys.respondent.csp import CSP, EXTRA, NOTHING, write_policy
@@ -40,16 +41,10 @@ _FORM = {
 class Policy:
     """The headers of one kind of response, in addition to the common ones."""
 
-    paths: tuple[str, ...]  # prefixes; the part after a * is a suffix
+    routes: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
     csp: Mapping[str, str | None] = field(default_factory=lambda: dict(CSP))
     extra: Mapping[str, str] = field(default_factory=dict)
-
-    def matches(self, path: str) -> bool:
-        for rule in self.paths:
-            beginning, _, ending = rule.partition("*")
-            if path.startswith(beginning) and path.endswith(ending):
-                return True
-        return False
 
     def content_security_policy(self) -> str:
         return write_policy(self.csp)
@@ -65,36 +60,51 @@ _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
+    Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/.well-known/"), csp=NOTHING),
     # What search engines keep could not be switched off.
     Policy(
-        paths=("/s/*/results", "/s/*/results/coins"),
+        routes=("aggregator:public_results", "aggregator:public_coin_results"),
         csp={**_FORM, "form-action": "'none'"},
         extra={"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"},
     ),
     # Without a referrer, browsers send no origin with a form, not even to the same site.
     Policy(
-        paths=("/s/*/coins", "/s/*/paper", "/s/*/send", "/s/*/sent"), csp=_FORM, extra=_SAME_ORIGIN
+        routes=(
+            *("aggregator:coins", "aggregator:coins_sent", "aggregator:paper"),
+            *("aggregator:hand_in", "aggregator:handed_in"),
+        ),
+        csp=_FORM,
+        extra=_SAME_ORIGIN,
     ),
-    Policy(paths=("/s/",), extra=EXTRA),
-    Policy(paths=("/m/", "/r/", "/static/", "/api/", "/.well-known/"), csp=NOTHING),
+    Policy(prefixes=("/s/",), extra=EXTRA),
     # Downloads contain no code, but a refused download shows a page with the common style.
     Policy(
-        paths=("*.svg", "*.png", "*.csv", "*.pdf", "*.docx"),
+        routes=(
+            *("surveys:share_qr_svg", "surveys:share_qr_png", "aggregator:methods_figure"),
+            *("aggregator:file", "aggregator:coin_file"),
+            *("aggregator:estimates_csv", "aggregator:coin_estimates_csv"),
+            *("aggregator:reports_csv", "aggregator:codebook_csv"),
+            *("aggregator:mode_comparison_csv", "aggregator:comparison_csv"),
+            *("aggregator:breakdown_csv",),
+            *("aggregator:release_ledger_csv", "aggregator:coin_release_ledger_csv"),
+        ),
         csp=_researcher(**{"script-src": None, "connect-src": None}),
         extra=_SAME_ORIGIN,
     ),
     Policy(
-        paths=(
-            *("*/results", "*/results/panel", "*/result", "*/result/panel"),
-            *("*/results/coins", "*/results/coins/panel"),
-            *("*/questions/new", "*/edit"),
+        routes=(
+            *("aggregator:results", "aggregator:results_panel"),
+            *("aggregator:coin_results", "aggregator:coin_results_panel"),
+            *("aggregator:comparison", "aggregator:comparison_panel"),
+            *("surveys:question_create", "surveys:question_edit"),
         ),
         csp=_SWAPPED,
         extra=_SAME_ORIGIN,
     ),
-    Policy(paths=("*/preview",), extra=_SAME_ORIGIN),
-    Policy(paths=("/",), csp=_researcher(), extra=_SAME_ORIGIN),
+    Policy(routes=("surveys:preview",), extra=_SAME_ORIGIN),
+    Policy(prefixes=("/",), csp=_researcher(), extra=_SAME_ORIGIN),
 )
+_BY_ROUTE = {route: row for row, policy in enumerate(TABLE) for route in policy.routes}
 COMMON = {
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
@@ -116,7 +126,17 @@ def headers_for(path: str) -> dict[str, str]:
 
 def _row_of(path: str) -> int:
     # "OPTIONS *" has no path: like everything else without a match, it gets the last row.
-    return next((row for row, policy in enumerate(TABLE) if policy.matches(path)), len(TABLE) - 1)
+    last = len(TABLE) - 1
+    row = next((row for row, one in enumerate(TABLE) if path.startswith(one.prefixes)), last)
+    # No route below the prefixes of the first row has headers of its own.
+    return row if row == 0 else _BY_ROUTE.get(_find_route(path), row)
+
+
+def _find_route(path: str) -> str:
+    try:
+        return resolve(path).view_name
+    except Resolver404:
+        return ""
 
 
 def _headers_of(row: int, *, https: bool) -> dict[str, str]:

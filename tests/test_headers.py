@@ -181,14 +181,27 @@ def test_strict_transport_security_is_sent_where_https_is_on() -> None:
 
 
 def test_trusted_types_are_required_except_on_pages_that_update_automatically() -> None:
-    free = [
-        policy.paths
+    [free] = [
+        policy
         for policy in TABLE
         if "script-src" in policy.csp and not policy.csp["require-trusted-types-for"]
     ]
-    results = ("*/results", "*/results/panel", "*/result", "*/result/panel")
-    coins = ("*/results/coins", "*/results/coins/panel")
-    assert free == [(*results, *coins, "*/questions/new", "*/edit")]
+    results = ("results", "results_panel", "coin_results", "coin_results_panel")
+    pages = (*results, "comparison", "comparison_panel")
+    forms = ("surveys:question_create", "surveys:question_edit")
+    assert free.routes == (*(f"aggregator:{page}" for page in pages), *forms)
+    assert free.prefixes == ()
+
+
+def test_each_route_of_the_table_exists_and_has_one_row() -> None:
+    named = [route for policy in TABLE for route in policy.routes]
+    assert len(named) == len(set(named))
+    assert {route.name for route in all_routes()} >= set(named)
+
+
+def test_a_path_that_only_ends_like_a_route_has_the_headers_of_its_prefix() -> None:
+    assert headers_for("/surveys/nothing/here/results") == headers_for("/")
+    assert headers_for("/s/nothing/here/results") == headers_for("/s/abcdefghijkm")
 
 
 def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> None:
@@ -227,7 +240,7 @@ def test_no_response_may_be_framed_and_no_base_or_form_is_left_open() -> None:
     for policy in TABLE:
         text = policy.content_security_policy()
         for rule in ("frame-ancestors 'none'", "base-uri 'none'", "form-action '"):
-            assert rule in text, (policy.paths, rule)
+            assert rule in text, (policy, rule)
 
 
 def test_an_oversized_page_request_is_refused() -> None:

@@ -44,11 +44,6 @@ def cross_tabulate(
     return np.bincount(cells, minlength=prod(shape)).reshape(shape).astype(np.int64, copy=False)
 
 
-def count_ones(packed: bytes, *, size: int, ks: Sequence[int]) -> NDArray[np.int64]:
-    """For each question with two codes, count how many reports of one batch show code 1."""
-    return _sum_rows(np.bitwise_count(_bit_words(packed, size=size, ks=ks)))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
     """How many reports show code 1 in each question with two codes, and in each pair of them."""

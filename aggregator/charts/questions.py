@@ -115,11 +115,10 @@ def _make_section(block: Block, *, numbered: bool = True) -> Section:
     )
 
 
-def make_row(row: BlockRow, *, label: str = "") -> Row:
+def make_row(row: BlockRow) -> Row:
     """Make the row of one figure; a mean gets its own axis."""
-    name = label or row.label
     return Row(
-        label=f"{name} ({row.among})" if row.among else name,
+        label=f"{row.label} ({row.among})" if row.among else row.label,
         text=f"{row.text}{' ' if row.mark else ''}{row.mark}",
         value=row.value,
         low=row.low,

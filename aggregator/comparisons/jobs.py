@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,7 @@ def request_comparison(
         through_batch=through_batch,
         method_version=METHOD_VERSION,
         kind=kind,
-        questions=",".join(names),
+        names=list(names),
         defaults={"planned": is_planned(manifest, kind, names)},
     )
     if created:
@@ -121,7 +121,7 @@ def find_comparison(
         through_batch=max(looks.values()),
         method_version=METHOD_VERSION,
         kind=kind,
-        questions=",".join(names),
+        names=list(names),
     ).first()
 
 
@@ -204,9 +204,9 @@ def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
     )
 
 
-def find_comparisons_to_run(*, now: datetime | None = None) -> QuerySet[Comparison]:
+def find_comparisons_to_run() -> QuerySet[Comparison]:
     """Find comparisons that are waiting and due, or whose worker let its lease expire."""
-    return Comparison.objects.filter(is_due(now=now or timezone.now(), lease=LEASE)).order_by("pk")
+    return Comparison.objects.filter(is_due(now=timezone.now(), lease=LEASE)).order_by("pk")
 
 
 def run_comparison(*, comparison_id: int) -> bool:

@@ -82,7 +82,7 @@ def request_planned(*, wave_id: int) -> None:
                 through_batch=snapshot.through_batch,
                 method_version=METHOD_VERSION,
                 kind=TABLE,
-                questions=",".join(names),
+                names=list(names),
                 defaults={
                     "planned": True,
                     "state": Comparison.State.FAILED,

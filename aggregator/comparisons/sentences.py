@@ -183,8 +183,8 @@ def write_number(value: float | None, digits: int = 2) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def write_ends(low: float | None, high: float | None, digits: int = 2) -> str:
-    return f"{write_number(low, digits)} to {write_number(high, digits)}"
+def write_ends(low: float | None, high: float | None) -> str:
+    return f"{write_number(low)} to {write_number(high)}"
 
 
 def write_range(low: str, high: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from django.http import HttpResponse
 
@@ -45,7 +45,6 @@ COLUMNS = (
     "reliability",
     "status",
 )
-NO_REST: Mapping[str, Cell] = {}
 SAMPLE_SHARE = "share_of_people"
 COUNT_LEVEL = 0.95
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F, Q, QuerySet
@@ -83,9 +83,9 @@ def was_given_up(rendering: Rendering) -> bool:
     return rendering.state == Rendering.State.FAILED and rendering.attempts > MAX_ATTEMPTS
 
 
-def find_renderings_to_run(*, now: datetime | None = None) -> QuerySet[Rendering]:
+def find_renderings_to_run() -> QuerySet[Rendering]:
     """Find files that are waiting and due, or whose worker let its lease expire."""
-    return Rendering.objects.filter(is_due(now=now or timezone.now(), lease=LEASE)).order_by("pk")
+    return Rendering.objects.filter(is_due(now=timezone.now(), lease=LEASE)).order_by("pk")
 
 
 def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | None]) -> bool:

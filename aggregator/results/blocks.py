@@ -235,8 +235,6 @@ def row_of_share(
     value: float | None,
     low: float | None,
     high: float | None,
-    mark: str = "",
-    among: str = "",
     nothing: str = TOO_FEW,
 ) -> BlockRow:
     """Build the row of any share; without a value it says that there is `nothing`."""
@@ -249,14 +247,12 @@ def row_of_share(
         key=key,
         kind=RowKind.SHARE,
         label=label,
-        among=among,
         value=None if empty else value,
         low=None if empty else low,
         high=None if empty else high,
         number=number,
         range=range_,
         text=nothing if empty else f"{number} ({range_})",
-        mark="" if empty else mark,
     )
 
 

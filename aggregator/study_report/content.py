@@ -149,9 +149,6 @@ class StudyReport:
         parts = (part for section in self.sections for part in section.parts)
         return sum(len(part.rows) for part in parts if isinstance(part, Table))
 
-    def find_section(self, anchor: str) -> Section:
-        return next(section for section in self.sections if section.anchor == anchor)
-
 
 def list_texts(report: StudyReport) -> Iterator[str]:
     """List every text of the report, in reading order."""

@@ -68,8 +68,8 @@ def _list_breakdowns(results: Results) -> list[ManifestQuestion]:
         state=Comparison.State.DONE,
         method_version=METHOD_VERSION,
     )
-    names = set(done.values_list("questions", flat=True)) if results.is_final else set()
-    return [one for one in results.manifest.questions if one.name in names]
+    names = list(done.values_list("names", flat=True)) if results.is_final else []
+    return [one for one in results.manifest.questions if [one.name] in names]
 
 
 def _describe_mode(view: View) -> dict[str, object]:

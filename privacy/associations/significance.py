@@ -17,8 +17,7 @@ from scipy.special import chdtrc
 
 from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.tables import Variable, prepare_table
-from privacy.checks import Floats, check_distribution, check_shares, check_whole_counts
-from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.checks import Floats, check_shares, check_whole_counts
 
 # Below this expected count in any cell Pearson's statistic is not close to chi-square.
 SMALLEST_EXPECTED = 5.0
@@ -90,6 +89,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
 
     Examples
     --------
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
     >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
     >>> found = independence_test(counts=[[250, 250], [200, 300]], variables=[coins, coins])
     >>> found.method, round(found.statistic, 8), round(found.p_value, 8)
@@ -170,47 +170,6 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
         )
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
     return _pearson(table, expected, freedom)
-
-
-def goodness_of_fit_test(
-    *, counts: Sequence[int], mechanism: RandomizedResponse, shares: Sequence[float]
-) -> SignificanceTest:
-    """Test whether the true shares of a question are the given ones.
-
-    Parameters
-    ----------
-    counts : sequence of int, length k
-        Reports showing each symbol.
-    mechanism : RandomizedResponse
-        The mechanism that produced the reports.
-    shares : sequence of float, length k
-        The hypothesis: fractions that sum to one.
-
-    Returns
-    -------
-    SignificanceTest
-        "pearson" with k - 1 degrees of freedom: reports against n (c + d p).
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, shares are not a distribution, a count is negative or not whole, or there
-        is no report.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> found = goodness_of_fit_test(counts=[600, 400], mechanism=coins, shares=[.8, .2])
-    >>> round(found.statistic, 6), round(found.p_value, 6)
-    (10.989011, 0.000917)
-    """
-    k = mechanism.symbols
-    reports = np.asarray(check_whole_counts("counts", counts, shape=(k,)), dtype=np.float64)
-    if reports.sum() == 0:
-        raise ValueError(f"counts must hold at least one report, got {list(counts)!r}")
-    truth = check_distribution("shares", shares, symbols=k)
-    expected = reports.sum() * (mechanism.other_probability + mechanism.slope * truth)
-    return _pearson(reports, expected, k - 1)
 
 
 def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:

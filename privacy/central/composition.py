@@ -204,7 +204,7 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
     -------
     float
         delta (exp(g epsilon) - 1) / (exp(epsilon) - 1), rounded up, at most 1. The group's
-        epsilon is `privacy.mechanism.accounting.group_epsilon`.
+        epsilon is g epsilon.
 
     Raises
     ------

@@ -229,44 +229,6 @@ def cumulative_epsilon(per_wave: Sequence[float]) -> float:
     return round_up_sum("per_wave", per_wave)
 
 
-def group_epsilon(epsilon: float, people: int) -> float:
-    """Bound what the reports of several people together reveal about their common secret.
-
-    Parameters
-    ----------
-    epsilon : float
-        Epsilon of each of them in nats, positive and finite.
-    people : int
-        Number of people, at least 1.
-
-    Returns
-    -------
-    float
-        people times epsilon, rounded up.
-
-    Raises
-    ------
-    ValueError
-        If people is not a whole number, a parameter is out of range or the product is not finite.
-
-    References
-    ----------
-    Dwork, C. and Roth, A. (2014), theorem 2.2.
-
-    Examples
-    --------
-    >>> round(group_epsilon(0.5, 4), 9)
-    2.0
-    """
-    epsilon = check_positive("epsilon", epsilon)
-    people = check_whole("people", people, at_least=1)
-    try:
-        product = float(Fraction(epsilon) * people)
-    except OverflowError:
-        raise ValueError(f"people times epsilon must be finite, got {people!r}") from None
-    return nextafter(product, inf)
-
-
 def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str]]]:
     """Check the ledger, and return every entry with its parents, their parents and so on."""
     if not entries:

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from privacy.checks import (
     check_distribution,
     check_share,
-    check_symbols,
-    check_whole,
 )
-from privacy.distributions import binomial
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 
@@ -112,40 +109,3 @@ def attacker_success(
     """
     prior = check_distribution("shares", shares, symbols=mechanism.symbols)
     return float((mechanism.channel() * prior).max(axis=1).sum())
-
-
-def majority_success(*, mechanism: RandomizedResponse, reports: int) -> float:
-    """Find how often the majority of independent reports by one person would show the truth.
-
-    Parameters
-    ----------
-    mechanism : RandomizedResponse
-        The question's mechanism, with two symbols.
-    reports : int
-        Independently randomized reports of the same truth, at least 1.
-
-    Returns
-    -------
-    float
-        Probability that more than half show the truth; a tie is broken by a fair coin.
-
-    Raises
-    ------
-    ValueError
-        If reports is less than 1 or the mechanism has more than two symbols.
-
-    Notes
-    -----
-    This is why an answer is randomized once and a retry repeats the same code.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(majority_success(mechanism=coins, reports=3), 3)
-    0.844
-    """
-    check_symbols("mechanism", mechanism.symbols, at_least=2, at_most=2)
-    reports = check_whole("reports", reports, at_least=1)
-    right = binomial()(reports, mechanism.keep_probability)
-    tie = right.pmf(reports // 2) / 2 if reports % 2 == 0 else 0.0
-    return float(right.sf(reports // 2) + tie)

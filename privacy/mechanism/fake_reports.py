@@ -1,13 +1,10 @@
-"""How far fake reports can move an estimate, and an interval that allows for them."""
+"""An interval that allows for a share of fake reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privacy.checks import (
-    check_number,
-    check_share,
-)
+from privacy.checks import check_number, check_share
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 
@@ -23,76 +20,6 @@ class Band:
 
     low: float
     high: float
-
-
-def poisoning_shift(
-    *, share: float, fake_share: float, mechanism: RandomizedResponse, target: bool
-) -> float:
-    """Find how far fake reports move the estimate of a share.
-
-    Parameters
-    ----------
-    share : float
-        The true share among honest people, in [0, 1].
-    fake_share : float
-        Share of all reports that are fake, in [0, 1].
-    mechanism : RandomizedResponse
-        The question's mechanism, which fake reports do not follow.
-    target : bool
-        True if every fake report shows the symbol, False if none does.
-
-    Returns
-    -------
-    float
-        Expected estimate minus the true share: f ((1 - c) / d - p) or -f (c / d + p).
-
-    Raises
-    ------
-    ValueError
-        If a share is out of range.
-
-    References
-    ----------
-    Cheu, A., Smith, A. and Ullman, J. (2021), Manipulation attacks in local differential
-    privacy, IEEE S&P.
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(poisoning_shift(share=0.2, fake_share=0.1, mechanism=coins, target=True), 12)
-    0.13
-    """
-    share = check_share("share", share)
-    fake_share = check_share("fake_share", fake_share)
-    sent = 1.0 if target else 0.0
-    return fake_share * ((sent - mechanism.other_probability) / mechanism.slope - share)
-
-
-def fake_weight(*, mechanism: RandomizedResponse) -> float:
-    """Find the weight of one fake report; a fake answer to a direct question has weight 1.
-
-    Parameters
-    ----------
-    mechanism : RandomizedResponse
-        The question's mechanism.
-
-    Returns
-    -------
-    float
-        (1 - c) / d: what one report showing the symbol adds to n times its estimated share. For
-        two symbols this is exp(epsilon) / (exp(epsilon) - 1).
-
-    References
-    ----------
-    Cheu, A., Smith, A. and Ullman, J. (2021), Manipulation attacks in local differential
-    privacy, IEEE S&P.
-
-    Examples
-    --------
-    >>> fake_weight(mechanism=RandomizedResponse.from_flips(symbols=2, flips=25))
-    1.5
-    """
-    return (1 - mechanism.other_probability) / mechanism.slope
 
 
 def robustness_band(

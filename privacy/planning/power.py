@@ -18,132 +18,6 @@ from privacy.planning.precision import smallest_number
 Sides = Literal[1, 2]
 
 
-def power_one_sample(
-    *,
-    null: float,
-    alternative: float,
-    people: int,
-    mechanism: RandomizedResponse,
-    significance: float = 0.05,
-    sides: Sides = 2,
-) -> float:
-    """Compute the power to detect that a share differs from a given one.
-
-    Parameters
-    ----------
-    null, alternative : float
-        The share to be rejected and the true share, in [0, 1] and different.
-    people : int
-        Reports n, at least 1.
-    mechanism : RandomizedResponse
-        The question's mechanism.
-    significance : float, optional
-        Probability of rejecting the null share when it is true, in (0, 1).
-    sides : {1, 2}, optional
-        1 tests in the direction of the alternative only.
-
-    Returns
-    -------
-    float
-        Probability of rejecting the null share.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range or the shares are equal.
-
-    Notes
-    -----
-    Phi((|p1 - p0| sqrt(n) - z s(p0)) / s(p1)), s(p) = sqrt(l (1 - l)) / d, plus the other tail if
-    two-sided. Assumes one test at a fixed end and the normal approximation; see
-    `exact_power_one_sample` for small n.
-
-    References
-    ----------
-    Lachin, J. M. (1981), Introduction to sample size determination and power analysis for
-    clinical trials, Controlled Clinical Trials 2(2).
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(power_one_sample(
-    ...     null=0.0, alternative=0.1, people=483, mechanism=coins, sides=1), 6)
-    0.800575
-    """
-    check_pair(null=null, alternative=alternative)
-    people = check_whole("people", people, at_least=1)
-    return _one_sample_power(
-        null,
-        alternative,
-        people,
-        c=mechanism.other_probability,
-        d=mechanism.slope,
-        quantile=_tail_quantile(significance, sides),
-        sides=sides,
-    )
-
-
-def people_for_power_one_sample(
-    *,
-    null: float,
-    alternative: float,
-    power: float = 0.8,
-    mechanism: RandomizedResponse,
-    significance: float = 0.05,
-    sides: Sides = 2,
-) -> int:
-    """Find how many people it takes to detect that a share differs from a given one.
-
-    Parameters
-    ----------
-    null, alternative : float
-        The share to be rejected and the true share, in [0, 1] and different.
-    power : float, optional
-        Desired probability of rejecting the null share, in (0, 1).
-    mechanism : RandomizedResponse
-        The question's mechanism.
-    significance : float, optional
-        Probability of rejecting the null share when it is true, in (0, 1).
-    sides : {1, 2}, optional
-        1 tests in the direction of the alternative only.
-
-    Returns
-    -------
-    int
-        The smallest number of people for which `power_one_sample` reaches the desired power.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range or the shares are equal.
-
-    Notes
-    -----
-    Assumes one test at a fixed end and the normal approximation.
-
-    References
-    ----------
-    Lachin, J. M. (1981), Introduction to sample size determination and power analysis for
-    clinical trials, Controlled Clinical Trials 2(2).
-
-    Examples
-    --------
-    >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> people_for_power_one_sample(null=0.0, alternative=0.1, mechanism=coins, sides=1)
-    483
-    """
-    check_pair(null=null, alternative=alternative)
-    power = check_share("power", power, ends="()")
-    c, d = mechanism.other_probability, mechanism.slope
-    quantile = _tail_quantile(significance, sides)
-    return smallest_number(
-        lambda people: (
-            _one_sample_power(null, alternative, people, c=c, d=d, quantile=quantile, sides=sides)
-            >= power
-        )
-    )
-
-
 def power_two_samples(
     *,
     first: float,
@@ -181,8 +55,8 @@ def power_two_samples(
     Notes
     -----
     Standard error s((p1 + p2) / 2) sqrt(2 / n) under equality, sqrt((s(p1)**2 + s(p2)**2) / n)
-    otherwise, with s as in `power_one_sample`. Assumes one test at a fixed end and the normal
-    approximation.
+    otherwise, with s(p) = sqrt(l (1 - l)) / d and l = c + d p. Assumes one test at a fixed end and
+    the normal approximation.
 
     References
     ----------
@@ -268,21 +142,6 @@ def people_for_power_two_samples(
             >= power
         )
     )
-
-
-def _one_sample_power(
-    null: float,
-    alternative: float,
-    people: int,
-    *,
-    c: float,
-    d: float,
-    quantile: float,
-    sides: Sides,
-) -> float:
-    critical = quantile * _channel_spread(null, c=c, d=d)
-    spread = _channel_spread(alternative, c=c, d=d)
-    return _power(abs(alternative - null) * sqrt(people), critical, spread, sides)
 
 
 def _two_sample_power(

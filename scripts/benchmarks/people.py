@@ -1,4 +1,4 @@
-"""How many people a share needs for ±5 points, by today's methods and by the former ones.
+"""How many people a share needs for ±5 points.
 
 Everything at two coins (25 flips of 100) and a true share of 20 %, from the interval at the
 expected counts of reports. Nothing is random, so every run gives the same figures.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,10 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import smallest_number
 from privacy.shares.bets import betting_sequence
 from privacy.shares.concentration import choose_concentration
-from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import confidence_sequence
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
 from privacy.shares.ratio_cells import conditional_cells
-from scripts.benchmarks._former import dirichlet_interval, quotient_interval
 
 FLIPS, SHARE, HALF_WIDTH, LEVEL = 25, 0.2, 0.05, 0.95
 REFUSING = 0.05  # of those who are asked
@@ -34,54 +31,21 @@ Ends = tuple[float, float]
 IntervalOf = Callable[[int], Ends]  # the interval that so many people are expected to give
 
 
-@dataclass(frozen=True, kw_only=True)
-class Need:
-    """The people who are needed for one figure."""
-
-    former: int
-    now: int
-
-    @property
-    def ratio(self) -> float:
-        return round(self.now / self.former, 3)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the same: it takes two seconds")
     parser.parse_args()
     needs = {
-        "live_share": compare(former=watch_share(centred=False), now=watch_share(centred=True)),
-        "live_conditional_3": compare_watched_answer(asked=1.0, symbols=3),
-        "live_conditional_4": compare_watched_answer(asked=0.3, symbols=4),
-        **{f"follow_up_{asked}": compare_follow_up(asked / 100) for asked in (10, 30, 60)},
-        "item_behind_gate": compare_item(),
+        "live_share": find_people(watch_share()),
+        "live_conditional_3": find_people(watch_answer(asked=1.0, symbols=3)),
+        "live_conditional_4": find_people(watch_answer(asked=0.3, symbols=4)),
+        **{f"follow_up_{asked}": find_people(follow_up(asked / 100)) for asked in (10, 30, 60)},
+        "item_behind_gate": find_people(item_behind_gate()),
     }
     print(f"people for ±{HALF_WIDTH:.0%} at a share of {SHARE:.0%}, {FLIPS} flips of 100")
-    print(f"{'':<24}{'former':>10}{'now':>10}{'ratio':>8}")
-    for name, need in needs.items():
-        print(f"{name:<24}{need.former:>10,}{need.now:>10,}{need.ratio:>8.3f}")
-    print_result(needs)
-
-
-def print_result(needs: dict[str, Need]) -> None:
-    conditional = [needs[f"live_conditional_{symbols}"].ratio for symbols in (3, 4)]
-    result = {
-        "live_share": needs["live_share"].now,
-        "live_share_former": needs["live_share"].former,
-        "live_conditional_ratio": max(conditional),
-        "live_conditional_3_ratio": conditional[0],
-        "live_conditional_4_ratio": conditional[1],
-        "follow_up_10_ratio": needs["follow_up_10"].ratio,
-        "follow_up_30_ratio": needs["follow_up_30"].ratio,
-        "follow_up_60_ratio": needs["follow_up_60"].ratio,
-        "item_behind_gate_ratio": needs["item_behind_gate"].ratio,
-    }
-    print(f"RESULT {json.dumps(result)}")
-
-
-def compare(*, former: IntervalOf, now: IntervalOf) -> Need:
-    return Need(former=find_people(former), now=find_people(now))
+    for name, people in needs.items():
+        print(f"{name:<24}{people:>10,}")
+    print(f"RESULT {json.dumps(needs)}")
 
 
 def find_people(interval_of: IntervalOf) -> int:
@@ -102,7 +66,7 @@ def expect_counts(people: int, reported: Floats) -> NDArray[np.int64]:
     return np.diff(reached, prepend=0).astype(np.int64)
 
 
-def watch_share(*, centred: bool) -> IntervalOf:
+def watch_share() -> IntervalOf:
     """A yes/no question in an open survey that has as many reports as it was planned for."""
     coins = strength(2)
 
@@ -114,14 +78,14 @@ def watch_share(*, centred: bool) -> IntervalOf:
             other_probability=coins.other_probability,
             slope=coins.slope,
             level=LEVEL,
-            concentration=choose_concentration(people) if centred else None,
+            concentration=choose_concentration(people),
         )
         return float(found.low), float(found.high)
 
     return interval_of
 
 
-def compare_watched_answer(*, asked: float, symbols: int) -> Need:
+def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
     """Yes among those who were asked and answered, in an open survey, from the question alone.
 
     Three symbols: yes, no, prefers not to say. Four: not asked as well.
@@ -131,13 +95,7 @@ def compare_watched_answer(*, asked: float, symbols: int) -> Need:
     truth = [answering * SHARE, answering * (1 - SHARE), asked * REFUSING, 1 - asked][:symbols]
     reported = mechanism.channel() @ truth
 
-    def former(people: int) -> Ends:
-        yes, no, *others = expect_counts(people, reported).tolist()
-        return dirichlet_interval(
-            cells=(yes, no, sum(others)), answers=2, mechanism=mechanism, level=LEVEL
-        )
-
-    def now(people: int) -> Ends:
+    def interval_of(people: int) -> Ends:
         cells = conditional_cells(
             counts=expect_counts(people, reported).tolist(),
             mechanism=mechanism,
@@ -149,60 +107,40 @@ def compare_watched_answer(*, asked: float, symbols: int) -> Need:
         )
         return found.low, found.high
 
-    return compare(former=former, now=now)
+    return interval_of
 
 
-def compare_follow_up(asked: float) -> Need:
+def follow_up(asked: float) -> IntervalOf:
     """Yes to a question that is asked if the parent is Yes, after a frozen end."""
-    mechanism = strength(3)
-    parent, child = strength(2).channel(), mechanism.channel()
+    parent, child = strength(2).channel(), strength(3).channel()
     # What can occur: asked and Yes, asked and No, not asked.
     channel = np.stack([np.kron(parent[:, i], child[:, j]) for i, j in ((0, 0), (0, 1), (1, 2))], 1)
     reported = channel @ [asked * SHARE, asked * (1 - SHARE), 1 - asked]
 
-    def former(people: int) -> Ends:
-        counts = expect_counts(people, reported).reshape(2, 3).sum(axis=0)
-        found = likelihood_ratio_share(
-            counts=counts.tolist(), mechanism=mechanism, symbol=0, among=[0, 1], level=LEVEL
-        )
-        return found.low, found.high
-
-    def now(people: int) -> Ends:
-        return _share_first(expect_counts(people, reported), channel)
-
-    return compare(former=former, now=now)
+    return _share_first(reported, channel)
 
 
-def compare_item() -> Need:
+def item_behind_gate() -> IntervalOf:
     """An item of "select several" among those who answered, after a frozen end."""
-    coins = strength(2)
-    gate = item = coins.channel()
+    gate = item = strength(2).channel()
     # What can occur: answered and chose it, answered and did not, refused and so did not.
     channel = np.stack([np.kron(gate[:, i], item[:, j]) for i, j in ((0, 0), (0, 1), (1, 1))], 1)
     reported = channel @ [ANSWERING * SHARE, ANSWERING * (1 - SHARE), 1 - ANSWERING]
 
-    def former(people: int) -> Ends:
-        counts = expect_counts(people, reported).reshape(2, 2)
-        return quotient_interval(
-            item=(int(counts[:, 0].sum()), coins),
-            gate=(int(counts[0].sum()), coins),
-            total=people,
-            level=LEVEL,
-        )
-
-    def now(people: int) -> Ends:
-        return _share_first(expect_counts(people, reported), channel)
-
-    return compare(former=former, now=now)
+    return _share_first(reported, channel)
 
 
-def _share_first(counts: NDArray[np.int64], channel: Floats) -> Ends:
+def _share_first(reported: Floats, channel: Floats) -> IntervalOf:
     """The share of the first true combination among the first two."""
-    cells = JointCells(
-        counts=counts,
-        channel=channel,
-        event=np.array([True, False, False]),
-        counted=np.array([True, True, False]),
-    )
-    found = joint_share(cells=cells, level=LEVEL)
-    return found.low, found.high
+
+    def interval_of(people: int) -> Ends:
+        cells = JointCells(
+            counts=expect_counts(people, reported),
+            channel=channel,
+            event=np.array([True, False, False]),
+            counted=np.array([True, True, False]),
+        )
+        found = joint_share(cells=cells, level=LEVEL)
+        return found.low, found.high
+
+    return interval_of

@@ -49,7 +49,6 @@ class ProtectionLine:
     protects: str
     low: float  # of the interval, cut to [0, 1]
     high: float
-    is_published: bool = False  # as readers of a protected survey see it
 
     @property
     def is_ours(self) -> bool:
@@ -174,7 +173,6 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
         ),
         low=max(0.0, given.share - margin),
         high=min(1.0, given.share + margin),
-        is_published=True,
     )
 
 

@@ -113,7 +113,7 @@ def _settle(wave: Wave) -> None:
             **through,
             method_version=METHOD_VERSION,
             kind="table",
-            questions=f"{row}",
+            names=[f"{row}"],
             planned=row < 2,
             state="done",
             result={},

@@ -88,11 +88,12 @@ def _write_sentence(text: str) -> str:
 
 def _write_tried(results: Results) -> Iterator[Section]:
     rows = list(results.wave.comparisons.filter(planned=False).order_by("pk"))
-    tried = {(row.kind, row.questions) for row in rows if row.kind in _KINDS}
+    tried = {(row.kind, *row.names) for row in rows if row.kind in _KINDS}
     broken = {
-        row.questions
+        name
         for row in rows
         if row.kind == Comparison.Kind.BREAKDOWN and row.state == Comparison.State.DONE
+        for name in row.names
     }
     if not tried and not broken:
         return

@@ -18,7 +18,6 @@ K = 10
 # The last letter marks a question that was not drawn; these surveys ask everyone everything.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~"
 KEYS = ["format", "manifest", "id", "symbols"]
-DATABASE_AWAY = 503
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from surveys.downloads import attach
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
-from surveys.respondent.label.label import hides_every_answer
+from surveys.respondent.label.readable import hides_every_answer
 
 LINES_OF_A_POSTER = 4
 LETTERS_OF_A_POSTER = 280

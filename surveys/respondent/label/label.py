@@ -24,10 +24,9 @@ from surveys.respondent.label.odds import describe_groups
 from surveys.respondent.label.parts import PrivacyLabel, Quote
 from surveys.respondent.label.precision import describe_finding
 from surveys.respondent.label.process import describe_process
-from surveys.respondent.label.readable import hides_every_answer
 from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
 
-__all__ = ["PrivacyLabel", "Quote", "describe_protection", "hides_every_answer", "quote_label"]
+__all__ = ["PrivacyLabel", "Quote", "describe_protection", "quote_label"]
 
 
 def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
@@ -48,7 +47,6 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
         crowd=describe_crowd(manifest),
         process=describe_process(manifest),
         length=describe_length(manifest),
-        denies_proof=hides_every_answer(manifest),
     )
 
 

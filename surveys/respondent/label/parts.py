@@ -99,7 +99,6 @@ class PrivacyLabel:
     crowd: tuple[str, ...]
     process: tuple[str, ...]
     length: str  # how many questions there are, and how many minutes they take
-    denies_proof: bool  # of any answer, alone or together
 
     @property
     def on_paper(self) -> tuple[Consequence, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from aggregator.batches import cross_tabulation
-from aggregator.batches.cross_tabulation import PairCounter, count_ones, cross_tabulate
+from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.batches.packing import count_codes, pack_reports
 
 # The sizes at which a word is nearly full, full and just too small.
@@ -60,8 +60,6 @@ def test_a_table_of_one_question_holds_its_counts(
     tables = [cross_tabulate(packed, size=len(rows), ks=ks, columns=[i]) for i in range(len(ks))]
     counts = count_codes(packed, size=len(rows), ks=ks)
     assert [table.tolist() for table in tables] == counts
-    ones = [count[1] for count, k in zip(counts, ks, strict=True) if k == 2]
-    assert count_ones(packed, size=len(rows), ks=ks).tolist() == ones
 
 
 @given(batches(most=4))
@@ -166,8 +164,6 @@ def test_a_wrong_number_of_bytes_is_refused(size: int) -> None:
     for ks in ([2, 2], [2, 3]):
         with pytest.raises(ValueError, match=expected):
             cross_tabulate(bytes(17), size=size, ks=ks, columns=[0])
-        with pytest.raises(ValueError, match=expected):
-            count_ones(bytes(17), size=size, ks=ks)
         with pytest.raises(ValueError, match=expected):
             PairCounter(ks=ks).add(bytes(17), size=size)
 

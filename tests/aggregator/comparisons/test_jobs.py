@@ -321,7 +321,7 @@ def test_a_comparison_is_reliable_only_after_a_fixed_end() -> None:
     assert standing.fixed_end
     assert standing.is_newest
     old = Comparison.objects.create(
-        wave=frozen, through_batch=1, method_version=2, kind=Kind.TABLE, questions="q1,q2"
+        wave=frozen, through_batch=1, method_version=2, kind=Kind.TABLE, names=["q1", "q2"]
     )
     standing = find_standing(old)
     assert not standing.fixed_end

@@ -89,7 +89,10 @@ def test_they_are_due_when_the_wave_has_ended_and_requested_once() -> None:
     for _ in range(2):
         request_planned_comparisons(wave.pk)
     stored = Comparison.objects.order_by("pk")
-    assert [(one.questions, one.planned) for one in stored] == [("q1,q2", True), ("q3,q1", True)]
+    assert [(one.names, one.planned) for one in stored] == [
+        (["q1", "q2"], True),
+        (["q3", "q1"], True),
+    ]
     assert not find_waves_to_compare().exists()
 
 
@@ -183,7 +186,7 @@ def test_one_that_failed_still_counts_in_the_adjustment() -> None:
     wave = end(make_planned_wave())
     request_planned(wave_id=wave.pk)
     compute_all()
-    Comparison.objects.filter(questions="q3,q1").update(
+    Comparison.objects.filter(names=["q3", "q1"]).update(
         state="failed", result=None, problem="Too few."
     )
     first, second = list_planned(results_of(wave))
@@ -220,7 +223,7 @@ def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fi
     end(wave, Wave.Ending.CAP)
     request_planned(wave_id=wave.pk)
     compute_all()
-    words = page_of(wave, Comparison.objects.filter(questions="q1,q2").latest("pk"))
+    words = page_of(wave, Comparison.objects.filter(names=["q1", "q2"]).latest("pk"))
     assert f"{plain(PLANNED)} {AT_CAP}" in words
     assert "It is one of 2 planned comparisons." in words
     assert "Adjusted for the 2 planned comparisons (Holm)" in words

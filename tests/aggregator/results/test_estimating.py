@@ -12,11 +12,11 @@ from aggregator.results.estimands import estimands_of
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import clopper_pearson, confidence_sequence, likelihood_ratio
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
+from tests.support.sampling.estimates import estimate_alone, fit_alone
 
 
 def make_question(number: int, *, k: int = 2, flips: int = 25) -> ManifestQuestion:
@@ -60,11 +60,12 @@ def test_questions_with_different_k_and_strength_are_estimated_side_by_side() ->
     counts = [[600, 400], [400, 300, 200, 100], [900, 100]]
     found = estimate(make_manifest(*questions), counts, fixed_end=True)
     for question, cells, result in zip(questions, counts, found, strict=True):
-        alone = estimate_shares(counts=cells, mechanism=question.mechanism)
+        alone = estimate_alone(counts=cells, mechanism=question.mechanism)
+        joint = fit_alone(counts=cells, mechanism=question.mechanism)
         codes = result.estimates
         assert [code.count for code in codes] == cells
         assert [code.value for code in codes] == pytest.approx(list(alone.shares))
-        assert [code.joint_value for code in codes] == pytest.approx(list(alone.joint_shares))
+        assert [code.joint_value for code in codes] == pytest.approx(list(joint))
         errors = [code.standard_error for code in codes]
         assert errors == pytest.approx(list(alone.standard_errors))
         interval = likelihood_ratio(

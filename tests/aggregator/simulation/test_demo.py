@@ -7,7 +7,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -195,8 +195,6 @@ def test_the_demo_needs_an_account(db: None) -> None:
 
 
 # --- sending -----------------------------------------------------------------------------------
-
-Replies = Callable[[list[tuple[int, dict[str, str]]]], str]
 
 
 class Scripted(ThreadingHTTPServer):

@@ -15,7 +15,7 @@ from aggregator.comparisons.sentences import PLANNED_STILL_OPEN, PLANNED_WITHOUT
 from aggregator.models import Comparison
 from aggregator.results.blocks import COUNTED_LATER, list_blocks
 from aggregator.results.display import Results, find_view
-from aggregator.study_report.content import Heading, StudyReport, Table, list_texts
+from aggregator.study_report.content import Heading, StudyReport, Table
 from aggregator.study_report.sections.comparisons import EXPLORATORY, LATER, PLANNED, TRIED
 from aggregator.study_report.sections.findings import RESULTS
 from aggregator.study_report.sections.limits import HONESTY, LIMITS, ONE_REPORT, SELF_SELECTION
@@ -28,6 +28,7 @@ from surveys.authoring.services import add_question, close_wave, plan_comparison
 from surveys.formatting import epsilon
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
+from tests.aggregator.study_report.report_text import find_section, text_of_section
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people
@@ -42,23 +43,15 @@ def results_of(survey: Survey) -> Results:
     return results
 
 
-def section(report: StudyReport, anchor: str) -> str:
-    found = report.find_section(anchor)
-    kept = StudyReport(
-        title="", tag="en", direction="ltr", marks=(), facts=report.facts, sections=(found,)
-    )
-    return "\n".join(list_texts(kept))
-
-
 def tables(report: StudyReport, anchor: str) -> list[Table]:
-    return [part for part in report.find_section(anchor).parts if isinstance(part, Table)]
+    return [part for part in find_section(report, anchor).parts if isinstance(part, Table)]
 
 
 @pytest.mark.slow
 def test_every_figure_is_that_of_the_results(study: Survey) -> None:
     blocks = [one for one in list_blocks(results_of(study)) if not one.is_declared]
     report = write_report(find_view(study))
-    parts = report.find_section(RESULTS).parts
+    parts = find_section(report, RESULTS).parts
     headings = [(one.number, one.words.text) for one in parts if isinstance(one, Heading)]
     assert headings == [(f"Q{block.number}", block.text) for block in blocks]
     for block, table in zip(blocks, tables(report, RESULTS), strict=True):
@@ -91,7 +84,7 @@ def test_small_groups_are_not_shown_and_no_group_is_before_the_end() -> None:
     wave = open_survey(survey=survey)
     send_many(wave, [bytes((0, 0, place)) for place in (0,) * 200 + (1,) * 60 + (2,) * 5])
     process(wave)
-    assert COUNTED_LATER in section(write_report(find_view(survey)), PARTICIPANTS)
+    assert COUNTED_LATER in text_of_section(write_report(find_view(survey)), PARTICIPANTS)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     (table,) = tables(write_report(find_view(survey)), PARTICIPANTS)
@@ -109,7 +102,7 @@ def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey
         if question.is_protected:
             (names,) = (names for names in told if re.search(rf"Q{question.number}\b", names))
             assert told[names] == epsilon(question.epsilon)
-    words = section(report, PROTECTION)
+    words = text_of_section(report, PROTECTION)
     assert f"ε = {epsilon(manifest.drawn_epsilon)} at most" in words
     assert results_of(study).wave.manifest_hash_hex in words
     assert "Answers to Q8 were sent as they are." in words
@@ -131,7 +124,7 @@ def test_numbers_of_questions_are_joined_to_spans() -> None:
 )
 def test_limits_tell_how_the_survey_ended(ending: Wave.Ending, cap: int | None, said: str) -> None:
     survey = field(make_launched_survey(cap=cap), yes=[60, 80], total=160, ending=ending)
-    words = section(write_report(find_view(survey)), LIMITS)
+    words = text_of_section(write_report(find_view(survey)), LIMITS)
     assert said in words
     for always in (SELF_SELECTION, ONE_REPORT, HONESTY):
         assert always in words
@@ -141,7 +134,7 @@ def test_limits_tell_how_the_survey_ended(ending: Wave.Ending, cap: int | None, 
 def test_limits_name_what_the_design_cannot_explain_and_what_is_not_shown() -> None:
     survey = field(make_launched_survey(), yes=[0, 100], total=200, ending=Wave.Ending.OWNER)
     results = results_of(survey)
-    words = section(write_report(find_view(survey)), LIMITS)
+    words = text_of_section(write_report(find_view(survey)), LIMITS)
     assert results.alarms
     assert "The codes of Q1 probably did not all come from the survey’s page." in words
     hidden = [row for block in list_blocks(results) for row in block.rows if not row.is_shown]
@@ -152,14 +145,14 @@ def test_limits_name_what_the_design_cannot_explain_and_what_is_not_shown() -> N
 @pytest.mark.django_db
 def test_the_methods_have_the_parameters_the_reason_for_the_intervals_and_the_rules() -> None:
     ended = field(make_launched_survey(cap=160), yes=[60, 80], total=160, ending=Wave.Ending.CAP)
-    words = section(write_report(find_view(ended)), METHODS)
+    words = text_of_section(write_report(find_view(ended)), METHODS)
     assert "k = 2, t = 0.7500, ε = 1.10 in Q1–Q2" in words
     assert "likelihood-ratio intervals (Wilks 1938)" in words
     assert "was fixed before it opened" in words
     assert "in batches of at least 10" in words
     assert f"Murmur {settings.VERSION}" in words
     watched = field(make_launched_survey(), yes=[240, 320], total=600)
-    words = section(write_report(find_view(watched)), METHODS)
+    words = text_of_section(write_report(find_view(watched)), METHODS)
     assert "confidence sequences" in words
     assert "hold at every look" in words
     assert "Wilks" not in words
@@ -167,9 +160,9 @@ def test_the_methods_have_the_parameters_the_reason_for_the_intervals_and_the_ru
 
 @pytest.mark.slow
 def test_every_source_that_is_cited_is_listed_and_no_other(report: StudyReport) -> None:
-    listed = section(report, REFERENCES)
+    listed = text_of_section(report, REFERENCES)
     cited = "\n".join(
-        section(report, one.anchor) for one in report.sections if one.anchor != REFERENCES
+        text_of_section(report, one.anchor) for one in report.sections if one.anchor != REFERENCES
     )
     for key, source in SOURCES.items():
         assert (source in listed) == (key in cited), key
@@ -215,7 +208,7 @@ def close(wave: Wave) -> Wave:
 @pytest.mark.django_db
 def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
     wave = plan_and_field(pairs=(("q2", "q1"), ("q3", "q1")))
-    words = section(write_report(find_view(wave.survey)), PLANNED)
+    words = text_of_section(write_report(find_view(wave.survey)), PLANNED)
     assert LATER in words
     assert PLANNED_STILL_OPEN not in words
     assert "Q2 by Q1" in words
@@ -223,7 +216,7 @@ def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
     for comparison in wave.comparisons.all():
         compute(comparison)
     report = write_report(find_view(wave.survey))
-    words = section(report, PLANNED)
+    words = text_of_section(report, PLANNED)
     assert PLANNED_WITHOUT_END in words
     for planned in list_planned(results_of(wave.survey)):
         assert planned.title in words
@@ -241,7 +234,7 @@ def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
     compute(ask(wave, Comparison.Kind.PAIRS))
     ask(wave, Comparison.Kind.TABLE, "q3", "q1")  # waits
     report = write_report(find_view(wave.survey))
-    words = section(report, EXPLORATORY)
+    words = text_of_section(report, EXPLORATORY)
     assert TRIED in words
     assert "4 comparisons were tried, also while the survey was open. 3 of them are listed" in words
     assert "Q2 by Q1" in words
@@ -259,7 +252,7 @@ def test_a_random_subset_is_told_with_the_reports_of_each_question() -> None:
     send_people(wave, people=400)
     close(wave)
     report = write_report(find_view(survey))
-    assert "asked 2 of 4 blocks" in section(report, LIMITS)
+    assert "asked 2 of 4 blocks" in text_of_section(report, LIMITS)
     captions = [table.caption for table in tables(report, RESULTS)]
     totals = [question.total for question in results_of(survey).questions]
     for caption, total in zip(captions, totals, strict=True):
@@ -274,7 +267,7 @@ def test_an_open_survey_has_an_interim_report_of_its_newest_look() -> None:
     sealed = results_of(wave.survey).snapshot.total
     send_codes(wave, yes=[5, 5], total=10)
     report = write_report(find_view(wave.survey))
-    assert f"Sealed reports\n{sealed:,}" in section(report, RESULTS)
+    assert f"Sealed reports\n{sealed:,}" in text_of_section(report, RESULTS)
     assert report.day is None
 
 
@@ -282,6 +275,6 @@ def test_an_open_survey_has_an_interim_report_of_its_newest_look() -> None:
 @pytest.mark.parametrize("publication", Publication)
 def test_the_report_says_what_anyone_may_see(publication: Publication) -> None:
     wave = make_launched_survey(publication=publication)
-    words = section(write_report(find_view(wave.survey)), RESULTS)
+    words = text_of_section(write_report(find_view(wave.survey)), RESULTS)
     assert ("Anyone may see" in words) == (publication is not Publication.NONE)
     assert (publication.label in words) == (publication is not Publication.NONE)

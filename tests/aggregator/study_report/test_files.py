@@ -32,6 +32,7 @@ from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question
 from surveys.models import MAX_OPTION_LENGTH, MAX_QUESTION_LENGTH, MAX_QUESTIONS, Survey
 from tests.aggregator.study_report.pdf_text import read_pages, squeeze
+from tests.aggregator.study_report.report_text import find_section
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, sign_in
 
@@ -67,7 +68,7 @@ def find_missing(report: StudyReport, shown: str) -> list[str]:
 def with_words(report: StudyReport, text: str, **changes: str) -> StudyReport:
     """Put the same words where an author's words can be: title, question and answer."""
     words = Words(text=text, is_authors=True)
-    table = report.find_section("results").parts[-1]
+    table = find_section(report, "results").parts[-1]
     assert isinstance(table, Table)
     row = replace(table.rows[0], cells=(words, *table.rows[0].cells[1:]))
     section = Section(

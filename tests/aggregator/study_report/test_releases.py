@@ -17,6 +17,7 @@ from surveys.authoring.services import add_question
 from surveys.formatting import day
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
+from tests.aggregator.study_report.report_text import find_section, text_of_section
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field
 from tests.support.releases.stored import finish, plan, store, store_table
@@ -27,14 +28,6 @@ NOT_HIDDEN = "The survey does not hide that a person took part."
 
 def report_of(survey: Survey) -> StudyReport:
     return write_report(find_view(survey))
-
-
-def releases_in(report: StudyReport) -> str:
-    section = report.find_section(RELEASES)
-    only = StudyReport(
-        title="", tag="en", direction="ltr", marks=(), facts=report.facts, sections=(section,)
-    )
-    return "\n".join(list_texts(only))
 
 
 @pytest.mark.parametrize("chosen", Publication)
@@ -50,7 +43,7 @@ def test_only_a_protected_survey_has_the_section_and_the_mark(chosen: Publicatio
 def test_without_a_release_it_says_so_and_what_may_be_spent() -> None:
     wave = make_launched_survey(publication=Publication.PROTECTED, release_epsilon_hundredths=150)
     survey = field(wave, yes=[60, 30], total=100)
-    text = releases_in(report_of(survey))
+    text = text_of_section(report_of(survey), RELEASES)
     assert NONE_YET in text
     assert "may spend ε = 1.50, and 0.00 is spent" in text
 
@@ -62,13 +55,13 @@ def test_a_table_has_the_noisy_figures_of_the_release() -> None:
     figures = read_figures(release, wave.description)
     assert isinstance(figures, TableFigures)
     report = report_of(survey)
-    [table] = [one for one in report.find_section(RELEASES).parts if isinstance(one, Table)]
+    [table] = [one for one in find_section(report, RELEASES).parts if isinstance(one, Table)]
     shown = [row.cells[1].text for row in table.rows if not row.is_heading]
     assert shown == [
         f"{100 * question.rows[0].share:.0f}\N{NO-BREAK SPACE}%" for question in figures.questions
     ]
     assert f"public from {day(today())}" in table.caption
-    text = releases_in(report)
+    text = text_of_section(report, RELEASES)
     assert f"About {figures.people:,} ± {figures.margin} people took part (noise included)." in text
     assert "may spend ε = 1.00, and 0.50 is spent" in text
     assert "Took part: ε = 0.50." in text
@@ -84,7 +77,7 @@ def test_a_choice_and_too_few_people_are_told_in_words() -> None:
         wave,
     )
     store_table(wave, "q1", people=10, epsilon=20)
-    text = releases_in(report_of(survey))
+    text = text_of_section(report_of(survey), RELEASES)
     assert "Leader of Q3: Country" in text
     assert "Too few people for this table: it takes about 50." in text
 

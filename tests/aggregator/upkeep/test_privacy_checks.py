@@ -44,7 +44,6 @@ from tests.support.redis_servers import running_redis
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-VERDICTS = ("OK", "UNSURE")
 LIBRARIES = "auto_explain, pg_stat_statements"
 ROWS = [bytes([number & 1, number >> 1 & 1, number >> 2 & 1]) for number in range(30)]
 

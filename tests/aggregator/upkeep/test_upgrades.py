@@ -36,10 +36,9 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def half_applied(db: None) -> str:
-    """Remove the migrations of reports and return the name of the newest one."""
-    applied = MigrationRecorder.Migration.objects.filter(app="aggregator")
+    """Remove the newest migration of reports and return its name."""
     name = MigrationLoader(None).graph.leaf_nodes("aggregator")[0][1]
-    applied.delete()
+    MigrationRecorder.Migration.objects.filter(app="aggregator", name=name).delete()
     return f"aggregator.{name}"
 
 

@@ -140,7 +140,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None
     client, comparison = compare(
         wave, kind="regression", outcome="q1", predictor_1="q3", predictor_5="q2"
     )
-    assert comparison.questions == "q1,q2,q3"  # in the order of the survey
+    assert comparison.names == ["q1", "q2", "q3"]  # in the order of the survey
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert "Q1 explained by Q2 and Q3" in words
     assert "Yes to Q2" in words

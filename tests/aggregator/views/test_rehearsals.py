@@ -12,10 +12,9 @@ from django.urls import reverse
 
 from aggregator.models import Comparison
 from aggregator.simulation.rehearsal import open_rehearsal
-from surveys.authoring.services import copy_survey
-from surveys.models import Survey, Wave
+from surveys.models import Survey
 from tests.support.comparisons import ask, compute
-from tests.support.factories import make_survey, open_survey
+from tests.support.factories import make_survey
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import text_of
 
@@ -77,12 +76,6 @@ def test_lists_and_tags_name_it(rehearsal: Survey) -> None:
         page = client.get(address).content.decode()
         assert tag not in page
         assert NOTICE not in page
-
-
-def copy_and_open(survey: Survey) -> Wave:
-    copied = copy_survey(survey=survey)
-    assert not copied.rehearsal
-    return open_survey(survey=copied)
 
 
 @pytest.mark.slow

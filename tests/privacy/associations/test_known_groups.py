@@ -16,8 +16,8 @@ from privacy.associations import known_groups
 from privacy.associations.known_groups import compare_groups, pool_strata
 from privacy.associations.significance import homogeneity_test
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import likelihood_ratio
+from tests.support.sampling.estimates import estimate_alone
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LIGHT = RandomizedResponse.from_flips(symbols=2, flips=5)
@@ -130,8 +130,8 @@ def test_swapping_the_groups_changes_the_sign(
 def test_the_difference_is_that_of_the_estimates_of_each_group() -> None:
     found = compare_groups(successes=[240, 90], totals=[500, 400], mechanisms=[COINS, LIGHT])
     alone = [
-        estimate_shares(counts=[260, 240], mechanism=COINS),
-        estimate_shares(counts=[310, 90], mechanism=LIGHT),
+        estimate_alone(counts=[260, 240], mechanism=COINS),
+        estimate_alone(counts=[310, 90], mechanism=LIGHT),
     ]
     assert found.difference == pytest.approx(alone[0].shares[1] - alone[1].shares[1], abs=1e-14)
     assert found.standard_error == pytest.approx(
@@ -289,7 +289,7 @@ def test_an_almost_empty_stratum_changes_nothing(group: tuple[int, int], level: 
 def test_pooled_strata_are_also_shown_separately() -> None:
     found = pool_strata(successes=[360, 120], totals=[1000, 500], mechanisms=[COINS, LIGHT])
     for place, (count, total, mechanism) in enumerate([(360, 1000, COINS), (120, 500, LIGHT)]):
-        alone = estimate_shares(counts=[total - count, count], mechanism=mechanism)
+        alone = estimate_alone(counts=[total - count, count], mechanism=mechanism)
         assert found.shares[place] == pytest.approx(alone.shares[1], abs=1e-14)
         assert found.standard_errors[place] == pytest.approx(alone.standard_errors[1], abs=1e-14)
     # The more precise stratum weighs more than its share of the reports.

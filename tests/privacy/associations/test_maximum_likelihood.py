@@ -17,7 +17,7 @@ from privacy.associations.tables import (
     prepare_table,
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.estimation import estimate_shares
+from tests.support.sampling.estimates import fit_alone
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
@@ -59,7 +59,7 @@ def test_em_finds_the_closed_form_for_one_question() -> None:
         shares = random.dirichlet(np.full(k, random.choice([0.1, 1, 10])))
         counts = [int(count) for count in random.multinomial(people, shares)]
         found = estimate_table(counts=counts, variables=[Variable.plain(mechanism)])
-        exact = estimate_shares(counts=counts, mechanism=mechanism).joint_shares
+        exact = fit_alone(counts=counts, mechanism=mechanism)
         assert found.joint_shares == pytest.approx(exact, abs=1e-6), counts
 
 

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom, chi2_contingency, chisquare, fisher_exact
+from scipy.stats import binom, chi2_contingency, fisher_exact
 
 from privacy.associations.significance import (
     SMALLEST_EXPECTED,
     adjust_for_multiplicity,
-    goodness_of_fit_test,
     homogeneity_test,
     independence_test,
 )
@@ -194,33 +193,6 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
     assert found.p_value > 0.9
 
 
-# Goodness of fit
-
-
-@given(st.lists(st.integers(1, 300), min_size=3, max_size=3), st.integers(1, 45))
-def test_goodness_of_fit_matches_scipy_s_test_against_the_expected_reports(
-    counts: list[int], flips: int
-) -> None:
-    mechanism = RandomizedResponse.from_flips(symbols=3, flips=flips)
-    truth = [0.5, 0.5, 0.0]
-    found = goodness_of_fit_test(counts=counts, mechanism=mechanism, shares=truth)
-    theirs = chisquare(counts, sum(counts) * (mechanism.channel() @ truth))
-    assert found.degrees_of_freedom == 2
-    assert found.statistic == pytest.approx(theirs.statistic, rel=1e-9, abs=1e-9)
-    assert found.p_value == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-15)
-
-
-def test_goodness_of_fit_keeps_its_level() -> None:
-    truth, surveys = [0.6, 0.3, 0.1], 4000
-    counts = np.random.default_rng(9).multinomial(500, THREE.channel() @ truth, size=surveys)
-    rejected = sum(
-        goodness_of_fit_test(counts=reports, mechanism=THREE, shares=truth).p_value <= 0.05
-        for reports in counts
-    )
-    assert fewest_rejections(surveys, power=0.047) <= rejected
-    assert rejected <= most_rejections(surveys, level=0.053)
-
-
 # Several tests at once
 
 
@@ -277,26 +249,6 @@ def test_questions_that_cannot_be_tested_are_rejected(
 def test_groups_that_cannot_be_compared_are_rejected(counts: ArrayLike, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         homogeneity_test(counts=counts)
-
-
-@pytest.mark.parametrize(
-    ("counts", "shares", "message"),
-    [
-        ([1, 2, 3], [0.5, 0.5], "counts must have 2 entries"),
-        ([1, 2], [0.5, 0.3, 0.2], "shares must have 2 entries"),
-        ([-1, 2], [0.5, 0.5], "counts must be whole and not negative"),
-        ([float("nan"), 2], [0.5, 0.5], "counts must be whole and not negative"),
-        ([0, 0], [0.5, 0.5], "counts must hold at least one report"),
-        ([1, 2], [0.5, 0.4], r"shares must lie in \[0, 1\] and sum to one"),
-        ([1, 2], [1.5, -0.5], r"shares must lie in \[0, 1\] and sum to one"),
-        ([1, 2], [float("nan"), 0.5], r"shares must lie in \[0, 1\] and sum to one"),
-    ],
-)
-def test_hypotheses_that_cannot_be_tested_are_rejected(
-    counts: list[int], shares: list[float], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        goodness_of_fit_test(counts=counts, mechanism=COINS, shares=shares)
 
 
 @pytest.mark.parametrize("p_value", [-0.1, 1.1, float("nan")])

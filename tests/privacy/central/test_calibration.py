@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from privacy.central.calibration import (
     TableNoise,
@@ -21,7 +20,6 @@ from privacy.central.calibration import (
 )
 from privacy.central.noise import discrete_gaussian_variance, discrete_laplace_variance
 
-Floats = NDArray[np.float64]
 LIMITS = [(1, 1e-6), (0.5, 1e-6), (0.5, 1e-9), (2, 1e-6)]
 
 

@@ -23,7 +23,6 @@ from privacy.central.table import least_people, table_interval, table_standard_e
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 Whole = NDArray[np.int64]
-Floats = NDArray[np.float64]
 COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
 DECLARED: dict[str, Any] = {"other_probability": 0.0, "slope": 1.0}
 Z_SQUARE = 1.959963984540054**2

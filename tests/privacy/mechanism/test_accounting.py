@@ -16,7 +16,6 @@ from privacy.mechanism.accounting import (
     basic_epsilon,
     cumulative_epsilon,
     find_telling,
-    group_epsilon,
     statement_epsilons,
 )
 from privacy.mechanism.composition_with_delta import (
@@ -152,12 +151,10 @@ def test_a_long_chain_of_dependants_is_followed_to_its_end() -> None:
     assert statement_epsilons(chain)["0"] == nextafter(1500.0, inf)
 
 
-@given(st.lists(EPSILONS, min_size=1, max_size=20), st.integers(1, 100))
-def test_waves_and_groups_add_up_and_round_up(per_wave: list[float], people: int) -> None:
+@given(st.lists(EPSILONS, min_size=1, max_size=20))
+def test_waves_add_up_and_round_up(per_wave: list[float]) -> None:
     assert Fraction(cumulative_epsilon(per_wave)) >= sum(map(Fraction, per_wave))
     assert cumulative_epsilon(per_wave) == pytest.approx(sum(per_wave), rel=1e-12)
-    assert Fraction(group_epsilon(per_wave[0], people)) >= Fraction(per_wave[0]) * people
-    assert group_epsilon(per_wave[0], people) == pytest.approx(per_wave[0] * people, rel=1e-15)
 
 
 # --- other software ----------------------------------------------------------------------------
@@ -192,7 +189,6 @@ def test_an_epsilon_out_of_range_is_rejected(epsilon: float) -> None:
     calls: list[tuple[str, Any]] = [
         ("epsilon of 'a'", lambda: Entry(name="a", epsilon=epsilon)),
         ("per_wave", lambda: cumulative_epsilon([1.0, epsilon])),
-        ("epsilon", lambda: group_epsilon(epsilon, 2)),
         ("epsilons", lambda: exact_composition(epsilons=[1.0, epsilon], delta=0.1)),
         ("epsilons", lambda: exact_delta(epsilons=[epsilon], epsilon=1.0)),
         ("epsilon", lambda: advanced_composition(epsilon=epsilon, count=2, delta=0.1)),
@@ -238,16 +234,12 @@ def test_drawing_more_or_fewer_blocks_than_exist_is_rejected(drawn: int) -> None
 def test_only_integers_are_accepted(value: Any) -> None:
     with pytest.raises(ValueError, match="drawn must be a whole number"):
         basic_epsilon(SURVEY, value)
-    with pytest.raises(ValueError, match="people must be a whole number"):
-        group_epsilon(1.0, value)
     with pytest.raises(ValueError, match="count must be a whole number"):
         advanced_composition(epsilon=1.0, count=value, delta=0.1)
 
 
 def test_other_values_out_of_range_are_rejected() -> None:
     refused: list[tuple[str, Any]] = [
-        ("people must be at least 1, got 0", lambda: group_epsilon(1.0, 0)),
-        ("people times epsilon must be finite", lambda: group_epsilon(1e308, 10)),
         ("per_wave must hold at least one epsilon", lambda: cumulative_epsilon([])),
         ("per_wave must have a finite sum", lambda: cumulative_epsilon([1e308, 1e308])),
         ("epsilons must hold", lambda: exact_composition(epsilons=[], delta=0.1)),

@@ -130,25 +130,6 @@ def test_a_simulated_attacker_succeeds_as_often_as_computed() -> None:
     assert right == pytest.approx(success, abs=4.9 * sqrt(0.25 / people))
 
 
-# For five reports the exact value is 918/1024 = .896484.
-@pytest.mark.parametrize(
-    ("reports", "expected"), [(1, 0.75), (3, 0.844), (5, 0.896), (11, 0.966), (21, 0.994)]
-)
-def test_averaging_fresh_reports_finds_the_truth(reports: int, expected: float) -> None:
-    assert round(attacks.majority_success(mechanism=COINS, reports=reports), 3) == expected
-
-
-@given(st.integers(1, 200), st.integers(1, 49))
-def test_one_more_than_an_odd_number_of_reports_adds_nothing(half: int, flips: int) -> None:
-    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
-    odd, even, next_odd = (
-        attacks.majority_success(mechanism=mechanism, reports=2 * half + extra)
-        for extra in (-1, 0, 1)
-    )
-    assert even == pytest.approx(odd)
-    assert next_odd >= odd * (1 - 1e-12)
-
-
 # Bad input
 
 
@@ -173,8 +154,6 @@ def test_one_more_than_an_odd_number_of_reports_adds_nothing(half: int, flips: i
             "shares",
             [1.5, -0.5],
         ),
-        (attacks.majority_success, {"mechanism": COINS, "reports": 3}, "reports", 0),
-        (attacks.majority_success, {"mechanism": COINS, "reports": 3}, "mechanism", THREE),
     ],
 )
 def test_errors_name_the_bad_argument(

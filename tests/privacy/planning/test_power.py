@@ -7,101 +7,16 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from scipy.special import ndtri
-from statsmodels.stats.power import normal_power_het
 from statsmodels.stats.proportion import power_proportions_2indep
 
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.power import (
-    Sides,
-    _one_sample_power,
-    _tail_quantile,
-    people_for_power_one_sample,
     people_for_power_two_samples,
-    power_one_sample,
     power_two_samples,
 )
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
-
-mechanisms = st.builds(
-    RandomizedResponse.from_flips, symbols=st.integers(2, 12), flips=st.integers(1, 45)
-)
-shares = st.floats(0, 1)
-
-
-# Normal approximation
-
-
-def test_forced_response_gives_the_power_published_by_the_r_package_rr() -> None:
-    # The design asks for the truth with probability 2/3, and forces yes and no with 1/6 each.
-    power = _one_sample_power(
-        0.0, 0.2, 200, c=1 / 6, d=2 / 3, quantile=_tail_quantile(0.01, 1), sides=1
-    )
-    assert round(power, 7) == 0.9868872
-
-
-def test_483_people_reach_the_power_that_482_miss() -> None:
-    needed = people_for_power_one_sample(
-        null=0.0, alternative=0.1, power=0.8, mechanism=COINS, significance=0.05, sides=1
-    )
-    powers = [
-        power_one_sample(
-            null=0.0, alternative=0.1, people=people, mechanism=COINS, significance=0.05, sides=1
-        )
-        for people in (482, 483)
-    ]
-    assert needed == 483
-    assert [round(power, 6) for power in powers] == [0.799880, 0.800575]
-
-
-@given(shares, shares, mechanisms, st.floats(0.06, 0.99), st.sampled_from([1, 2]))
-def test_the_formula_s_number_of_people_is_the_smallest(
-    null: float,
-    alternative: float,
-    mechanism: RandomizedResponse,
-    power: float,
-    sides: Sides,
-) -> None:
-    assume(abs(null - alternative) > 0.001)
-    people = people_for_power_one_sample(
-        null=null, alternative=alternative, power=power, mechanism=mechanism, sides=sides
-    )
-
-    def reached(n: int) -> bool:
-        found = power_one_sample(
-            null=null, alternative=alternative, people=n, mechanism=mechanism, sides=sides
-        )
-        return found >= power
-
-    assert reached(people)
-    assert people == 1 or not reached(people - 1)
-    # The closed form squares a sum, so compare it only where that sum cannot be negative.
-    if sides == 1 and power > 0.5:
-        c, d = mechanism.other_probability, mechanism.slope
-        before, after = (sqrt(x * (1 - x)) / d for x in (c + d * null, c + d * alternative))
-        quantiles = -ndtri(0.05), ndtri(power)
-        closed = (quantiles[0] * before + quantiles[1] * after) / (alternative - null)
-        assert people == pytest.approx(closed**2, abs=1 + 1e-9 * closed**2)
-
-
-@pytest.mark.parametrize("flips", [5, 25, 40])
-@pytest.mark.parametrize("sides", [1, 2])
-def test_one_sample_power_agrees_with_statsmodels(flips: int, sides: Sides) -> None:
-    mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
-    c, d = mechanism.other_probability, mechanism.slope
-    before, after = (sqrt(x * (1 - x)) / d for x in (c + d * 0.1, c + d * 0.2))
-    for people in (20, 200, 2000):
-        expected = normal_power_het(
-            0.1, people, 0.05, before, after, "larger" if sides == 1 else "two-sided"
-        )
-        ours = power_one_sample(
-            null=0.1, alternative=0.2, people=people, mechanism=mechanism, sides=sides
-        )
-        assert ours == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("people", [20, 100, 400])
@@ -155,14 +70,10 @@ def test_the_number_for_two_samples_is_the_smallest_and_the_same_in_either_order
 
 
 GOOD: dict[Callable[..., object], dict[str, object]] = {
-    power_one_sample: {"null": 0.1, "alternative": 0.2, "people": 9, "mechanism": COINS},
-    people_for_power_one_sample: {"null": 0.1, "alternative": 0.2, "mechanism": COINS},
     power_two_samples: {"first": 0.1, "second": 0.2, "people": 9, "mechanism": COINS},
     people_for_power_two_samples: {"first": 0.1, "second": 0.2, "mechanism": COINS},
 }
 BAD: dict[str, list[object]] = {
-    "null": [-0.01, 1.01],
-    "alternative": [-0.01, 1.01, 0.1],
     "first": [-0.01, 1.01],
     "second": [-0.01, 1.01, 0.1],
     "people": [0, -1],
@@ -173,10 +84,7 @@ BAD: dict[str, list[object]] = {
 OPTIONAL: dict[str, list[Callable[..., object]]] = {
     "significance": list(GOOD),
     "sides": list(GOOD),
-    "power": [
-        people_for_power_one_sample,
-        people_for_power_two_samples,
-    ],
+    "power": [people_for_power_two_samples],
 }
 
 

@@ -16,12 +16,11 @@ from privacy.associations.known_groups import compare_groups, pool_strata
 from privacy.associations.known_predictors.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import Association, associate
-from privacy.mechanism.inattention import correct_for_attention
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import likelihood_ratio_share
-from privacy.shares.estimation import estimate_shares
 from privacy.shares.ratio_cells import conditional_cells
 from privacy.shares.weighting import post_stratify, weighted_share
+from tests.support.sampling.estimates import estimate_alone
 
 Floats = NDArray[np.float64]
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
@@ -181,7 +180,7 @@ def test_a_post_stratified_share() -> None:
     found = []
     for row in drawn:
         strata = [
-            estimate_shares(counts=[total - yes, yes], mechanism=COINS)
+            estimate_alone(counts=[total - yes, yes], mechanism=COINS)
             for yes, total in zip(row, totals, strict=True)
         ]
         found.append(
@@ -209,34 +208,3 @@ def test_a_share_among_answers() -> None:
     accept([each.share for each in found], [each.standard_error for each in found], truth=0.25)
     cells = conditional_cells(counts=drawn[0], mechanism=FOUR, event=[0], among=(0, 1, 2))
     assert (cells.ratio, cells.standard_error) == (found[0].share, found[0].standard_error)
-
-
-# Careless people
-
-
-@pytest.mark.parametrize("shared", [False, True], ids=["other_people", "same_people"])
-def test_a_share_corrected_for_attention(shared: bool) -> None:
-    runs, total, attention, share = 1000, 2000, 0.8, 0.3
-    generator = np.random.default_rng([2023, shared])
-
-    def answer(true_share: float, attentive: NDArray[np.bool_]) -> NDArray[np.int64]:
-        reported = COINS.other_probability + COINS.slope * true_share
-        chance = np.where(attentive, reported, 0.5)
-        return np.asarray((generator.random(attentive.shape) < chance).sum(axis=1), np.int64)
-
-    attentive = generator.random((runs, total)) < attention
-    anchored = attentive if shared else generator.random((runs, total)) < attention
-    successes, anchors = answer(share, attentive), answer(0.0, anchored)
-    found = [
-        correct_for_attention(
-            successes=int(yes),
-            total=total,
-            anchor_successes=int(anchor),
-            anchor_total=total,
-            anchor_share=0.0,
-            mechanism=COINS,
-            shared_people=total if shared else 0,
-        )
-        for yes, anchor in zip(successes, anchors, strict=True)
-    ]
-    accept([each.share for each in found], [each.standard_error for each in found], truth=share)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.estimation import estimate_shares
 from privacy.shares.weighting import post_stratify, weighted_share
+from tests.support.sampling.estimates import estimate_alone
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
@@ -49,13 +49,13 @@ def test_only_proportions_of_the_weights_matter(
 def test_strata_weighted_by_their_reports_give_the_pooled_estimate(
     counts: list[tuple[int, int]],
 ) -> None:
-    each = [estimate_shares(counts=pair, mechanism=COINS) for pair in counts]
+    each = [estimate_alone(counts=pair, mechanism=COINS) for pair in counts]
     combined = post_stratify(
         estimates=[estimates.shares[1] for estimates in each],
-        variances=[estimates.covariance[1, 1] for estimates in each],
-        weights=[estimates.total for estimates in each],
+        variances=[estimates.standard_errors[1] ** 2 for estimates in each],
+        weights=[sum(pair) for pair in counts],
     )
-    pooled = estimate_shares(counts=np.sum(counts, axis=0).tolist(), mechanism=COINS)
+    pooled = estimate_alone(counts=np.sum(counts, axis=0).tolist(), mechanism=COINS)
     assert combined.share == pytest.approx(pooled.shares[1], abs=1e-12)
     # Strata explain part of the variance; they never add to it.
     assert combined.standard_error <= pooled.standard_errors[1] + 1e-12
@@ -131,7 +131,7 @@ def test_equal_weights_give_the_unweighted_estimate(
         reports=reports, weights=np.full(yes + no, weight), mechanism=mechanism
     )
     counts = [no, yes] + [0] * (symbols - 2)
-    plain = estimate_shares(counts=counts, mechanism=mechanism)
+    plain = estimate_alone(counts=counts, mechanism=mechanism)
     assert weighted.share == pytest.approx(plain.shares[1], abs=1e-9)
     assert weighted.standard_error == pytest.approx(plain.standard_errors[1], abs=1e-9)
     assert weighted.effective_sample_size == pytest.approx(yes + no, rel=1e-9)

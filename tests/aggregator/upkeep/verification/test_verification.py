@@ -246,7 +246,7 @@ def change_a_table() -> None:
 
 
 def rename_a_question_of_a_table() -> None:
-    Comparison.objects.filter(kind=Comparison.Kind.TABLE).update(questions="q1,q99")
+    Comparison.objects.filter(kind=Comparison.Kind.TABLE).update(names=["q1", "q99"])
 
 
 def add_an_unknown_name_to_all_pairs() -> None:

@@ -21,8 +21,8 @@ from privacy.associations.known_predictors.rows import ReportRows, rest_probabil
 from privacy.associations.known_predictors.search import maximize, rotate_design
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.estimation import estimate_shares
 from privacy.shares.intervals import likelihood_ratio
+from tests.support.sampling.estimates import estimate_alone
 
 TWO_COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
 DIRECT: dict[str, Any] = {"other_probability": 0, "slope": 1}
@@ -116,7 +116,7 @@ def test_a_saturated_model_returns_the_raw_share_of_every_group(
     assert predicted.shares == pytest.approx(raw, abs=1e-8)
     for j, mechanism in enumerate(mechanisms):
         counts = [100_000 - int(shown[j]), int(shown[j])]
-        same = estimate_shares(counts=counts, mechanism=mechanism)
+        same = estimate_alone(counts=counts, mechanism=mechanism)
         assert predicted.standard_errors[j] == pytest.approx(same.standard_errors[1], rel=1e-6)
     assert fit.goodness_of_fit is None
 
