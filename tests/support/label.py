@@ -116,7 +116,7 @@ KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up")
 def draw_manifest(random: Random) -> Manifest:
     """Draw a survey of up to 15 questions with rules, equal facts, subsets and plain answers."""
     strongest = random.choice((5, 12, 25))
-    questions = []
+    questions: list[ManifestQuestion] = []
     for number in range(1, random.randint(1, 15) + 1):
         flips = random.randint(strongest, 49) if random.random() < 0.9 else random.randint(1, 49)
         kind = random.choice(KINDS if random.random() < 0.3 else KINDS[:3])

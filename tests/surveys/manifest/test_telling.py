@@ -41,8 +41,10 @@ def list_sums(manifest: Manifest, names: set[str]) -> list[Fraction]:
     blocks: dict[int, Fraction] = {}
     for one in manifest.questions:
         if one.is_protected:
-            own = Fraction(one.epsilon) if one.name in names else 0
-            blocks[manifest.blocks[one.name]] = blocks.get(manifest.blocks[one.name], 0) + own
+            own = Fraction(one.epsilon) if one.name in names else Fraction(0)
+            blocks[manifest.blocks[one.name]] = (
+                blocks.get(manifest.blocks[one.name], Fraction(0)) + own
+            )
     drawn = len(blocks) if manifest.drawn is None else manifest.drawn
     return [sum(chosen, Fraction(0)) for chosen in combinations(blocks.values(), drawn)]
 
