@@ -10,6 +10,7 @@ from aggregator.models import Release, ReleaseLedger, today
 from aggregator.releases.ledger import read_account, reserve_release
 from aggregator.releases.requests import NotReleasable, ReleaseRequest
 from aggregator.upkeep.deleting import delete_survey
+from privacy.central.composition import zcdp_epsilon
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from tests.support.waves import count_all, make_protected_wave, make_released_wave, make_wave
@@ -44,6 +45,21 @@ def test_the_whole_cap_can_be_spent_and_nothing_more() -> None:
     assert read_account(wave).spent == 100
     # What was made before is still there.
     assert reserve_release(wave=wave, request=ask("q2", epsilon=40)).pk
+
+
+def test_each_sum_is_stated_where_it_applies() -> None:
+    wave = make_released_wave()
+    losses = [
+        reserve_release(wave=wave, request=ask(name, epsilon=40)).rho for name in ("q1", "q2")
+    ]
+    sums = read_account(wave).sums
+    assert sums is not None
+    assert sums.zcdp == zcdp_epsilon(rho=sum(rho or 0.0 for rho in losses), delta=sums.delta)
+    assert (sums.basic, sums.exact) == (0.8, pytest.approx(0.8, rel=1e-3))
+    wave.releases.filter(request__questions=["q1"]).update(rho=None, delta_nanos=1)
+    sums = read_account(wave).sums
+    assert sums is not None
+    assert (sums.basic, sums.advanced, sums.exact, sums.zcdp) == (0.8, None, None, None)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, 101, 10**9, True, 0.5, "50", None])
