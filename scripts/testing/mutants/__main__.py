@@ -136,7 +136,9 @@ def record(tree: Path, folder: Path, jobs: int) -> None:
     options = ["privacy/mechanism", "tests", *ignored, "-m", WITHOUT_SERVERS, "-n", str(jobs)]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    run_pytest(tree, *options, MUTANTS_RECORD=str(folder), MUTANTS_LINES=lines)
+    status = run_pytest(tree, *options, MUTANTS_RECORD=str(folder), MUTANTS_LINES=lines)
+    if status > 1:  # not only red tests, which then meet no mutant
+        sys.exit((tree / "output").read_text())
     coverage.Coverage(data_file=str(folder / "lines"), config_file=False).combine([str(folder)])
 
 
