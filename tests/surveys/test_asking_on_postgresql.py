@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.models import SpentId
 from aggregator.upkeep.deleting import delete_survey
-from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import Server, django_on, migrate
 from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.services import close_wave
 from surveys.models import StoredText, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
-    with running_server({}) as made:
-        with django_db_blocker.unblock(), django_on(made.application_url):
-            migrate()
-        yield made
 
 
 def end(wave: Wave) -> Survey:
