@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from scripts.stack.prepared import copy_empty_database, copy_static_files
 from tests.support import markers
-from tests.support.postgres_servers import postgres, postgres_server
+from tests.support.servers import postgres, postgres_server
 
 __all__ = ["postgres", "postgres_server"]
 
