@@ -15,9 +15,11 @@ from django.db import connection
 from django.test import TransactionTestCase
 from hypothesis import settings
 
-from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.prepared import copy_empty_database, copy_static_files
 from tests.support import markers
+from tests.support.servers import postgres, postgres_server
+
+__all__ = ["postgres", "postgres_server"]
 
 # Every run uses the same examples, so a failure means a fault rather than bad luck. There is no
 # deadline, so a slow machine causes no failure. To search for new examples:
@@ -106,10 +108,3 @@ def compressed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zopfli.gzip, "compress", lru_cache(maxsize=200)(zopfli.gzip.compress))
         yield
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """One PostgreSQL server for all tests of a process; each test creates its own database."""
-    with running_postgres() as server:
-        yield server

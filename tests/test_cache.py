@@ -16,7 +16,7 @@ from pytest_django.fixtures import Settings
 
 from config import settings as product
 from tests.support.factories import PASSWORD, make_user
-from tests.support.redis_servers import running_redis
+from tests.support.servers import running_redis
 
 LOGIN = "/accounts/login/"
 

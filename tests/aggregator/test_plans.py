@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.closing import close_due_waves
 from aggregator.models import (
@@ -25,7 +24,7 @@ from aggregator.models import (
 from aggregator.results.snapshots import METHOD_VERSION
 from aggregator.upkeep.deletion_dates import is_deletion_mail_due
 from aggregator.upkeep.due import find_due_work
-from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import Server, django_on
 from surveys.models import Wave
 from tests.support.waves import make_wave
 
@@ -37,14 +36,6 @@ GROWING = QUEUES | {f"aggregator_{table}" for table in ("raw_report", "batch", "
 DUE = {f"{table}_due" for table in QUEUES | {"surveys_wave", "surveys_wave_delete"}}
 MAILS = {"surveys_survey_mail_due"}
 COVERING = {"aggregator_snapshot_due", "aggregator_batch_sizes", "aggregator_comparison_planned"}
-
-
-@pytest.fixture(scope="module")
-def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
-    with running_server({}) as made:
-        with django_db_blocker.unblock(), django_on(made.application_url):
-            migrate()
-        yield made
 
 
 def fill() -> None:

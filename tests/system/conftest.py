@@ -11,12 +11,6 @@ from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.world import World, make_world
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    with running_postgres() as server:
-        yield server
-
-
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """A server that a test may stop without affecting other tests."""

@@ -54,7 +54,7 @@ def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -
     if server is None:
         shutil.copy(backup, var / "murmur.sqlite3")
     else:
-        url = server.create_database()
+        url = server.create_database(template="template1")  # empty
         parts = urlsplit(url)
         run(
             server,

@@ -306,7 +306,6 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
     postgres: Postgres, tmp_path: Path
 ) -> None:
     world = make_world(var=tmp_path, database_url=postgres.create_database())
-    world.stack.manage("migrate", "--no-input", "--verbosity", "0")
     waves = launch(world, waves=2)
     reports = draw_reports(20_000)
     random.Random(4).shuffle(reports)

@@ -29,10 +29,13 @@ class Server:
     def __init__(self, postgres: Postgres) -> None:
         self.postgres = postgres
         self.url = postgres.create_database()
-        name = self.url.rpartition("/")[2]
+        self.name = name = self.url.rpartition("/")[2]
         self.application_url = f"postgresql://{ROLE}:no%20secret@127.0.0.1:{postgres.port}/{name}"
         with self.connect() as superuser:
-            superuser.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'".encode())
+            if not superuser.execute(
+                "SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]
+            ).fetchone():
+                superuser.execute(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{PASSWORD}'".encode())
             superuser.execute(f"ALTER DATABASE {name} OWNER TO {ROLE}".encode())
             superuser.execute(f"GRANT ALL ON SCHEMA public TO {ROLE}".encode())
             for grant in GRANTS:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
-from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import Server, django_on
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # Without these, it compares each row with the result of a subquery that it runs again.
 WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize")
-
-
-@pytest.fixture(scope="module")
-def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
-    with running_server({}) as made:
-        with django_db_blocker.unblock(), django_on(made.application_url):
-            migrate()
-        yield made
 
 
 def test_a_plan_that_repeats_the_subquery_takes_no_more_rows(postgres_server: Server) -> None:

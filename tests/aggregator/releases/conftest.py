@@ -7,23 +7,14 @@ from pathlib import Path
 
 import pytest
 from pytest_django.fixtures import Settings
-from pytest_django.plugin import DjangoDbBlocker
 
-from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import Server, django_on
 
 
 @pytest.fixture(autouse=True)
 def folder(settings: Settings, tmp_path: Path) -> Path:
     settings.RELEASES = tmp_path / "releases"
     return tmp_path / "releases"
-
-
-@pytest.fixture(scope="package")
-def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
-    with running_server({}) as made:
-        with django_db_blocker.unblock(), django_on(made.application_url):
-            migrate()
-        yield made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 from aggregator import tasks
 from aggregator.upkeep.broker import SWEEPS, count_waiting, drop_waiting_sweeps, find_queue
 from config.celery import app
-from tests.support.redis_servers import running_redis
+from tests.support.servers import running_redis
 
 
 @pytest.fixture

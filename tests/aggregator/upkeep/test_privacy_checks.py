@@ -40,7 +40,7 @@ from aggregator.upkeep.checks.postgresql import (
 from aggregator.upkeep.checks.redis_servers import judge_version
 from aggregator.upkeep.purging import purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
-from tests.support.redis_servers import running_redis
+from tests.support.servers import running_redis
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -181,7 +181,7 @@ def test_a_reader_on_sqlite_postpones_the_purge_without_long_waits() -> None:
         reader.execute("SELECT count(*) FROM aggregator_batch").fetchone()
         begun = time.monotonic()
         purge_traces()
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 15  # far less than SQLite's 20 s
         assert not Upkeep.objects.filter(job=Upkeep.Job.PURGE).exists()
         assert purge_is_due()
     with connection.cursor() as cursor:
@@ -371,7 +371,7 @@ def test_use_of_the_table_postpones_the_purge(on_postgresql: Server) -> None:
         other.execute("SELECT count(*) FROM aggregator_raw_report")
         begun = time.monotonic()
         purge_traces()
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 15
         assert purge_is_due()
     purge_traces()
     assert on_postgresql.files_with(gone) == set()

@@ -89,12 +89,21 @@ class Visitor:
         return [request.post_data or "" for request in self.reports()]
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+@pytest.fixture(scope="package")
+def one_chromium() -> Iterator[Browser]:
+    """Run one Chromium for all tests of tests/browser in this process."""
     with sync_playwright() as playwright:
         browser = launch_chromium(playwright.chromium)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(one_chromium: Browser) -> Iterator[Browser]:
+    """Chromium without any profile: each context that a test opens is one, and ends with it."""
+    yield one_chromium
+    for context in one_chromium.contexts:
+        context.close()
 
 
 @contextmanager

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from contextlib import nullcontext
 from unittest import mock
 
 import pytest
 from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import RawReport
-from scripts.attacks.linker.server import Server, django_on, migrate, running_server
+from scripts.attacks.linker.server import django_on
 from scripts.attacks.linker.waiting import Sealing, find_patterns
 from scripts.attacks.researcher.ground import ID_BYTES
 from surveys.models import Wave
@@ -29,14 +27,6 @@ LOWEST_IDS = """
         SELECT id FROM aggregator_raw_report WHERE wave_id = %s ORDER BY id LIMIT %s)
     RETURNING symbols
 """
-
-
-@pytest.fixture(scope="module")
-def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
-    with running_server({}) as made:
-        with django_db_blocker.unblock(), django_on(made.application_url):
-            migrate()
-        yield made
 
 
 def take_lowest_ids(*, wave_id: int, size: int) -> list[bytes]:

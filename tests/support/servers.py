@@ -1,4 +1,4 @@
-"""A Redis server of a test's own, from the wheel."""
+"""Servers from wheels: a Redis of a test's own; a PostgreSQL that the tests of a process share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 import redis
+from pytest_django.plugin import DjangoDbBlocker
 
+from scripts.attacks.linker.server import Server, django_on, migrate
+from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.stack import free_port, valkey_binary
 
 
@@ -37,3 +41,21 @@ def running_redis(*options: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
+    """Run a server whose new databases have all tables: they are copies of one."""
+    # A server that a test kills is its own, so this one need not survive a power cut.
+    with running_postgres(settings={"fsync": "off"}) as server:
+        first = Server(server)
+        with django_db_blocker.unblock(), django_on(first.application_url):
+            migrate()
+        server.template = first.name
+        yield server
+
+
+@pytest.fixture
+def postgres_server(postgres: Postgres) -> Server:
+    """Return a new database of that server, with all tables and no rows."""
+    return Server(postgres)
