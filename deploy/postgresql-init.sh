@@ -17,7 +17,8 @@ SET log_statement = none;
 SET log_min_duration_statement = -1;
 SET log_min_error_statement = panic;
 CREATE ROLE murmur LOGIN PASSWORD :'password';
-CREATE DATABASE murmur OWNER murmur;
+-- Without a locale, as on a small server, Debian's PostgreSQL would store bytes of no known encoding.
+CREATE DATABASE murmur OWNER murmur TEMPLATE template0 ENCODING UTF8 LOCALE 'C';
 -- Lets Murmur request checkpoints, so that used files of the write-ahead log can be removed.
 GRANT pg_checkpoint TO murmur;
 -- Lets Murmur see whether they are gone, and whether a backup is still reading deleted rows.

@@ -312,6 +312,16 @@ def test_connections_are_counted_as_the_code_opens_them() -> None:
     assert web * (DJANGO_THREADS + 1) + workers + 10 < limit
 
 
+def test_commands_for_docker_name_services_that_can_run_them() -> None:
+    asked = re.findall(r"docker compose exec (?:-T )?(\w[\w-]*) (\w+)", OPERATIONS)
+    assert {service for service, _ in asked} == {"web-1", "postgres"}
+    stopped = re.findall(r"docker compose stop ([^`]+)`", OPERATIONS)[0].split()
+    assert {*stopped} == {*COMPOSE["services"]} - {"migrate", "postgres", "broker", "limiter"}
+    for service, program in asked:
+        image = COMPOSE["services"][service]["image"].partition(":")[0]
+        assert program in {"murmur": ("python",), "postgres": ("pg_dump",)}[image]
+
+
 # --- nginx --------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
-"""Every command of the section "Installing in an hour" works in a bare Debian, as it is written.
+"""The commands of docs/operations.md work in a bare Debian, as they are written.
 
-The commands come out of docs/operations.md. Debian is a folder that debootstrap fills from Debian's
-mirror; it has no systemd, so a program stands in for systemctl (debian/systemctl). Up to the line
-that installs Python's packages, commands have the network; the rest run without any but their own.
+Debian is a folder that debootstrap fills from Debian's mirror; it has no systemd, so a program
+stands in for systemctl (debian/systemctl). Lines that fetch packages have the network; the rest run
+without any but their own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
+from textwrap import dedent
 
 import pytest
 
@@ -21,21 +23,29 @@ from scripts.stack.disks import small_disk
 from scripts.stack.stack import ROOT
 
 OPERATIONS = ROOT / "docs" / "operations.md"
-STANDS_IN = Path(__file__).with_name("debian") / "systemctl"
+HERE = Path(__file__).with_name("debian")
 # Debian's packages must not start servers: the commands do.
 NO_STARTS = "#!/bin/sh\nexit 101\n"
+# Stands in for the client of Docker: runs the command as the container's only database does.
+DOCKER = """#!/bin/sh -e
+[ "$1 $2 $3" = "compose exec -T" ]
+shift 4
+exec runuser -u postgres -- "$@"
+"""
 # Debian's own package of certificates writes over its usual place.
 CERTIFICATES = "/certificates.pem"
+FETCHES = re.compile(r"^(.*pip install .*\n)", re.MULTILINE)
 
 
-def read_commands() -> str:
-    section = OPERATIONS.read_text().partition("\n## 2. ")[2].partition("\n## 3. ")[0]
-    [commands] = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    return str(commands)
+def read_blocks(section: int) -> list[str]:
+    """Return the blocks of commands of a section."""
+    text = OPERATIONS.read_text().partition(f"\n## {section}. ")[2].partition("\n## ")[0]
+    found = re.findall(r"^( *)```sh\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
+    return [dedent(block) for _, block in found]
 
 
 def test_the_commands_begin_with_packages_and_name_files_that_exist() -> None:
-    commands = read_commands()
+    commands = read_blocks(2)[0]
     first = next(line for line in commands.splitlines() if line and "=" not in line.split()[0])
     assert first == "apt-get update"
     named = re.findall(r"(?<![\w/])(deploy/[\w./$-]*|requirements\.txt)", commands)
@@ -45,7 +55,7 @@ def test_the_commands_begin_with_packages_and_name_files_that_exist() -> None:
     syntax = subprocess.run(["sh", "-n"], input=commands.encode(), check=False)
     assert syntax.returncode == 0
     # A page that is read in an hour.
-    assert sum(bool(line.strip()) for line in commands.splitlines()) <= 50
+    assert sum(bool(line.strip()) for line in commands.splitlines()) <= 43
 
 
 @contextmanager
@@ -53,7 +63,7 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
     """Fill a root folder with Debian, in memory: on a disk, installing packages takes minutes."""
     kept = ROOT / "var" / "debian" / f"{suite}.tar"  # made by an earlier test
     root.mkdir()
-    with small_disk(root, megabytes=4000) as disk:
+    with small_disk(root, megabytes=6000) as disk:
         if disk is None:
             pytest.skip("this user may not mount a disk")
         root.chmod(0o755)
@@ -75,22 +85,43 @@ def bare_debian(suite: str, root: Path) -> Iterator[None]:
 
 
 def furnish(root: Path) -> None:
-    """Add what a machine has: names, certificates, the source with its tag, systemctl."""
+    """Add what a machine has: names, certificates, a copy of the project, systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    names = f"127.0.0.1 localhost {gethostname()} murmur.example\n127.0.0.2 db.internal\n"
+    (root / "etc" / "hosts").write_text(names)
     if certificates := os.environ.get("PIP_CERT"):  # of a mirror of packages
         shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
-    for name, content in (("usr/sbin/policy-rc.d", NO_STARTS), ("usr/local/bin/systemctl", "")):
-        (root / name).write_text(content or STANDS_IN.read_text())
+    for name, content in (
+        ("usr/sbin/policy-rc.d", NO_STARTS),
+        ("usr/local/bin/docker", DOCKER),
+        ("usr/local/bin/systemctl", (HERE / "systemctl").read_text()),
+    ):
+        (root / name).write_text(content)
         (root / name).chmod(0o755)
-    source = root / "source"
-    subprocess.run(
-        ["git", "clone", "--quiet", "--depth=1", "--bare", f"file://{ROOT}", source], check=True
+    shutil.copy(HERE / "reports", root)
+    make_releases(root / "root" / "murmur")
+
+
+def make_releases(source: Path) -> None:
+    """Make a repository whose branch `newer` has one migration more than `main`."""
+    git = ["git", "-c", "user.name=Test", "-c", "user.email=test@localhost"]
+    subprocess.run([*git, "clone", "-q", "--depth=1", f"file://{ROOT}", source], check=True)
+    subprocess.run([*git, "checkout", "-q", "-B", "main"], cwd=source, check=True)
+    subprocess.run([*git, "checkout", "-q", "-b", "newer"], cwd=source, check=True)
+    migrations = source / "aggregator" / "migrations"
+    last = max(path.stem for path in migrations.glob("0*.py"))
+    (migrations / "9999_newer.py").write_text(
+        "from django.db import migrations\n\n\n"
+        "class Migration(migrations.Migration):\n"
+        f'    dependencies = [("aggregator", "{last}")]\n'
+        '    operations = [migrations.RunSQL("CREATE TABLE newer ()", "DROP TABLE newer")]\n'
     )
-    release = re.findall(r"^release=(\S+)$", read_commands(), re.MULTILINE)[0]
-    subprocess.run(["git", "tag", "--force", f"v{release}"], cwd=source, check=True)
+    subprocess.run([*git, "add", "."], cwd=source, check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "A newer release"], cwd=source, check=True)
+    subprocess.run([*git, "checkout", "-q", "main"], cwd=source, check=True)
 
 
-def run(root: Path, commands: str, *, isolated: bool) -> None:
+def run(root: Path, commands: str, *, isolated: bool) -> str:
     """Run commands as root in the folder; everything that they started ends with them."""
     network = ["--net"] if isolated else []
     setup = (
@@ -99,19 +130,17 @@ def run(root: Path, commands: str, *, isolated: bool) -> None:
         f"mount -t proc proc {root}/proc; exec chroot {root} bash -eux /commands"
     )
     (root / "commands").write_text(commands)
+    environment = {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "DEBIAN_FRONTEND": "noninteractive",
+    }
+    if (root / CERTIFICATES.removeprefix("/")).exists():
+        environment["PIP_CERT"] = CERTIFICATES
     done = subprocess.run(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child", *network, "sh", "-ec", setup],
-        env={
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": "/root",
-            "DEBIAN_FRONTEND": "noninteractive",
-            "LC_ALL": "C.UTF-8",
-            **(
-                {"PIP_CERT": CERTIFICATES}
-                if (root / CERTIFICATES.removeprefix("/")).exists()
-                else {}
-            ),
-        },
+        env=environment,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -120,21 +149,51 @@ def run(root: Path, commands: str, *, isolated: bool) -> None:
     logs = "".join(
         f"--- {path.name}\n{path.read_text()[-2000:]}" for path in root.glob("var/log/unit-*")
     )
-    assert done.returncode == 0, f"{done.stdout[-6000:]}\n{logs}"
+    assert done.returncode == 0, f"{done.stdout[-9000:]}\n{logs}"
+    return done.stdout
+
+
+def read_block(number: str, *settings: str) -> str:
+    """Return a block of commands after what it fetches, with what its reader sets."""
+    section, place = map(int, number.split("."))
+    commands = FETCHES.split(read_blocks(section)[place - 1])[-1]
+    if settings == ("shared",):
+        return replace_database(commands)
+    for setting in settings:
+        pattern = rf"(?<!\S){setting.partition('=')[0]}=\S+"
+        assert re.search(pattern, commands), setting
+        commands = re.sub(pattern, setting, commands, count=1)
+    return commands
+
+
+def replace_database(commands: str) -> str:
+    """Do what the document says of a machine where others use PostgreSQL."""
+    parts = commands.split("\n\n")
+    [place] = [n for n, part in enumerate(parts) if "deploy/postgresql-init.sh" in part]
+    parts[place] = read_blocks(2)[1]
+    return "\n".join(parts)
+
+
+def read_scenario() -> str:
+    lines = (HERE / "scenario").read_text().splitlines()
+    return "\n".join(read_block(*line.split()[1:]) if line[:2] == "@ " else line for line in lines)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("suite", ["bookworm", "trixie"])
-def test_the_commands_install_murmur_on_a_bare_debian(suite: str, tmp_path: Path) -> None:
+def test_the_commands_work_on_a_bare_debian(suite: str, tmp_path: Path) -> None:
     missing = [name for name in ("debootstrap", "unshare", "ip") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"needs root and {', '.join(missing) or 'nothing else'}")
-    commands = re.sub(r"^source=\S+", "source=file:///source", read_commands(), flags=re.MULTILINE)
-    before, line, after = re.split(r"^(.*pip install .*\n)", commands, flags=re.MULTILINE)
-    names = "\n".join(re.findall(r"^(?:\w+=|umask )\S+", before, re.MULTILINE))
+    before, fetch, _ = FETCHES.split(read_blocks(2)[0])
+    names = "\n".join(re.findall(r"^(?:host=|umask )\S+", before, re.MULTILINE))
+    upgrade, fetch_again, _ = FETCHES.split(read_blocks(7)[0])
+    certbot = read_blocks(12)[0].splitlines()[0]
     root = tmp_path / "root"
     with bare_debian(suite, root):
         furnish(root)
-        run(root, before + line, isolated=False)
-        run(root, f"{names}\ncd /opt/murmur\n{after}", isolated=True)
-        assert list((root / "var/backups/murmur").glob("murmur-*.dump"))
+        run(root, before + fetch, isolated=False)
+        newer = "git -C /root/murmur merge --ff-only newer"
+        run(root, f"{newer}\n{upgrade}{fetch_again}{certbot}\n", isolated=False)
+        said = run(root, f"{names}\ncd /opt/murmur\n{read_scenario()}", isolated=True)
+        assert len(re.findall(r"\d+ reports are lost\. Accepted\.", said)) == 2
