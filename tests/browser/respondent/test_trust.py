@@ -33,7 +33,6 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status, visiting
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
-RECEIPT = "See exactly what was sent"
 HOLD = "Scramble now, send later"
 AGREE = "Send it when I am online again"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from scripts.benchmarks.grounds.five_surveys import CONSENT, make_mine
 from tests.support.browser.accessibility import AXE, RUN_AXE, assert_exit_is_in_reach, fill_in
-from tests.support.browser.four_surveys import CONSENT, make_mine
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import PHONE, visiting
 
