@@ -134,8 +134,8 @@ OLDER = (
     '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
-NONE_LABEL = "94ebddc4b6df34a6ea27f3cba889d9ee50786d5b211ba40ef406b14893bcc5ad"
-EXACT_LABEL = "d381cd25e581a44efb5512a968036cf668254352cf7432402b7494e91161f7b4"
+NONE_LABEL = "f36a0fae7f048ebf2eb75ee8d0020eac6ddea20f2e6b3d540cbacd3c5e9e5f9c"
+EXACT_LABEL = "da5c5390848e4cafc19c290d480edfaef4c4292d411b9305135e3187d6d1251f"
 
 
 @pytest.mark.parametrize(
