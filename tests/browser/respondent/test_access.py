@@ -342,9 +342,9 @@ def test_a_whole_visit_by_keyboard_keeps_the_focus_visible(visitor: Visitor) -> 
     page.keyboard.press("Enter")
     expect(status(page)).to_have_text(SENT)
     expect(title).to_be_focused()
-    tab_to(page, "See exactly")
+    tab_to(page, "See what")
     page.keyboard.press("Enter")
-    expect(page.locator("details code").first).to_be_visible()
+    expect(page.locator("dl.letters")).to_be_visible()
 
 
 def test_the_strength_of_a_question_is_part_of_its_description(visitor: Visitor) -> None:
