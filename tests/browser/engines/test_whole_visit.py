@@ -50,7 +50,7 @@ def test_a_whole_visit(tab: Tab, line: Line, settings: Settings) -> None:
     body = json.loads(report.body)
     assert body.keys() == {"format", "manifest", "id", "symbols"}
     tab.press("See what was sent")
-    assert report.body.decode() in tab.read("main")
+    assert "Chance may have changed them." in tab.read("main")
     kept = dump(tab)
     assert [mark.keys() for mark in kept["databases"]["murmur/envelopes"]] == [{"over"}]
     assert (kept["local"], kept["session"], kept["cookie"], kept["caches"]) == ({}, {}, "", [])

@@ -66,7 +66,7 @@ def test_axe_finds_no_violation_in_any_state_with_everything_open(
         expect(page.locator("dl.checks")).to_be_hidden()
         inspection.look(page, "hidden answers")
         page.locator(PROCEED).last.click()
-        expect(page.locator("details code").first).to_be_attached()
+        expect(page.locator("dl.letters").first).to_be_attached()
         inspection.look(page, "sent, on a shared device")
         page.goto(f"{visitor.url}/s/{wave.survey.slug}/coins?lang={language}")
         inspection.look(page, "coins")
