@@ -68,7 +68,7 @@ urlpatterns = [
     path("plan", planning.show_plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
     re_path(
-        rf"^s/(?P<slug>[-\w]+)/(?P<language>{'|'.join(NAMES)})$",
+        r"^s/(?P<slug>[-\w]+)/(?P<language>[A-Za-z]{2,3}(?:-[A-Za-z]+)*)$",
         respond.respond,
         name="respond_in",
     ),

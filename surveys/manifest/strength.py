@@ -21,8 +21,8 @@ MEDIUM_FROM = 12
 
 STRONG, MEDIUM, LIGHT, HARDLY = "strong", "medium", "light", "hardly"
 # The largest ε of a statement for each word. One code at 25 flips has 1.10, at 12 flips 2.00 and
-# at 5 flips 2.95, all rounded up.
-_LARGEST = ((1.10, STRONG), (2.00, MEDIUM), (2.95, LIGHT))
+# at 8 flips 2.45, all rounded up.
+_LARGEST = ((1.10, STRONG), (2.00, MEDIUM), (2.45, LIGHT))
 PROTECTION = {
     STRONG: noop("Protection: strong"),
     MEDIUM: noop("Protection: medium"),

@@ -22,25 +22,17 @@ FORBIDDEN = re.compile(
 )
 LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
-NO = [
-    "No. The researchers cannot see your answers.",
-    "No. Hackers or courts with the database cannot either.",
-]
-MOSTLY = [
-    "Mostly yes. The researchers can mostly read your answers.",
-    "Mostly yes. Hackers or courts with the database could too.",
-]
-PARTLY = [
-    "Partly. The researchers could make a fair guess at your answers.",
-    "Partly. Hackers or courts with the database could too.",
-]
-TOGETHER = ["Partly. The researchers could learn a lot from all your codes together.", PARTLY[1]]
-OPENED = "Yes. Others can see that this device opened this page."
-WEBSITE = (
-    "The people who run this website can see which device sends which code, "
-    "and could change this page."
+NO = (
+    "No. The researchers cannot see your answers. "
+    "Hackers or courts with the database cannot either."
 )
-LINKED = f"{OPENED} {WEBSITE}"
+COULD = "Hackers or courts could too."
+MOSTLY = f"Mostly yes. The researchers can mostly read your answers. {COULD}"
+PARTLY = f"Partly. The researchers could make a fair guess at your answers. {COULD}"
+TOGETHER = f"Partly. The researchers could learn a lot from all your codes together. {COULD}"
+NOBODY = "No. Nobody can prove what you answered."
+OPENED = "Yes. Others can see that this device opened this page."
+WEBSITE = "The website’s owners see which code is yours, and could change this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
 ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
 
@@ -65,9 +57,8 @@ def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
 
 def text_of(label: PrivacyLabel) -> str:
     """Everything that a person can read of it on the start page."""
-    context = {"label": label, "consequences": label.consequences}
     names = ("_consequences", "_respond_label")
-    html = [render_to_string(f"surveys/respondent/{name}.html", context) for name in names]
+    html = [render_to_string(f"surveys/respondent/{name}.html", {"label": label}) for name in names]
     return "\n".join([f"<p>{label.lead}</p>", *html])
 
 
@@ -77,6 +68,10 @@ def describe(*questions: ManifestQuestion) -> PrivacyLabel:
 
 def lines(label: PrivacyLabel) -> list[str]:
     return [f"{one.answer} {one.sentence} {one.exception}".rstrip() for one in label.consequences]
+
+
+def warnings(label: PrivacyLabel) -> list[str]:
+    return [one.sentence for one in label.warnings]
 
 
 def all_odds(label: PrivacyLabel) -> list[Odds]:

@@ -6,6 +6,7 @@ the questions of which it holds, if these are not all.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
@@ -14,13 +15,13 @@ from django.utils.translation import ngettext
 from surveys.manifest.manifest import SMALLEST_USUAL_BATCH, Limit, Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
-from surveys.manifest.strength import is_weak
+from surveys.manifest.strength import HARDLY, LIGHT
 from surveys.respondent.label.guesses import is_practically_certain
 from surveys.respondent.label.names import name_questions, scrambled, sent_as_answered, write_whole
-from surveys.respondent.label.odds import describe_least, word_of
-from surveys.respondent.label.parts import Consequence, Level
+from surveys.respondent.label.odds import picture_least, word_of
+from surveys.respondent.label.parts import Consequence, Level, Picture
 from surveys.respondent.label.publication import describe_anyone
-from surveys.respondent.label.readable import describe_guess, describe_readable, list_readable
+from surveys.respondent.label.readable import are_read_alone, describe_readable
 from surveys.respondent.label.remaining import describe_website
 
 
@@ -35,37 +36,33 @@ class _Worst:
 def describe_lead(manifest: Manifest) -> str:
     if manifest.mode == Mode.MANUAL:
         return _("Two coins scramble your answers before sending.")
+    if scrambled(manifest) and are_read_alone(manifest, scrambled(manifest)):
+        return _("This device changes few of your answers before sending.")
+    if _find_worst(manifest).level == Level.MOSTLY:
+        return ""  # it would sound like safety
     return _("This device scrambles your answers before sending.")
 
 
-def describe_consequences(
-    manifest: Manifest, *, asked_elsewhere: int = 0
-) -> tuple[Consequence, ...]:
-    """Say what others can know.
-
-    `asked_elsewhere` is how many other surveys of the author share a question with this one
-    today; fewer than at the launch change nothing.
-    """
+def describe_consequences(manifest: Manifest) -> tuple[Consequence, ...]:
+    """Say what the researchers can see, what can be proved, and what others see."""
     worst = _find_worst(manifest)
-    warnings = _describe_warnings(manifest, asked_elsewhere=asked_elsewhere)
-    but = Consequence(level=Level.BUT, answer=_("But"), sentences=warnings)
     return (
-        *_describe_sight(manifest, worst),
-        _describe_proof(manifest, worst),
-        _describe_opening(worst.level),
+        _describe_sight(manifest, worst),
+        _answer(worst.level, _describe_proof(manifest, worst)),
+        replace(
+            _answer(Level.YES, _("Others can see that this device opened this page.")),
+            of_page=True,
+        ),
         *_describe_anyone(manifest),
-        *((but,) if warnings else ()),
     )
 
 
 def _find_worst(manifest: Manifest) -> _Worst:
-    readable = tuple(list_readable(manifest))
-    if readable:
-        return _Worst(level=Level.MOSTLY, questions=readable)
-    light = tuple(one for one in scrambled(manifest) if is_weak(word_of(manifest, one)))
-    if light or is_practically_certain(manifest):
-        return _Worst(level=Level.PARTLY, questions=light)
-    return _Worst(level=Level.NO)
+    for word, level in ((HARDLY, Level.MOSTLY), (LIGHT, Level.PARTLY)):
+        found = tuple(one for one in scrambled(manifest) if word_of(manifest, one) == word)
+        if found:
+            return _Worst(level=level, questions=found)
+    return _Worst(level=Level.PARTLY if is_practically_certain(manifest) else Level.NO)
 
 
 def _write_answer(level: Level) -> str:
@@ -77,15 +74,15 @@ def _write_answer(level: Level) -> str:
     }[level]
 
 
-def _describe_sight(manifest: Manifest, worst: _Worst) -> tuple[Consequence, ...]:
+def _describe_sight(manifest: Manifest, worst: _Worst) -> Consequence:
     """Say whether the researchers, or others who get the codes, can see the answers."""
-    seen = _answer(worst.level, _write_sight(manifest, worst))
     others = (
         _("Hackers or courts with the database cannot either.")
         if worst.level == Level.NO
-        else _("Hackers or courts with the database could too.")
+        else _("Hackers or courts could too.")
     )
-    return replace(seen, exception=describe_unscrambled(manifest)), _answer(worst.level, others)
+    seen = _answer(worst.level, _write_sight(manifest, worst), others)
+    return replace(seen, exception=describe_unscrambled(manifest))
 
 
 def _write_sight(manifest: Manifest, worst: _Worst) -> str:
@@ -103,31 +100,25 @@ def _write_sight(manifest: Manifest, worst: _Worst) -> str:
     return all_ if are_all else some % {"name": name_questions(manifest, worst.questions)}
 
 
-def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
+def _describe_proof(manifest: Manifest, worst: _Worst) -> str:
     """Say whether anyone can prove an answer, or how well it can be guessed."""
-    if worst.level == Level.MOSTLY:
-        sentence, counted = describe_readable(manifest, worst.questions)
-        return _answer(worst.level, sentence, counted=counted)
     if worst.questions:
-        return _answer(worst.level, describe_guess(manifest))
-    claim = (
-        _("Nobody can prove what you answered.")
-        if worst.level == Level.NO
-        else _("Someone could make a good guess at what you answered.")
-    )
-    questions = scrambled(manifest)
-    if not questions:  # a draft that cannot be launched yet
-        return _answer(worst.level, claim)
-    odds, counted = describe_least(questions)
-    return _answer(worst.level, claim, odds, counted=counted)
+        return describe_readable(manifest, worst.questions)
+    if worst.level == Level.NO:
+        return _("Nobody can prove what you answered.")
+    return _("Someone could make a good guess at what you answered.")
 
 
-def _describe_opening(level: Level) -> Consequence:
-    """Say what the network sees, and also what the website sees where a code tells much."""
-    said = [_("Others can see that this device opened this page.")]
-    if level != Level.NO:
-        said.append(describe_website())
-    return replace(_answer(Level.YES, *said), of_page=True)
+def draw_picture(manifest: Manifest) -> Picture | None:
+    """Show who sends the same code; nothing if several codes tell more than one."""
+    worst = _find_worst(manifest)
+    if not scrambled(manifest):  # a draft that cannot be launched yet
+        return None
+    if not worst.questions:
+        return picture_least(scrambled(manifest), are_read=False)
+    if are_read_alone(manifest, worst.questions):
+        return picture_least(worst.questions, are_read=True)
+    return None
 
 
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
@@ -136,10 +127,8 @@ def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
     return (_answer(Level.YES, published),) if published else ()
 
 
-def _answer(level: Level, *sentences: str, counted: int = 0) -> Consequence:
-    return Consequence(
-        level=level, answer=_write_answer(level), sentences=sentences, counted=counted
-    )
+def _answer(level: Level, *sentences: str) -> Consequence:
+    return Consequence(level=level, answer=_write_answer(level), sentences=sentences)
 
 
 def describe_unscrambled(manifest: Manifest) -> str:
@@ -151,9 +140,26 @@ def describe_unscrambled(manifest: Manifest) -> str:
     return _("Sent as it is: %(name)s.") % {"name": name_questions(manifest, plain)}
 
 
-def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str, ...]:
-    """Say what people should know before anything else; nothing about most surveys."""
-    said = []
+# --- warnings ------------------------------------------------------------------------------------
+
+
+def describe_warnings(manifest: Manifest, *, asked_elsewhere: int = 0) -> tuple[Consequence, ...]:
+    """Say what people should know before anything else, one thing at a time.
+
+    The website is named where a code tells much. `asked_elsewhere` is how many other surveys of
+    the author share a question with this one today; fewer than at the launch change nothing.
+    """
+    said = [_warn(*sentences) for sentences in _list_warnings(manifest, asked_elsewhere)]
+    if _find_worst(manifest).level != Level.NO:
+        said.insert(0, replace(_warn(describe_website()), of_page=True))
+    return tuple(said)
+
+
+def _warn(*sentences: str) -> Consequence:
+    return Consequence(level=Level.BUT, answer="", sentences=sentences)
+
+
+def _list_warnings(manifest: Manifest, asked_elsewhere: int) -> Iterator[tuple[str, ...]]:
     if manifest.minimum_batch < SMALLEST_USUAL_BATCH:
         others = manifest.minimum_batch - 1
         hides = ngettext(
@@ -161,8 +167,7 @@ def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str
             "Your code hides among only %(count)s others, fewer than Murmur advises.",
             others,
         )
-        said.append(hides % {"count": write_whole(others)})
-        said.append(_("They could be made up."))
+        yield hides % {"count": write_whole(others)}, _("They could be made up.")
     if Limit.CAP in manifest.exceeded_limits:
         cap = manifest.cap or 0
         ends = ngettext(
@@ -170,11 +175,10 @@ def _describe_warnings(manifest: Manifest, *, asked_elsewhere: int) -> tuple[str
             "This survey ends after only %(count)s people, too few for exact results.",
             cap,
         )
-        said.append(ends % {"count": write_whole(cap)})
+        yield (ends % {"count": write_whole(cap)},)
     most = max(manifest.asked_elsewhere, asked_elsewhere)
     if most:
-        said.append(_describe_elsewhere(most))
-    return tuple(said)
+        yield (_describe_elsewhere(most),)
 
 
 def _describe_elsewhere(surveys: int) -> str:

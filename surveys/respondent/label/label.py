@@ -17,6 +17,8 @@ from surveys.respondent.label.consequences import (
     describe_consequences,
     describe_lead,
     describe_unscrambled,
+    describe_warnings,
+    draw_picture,
 )
 from surveys.respondent.label.guesses import describe_together
 from surveys.respondent.label.length import describe_length
@@ -24,6 +26,7 @@ from surveys.respondent.label.odds import describe_groups
 from surveys.respondent.label.parts import PrivacyLabel, Quote
 from surveys.respondent.label.precision import describe_finding
 from surveys.respondent.label.process import describe_process
+from surveys.respondent.label.publication import list_formulas
 from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
 
 __all__ = ["PrivacyLabel", "Quote", "describe_protection", "quote_label"]
@@ -38,7 +41,10 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
         lead=describe_lead(manifest),
-        consequences=describe_consequences(manifest, asked_elsewhere=asked_elsewhere),
+        consequences=describe_consequences(manifest),
+        picture=draw_picture(manifest),
+        warnings=describe_warnings(manifest, asked_elsewhere=asked_elsewhere),
+        length=describe_length(manifest),
         groups=describe_groups(manifest),
         together=describe_together(manifest),
         unscrambled=describe_unscrambled(manifest),
@@ -46,7 +52,7 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
         shows=describe_what_shows(manifest),
         crowd=describe_crowd(manifest),
         process=describe_process(manifest),
-        length=describe_length(manifest),
+        formulas=tuple(list_formulas(manifest)),
     )
 
 

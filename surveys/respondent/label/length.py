@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.respondent.label.names import branches, write_whole
+from surveys.respondent.label.names import branches, counts_pages, write_whole
 
 SECONDS_OF_A_PAGE = 12
 WORDS_OF_A_MINUTE = 200
@@ -22,10 +22,17 @@ LETTERS_OF_A_WORD = 2
 
 
 def describe_length(manifest: Manifest) -> str:
-    """Say how many questions a person answers at most, and about how many minutes that takes."""
-    asked = _list_most(manifest)
-    count = sum(question.described.pages for question in asked)
-    if manifest.drawn is not None or branches(manifest):
+    """Say how many questions or pages a person meets, and about how many minutes that takes.
+
+    It counts what the pages count.
+    """
+    count = _count_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
+    is_most = manifest.drawn is not None or branches(manifest)
+    if counts_pages(manifest) and is_most:
+        questions = ngettext("Up to %(count)s page", "Up to %(count)s pages", count)
+    elif counts_pages(manifest):
+        questions = ngettext("%(count)s page", "%(count)s pages", count)
+    elif is_most:
         questions = ngettext("Up to %(count)s question", "Up to %(count)s questions", count)
     else:
         questions = ngettext("%(count)s question", "%(count)s questions", count)
@@ -40,10 +47,19 @@ def describe_length(manifest: Manifest) -> str:
 
 def count_minutes(manifest: Manifest) -> int:
     asked = _list_most(manifest)
-    pages = sum(max(1, question.described.pages) for question in asked) + bool(manifest.consent)
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
-    return math.ceil(pages * SECONDS_OF_A_PAGE / 60 + words / WORDS_OF_A_MINUTE)
+    return math.ceil(_count_pages(manifest) * SECONDS_OF_A_PAGE / 60 + words / WORDS_OF_A_MINUTE)
+
+
+def _count_questions(manifest: Manifest) -> int:
+    return sum(question.described.pages for question in _list_most(manifest))
+
+
+def _count_pages(manifest: Manifest) -> int:
+    """Count the pages from Start to the check: also those with a text, or what people agree to."""
+    pages = sum(max(1, question.described.pages) for question in _list_most(manifest))
+    return pages + manifest.asks_consent
 
 
 def count_words(text: str) -> int:

@@ -13,7 +13,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 
-WORDS_OF_A_QUOTE = 6
+WORDS_OF_A_QUOTE = 5
 # Some languages put no spaces between words.
 LETTERS_OF_A_QUOTE = 24
 

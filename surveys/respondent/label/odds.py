@@ -17,7 +17,9 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import PROTECTION, count_true_codes, strength_word
 from surveys.respondent.label.names import name_questions, scrambled, write_whole
-from surveys.respondent.label.parts import Group, Odds, join_sentences
+from surveys.respondent.label.parts import Group, Odds, Picture, join_sentences
+
+PICTURED = 10  # people
 
 
 def word_of(manifest: Manifest, question: ManifestQuestion) -> str:
@@ -41,7 +43,6 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
                     names=tuple(question.name for question in questions),
                     scope="" if are_alike else name_questions(manifest, questions),
                     sentence=sentence,
-                    counted=_count_dots(questions[0].mechanism),
                 )
                 for sentence, questions in alike.items()
             ),
@@ -68,30 +69,31 @@ def count_codes(mechanism: RandomizedResponse) -> tuple[int, int]:
     )
 
 
-def _count_dots(mechanism: RandomizedResponse) -> int:
-    """Return how many codes of 100 a sentence counts, for the picture."""
-    count, people = count_codes(mechanism)
-    return count if people == 100 else 0
-
-
 def _count_same(mechanism: RandomizedResponse, people: int) -> int:
     swapped = SCALE - mechanism.threshold
     return people * swapped // (SCALE * (mechanism.symbols - 1))
 
 
-def describe_least(questions: Iterable[ManifestQuestion]) -> tuple[str, int]:
-    """Say for all of these questions at once how many people send the same code, at least.
+def picture_least(questions: Iterable[ManifestQuestion], *, are_read: bool) -> Picture:
+    """Show for all of these questions at once how many people send the same code, at least.
 
-    Return the sentence, and how many of 100 it counts, or 0.
+    `are_read` says that most codes are the answers. Otherwise, none of ten people would look like
+    that, so the sentence counts more people instead.
     """
-    asked = list(questions)
-    weakest = min(asked, key=lambda one: _count_same(one.mechanism, 10_000))
-    count, people = count_codes(weakest.mechanism)
-    if {count_codes(one.mechanism) for one in asked} == {(count, people)} and all(
-        one.has_only_yes_and_no for one in asked
-    ):
-        return _describe_yes_no(weakest, count), count
-    return _describe_others(count, people), _count_dots(weakest.mechanism)
+    weakest = min((one.mechanism for one in questions), key=lambda one: _count_same(one, 10_000))
+    same = _count_same(weakest, PICTURED)
+    if same:
+        some = ngettext(
+            "Of %(people)s people with another answer, about %(count)s sends your code too.",
+            "Of %(people)s people with another answer, about %(count)s send your code too.",
+            same,
+        )
+        numbers = {"people": write_whole(PICTURED), "count": write_whole(same)}
+        return Picture(same=same, sentence=some % numbers)
+    if are_read:
+        none = _("Of %(people)s people with another answer, not even one sends your code too.")
+        return Picture(same=0, sentence=none % {"people": write_whole(PICTURED)})
+    return Picture(same=None, sentence=_describe_others(*count_codes(weakest)))
 
 
 def _describe_odds(manifest: Manifest, question: ManifestQuestion) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 
@@ -40,16 +40,24 @@ class Consequence:
     answer: str
     sentences: tuple[str, ...]
     exception: str = ""  # to the sentences
-    counted: int = 0  # codes of 100 that a sentence counts, for the picture
     of_page: bool = False  # not true of a person who answers on paper
 
     @property
     def sentence(self) -> str:
         return join_sentences(self.sentences)
 
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Ten people with another answer, of whom some send the same code."""
+
+    same: int | None  # rounded down; None where ten people are too few to show any
+    sentence: str
+
     @property
-    def dots(self) -> Dots | None:
-        return Dots(counted=self.counted) if self.counted else None
+    def length(self) -> int:
+        """The length of a dashed line with a dash for each of these people."""
+        return 10 * (self.same or 0) - 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +67,6 @@ class Odds:
     names: tuple[str, ...]  # of the questions, as in the manifest
     scope: str  # "Questions 1 and 3"; empty where one statement covers all
     sentence: str  # stands alone, without the scope
-    counted: int  # codes of 100 that the sentence counts, for the picture
-
-    @property
-    def dots(self) -> Dots | None:
-        return Dots(counted=self.counted) if self.counted else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +90,13 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
-    """`lead`, `consequences` and `length` stand before the first question, the rest below."""
+    """What comes up to `length` stands before the first question, the rest below."""
 
     lead: str
     consequences: tuple[Consequence, ...]
+    picture: Picture | None
+    warnings: tuple[Consequence, ...]
+    length: str  # how many questions there are, and how many minutes they take
     groups: tuple[Group, ...]
     together: tuple[str, ...]
     unscrambled: str  # names what is sent as it is
@@ -98,12 +104,16 @@ class PrivacyLabel:
     shows: tuple[str, ...]  # although answers are scrambled
     crowd: tuple[str, ...]
     process: tuple[str, ...]
-    length: str  # how many questions there are, and how many minutes they take
+    formulas: tuple[str, ...]  # on the page for checking only
 
     @property
-    def on_paper(self) -> tuple[Consequence, ...]:
-        """The consequences for a person who opens no page."""
-        return tuple(one for one in self.consequences if not one.of_page)
+    def on_paper(self) -> PrivacyLabel:
+        """The label for a person who opens no page."""
+        lines, warnings = (
+            tuple(one for one in told if not one.of_page)
+            for told in (self.consequences, self.warnings)
+        )
+        return replace(self, consequences=lines, warnings=warnings)
 
     @property
     def told_together(self) -> str:
@@ -120,22 +130,3 @@ class PrivacyLabel:
     @property
     def told_process(self) -> str:
         return join_sentences(self.process)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dots:
-    """Ten rows of ten dots as two SVG paths of dashed lines, each dash a dot."""
-
-    counted: int
-
-    @property
-    def all(self) -> str:
-        return "".join(f"M5 {10 * row + 5}h91" for row in range(10))
-
-    @property
-    def marked(self) -> str:
-        rows, rest = divmod(self.counted, 10)
-        lines = [f"M5 {10 * row + 5}h91" for row in range(rows)]
-        if rest:
-            lines.append(f"M5 {10 * rows + 5}h{10 * rest - 9}")
-        return "".join(lines)

@@ -44,45 +44,50 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
     """Say the most that releases can tell, however the researchers spend the cap."""
     once = find_taking_part(manifest)
     # With the smallest batch less one, there are no figures: then one person decides about them.
-    # Translators: "most" is a number of guesses, "loss" a formula, "others" a number of people.
+    # Translators: "most" is a number of guesses, "others" a number of people.
     taking_part = _(
         "Without these figures, a guess about whether you took part is right 50 times in 100. With "
-        "them, it is right at most %(most)s times (%(loss)s) if at least %(others)s others take "
-        "part."
+        "them, it is right at most %(most)s times if at least %(others)s others take part."
     )
-    limits = _write_loss(once.epsilon)
-    if manifest.release_delta_nanos:
-        limits += f",{_GAP}δ{_GAP}={_GAP}{delta(manifest.release_delta_nanos)}"
     yield taking_part % {
         "most": _write_guess(once),
-        "loss": limits,
         "others": write_whole(manifest.minimum_batch),
     }
     worst = worst_reader(manifest)
     if worst is not None:
-        # Translators: how often a guess is right. "loss" and "server_loss" are formulas.
+        # Translators: how often a guess is right.
         answered = _(
-            "About an answer: readers at most %(most)s times instead of 50 (%(loss)s), the "
-            "researchers %(server)s (%(server_loss)s)."
+            "About an answer: readers at most %(most)s times instead of 50, the researchers "
+            "%(server)s."
         )
-        yield answered % {
-            "most": _write_guess(worst.loss),
-            "loss": _write_loss(worst.reader),
-            "server": write_guess(worst.server),
-            "server_loss": _write_loss(worst.server),
-        }
+        yield answered % {"most": _write_guess(worst.loss), "server": write_guess(worst.server)}
     plain = sent_as_answered(manifest)
     if plain:
-        replaced = find_replaced(manifest)
-        # Translators: "name" is "Question 3" or "Questions 1, 3 and 4", "loss" a formula.
-        as_it_is = _(
-            "%(name)s, sent as it is: readers at most %(most)s times instead of 50 (%(loss)s)."
-        )
+        # Translators: "name" is "Question 3" or "Questions 1, 3 and 4".
+        as_it_is = _("%(name)s, sent as it is: readers at most %(most)s times instead of 50.")
         yield as_it_is % {
             "name": name_questions(manifest, plain),
-            "most": _write_guess(replaced),
-            "loss": _write_loss(replaced.epsilon),
+            "most": _write_guess(find_replaced(manifest)),
         }
+
+
+def list_formulas(manifest: Manifest) -> Iterator[str]:
+    """Write the largest losses as formulas, for people who check the page."""
+    if manifest.ledger:
+        # Translators: a formula follows, in all of these.
+        yield _("All your codes together: %(loss)s") % {"loss": _write_loss(manifest.drawn_epsilon)}
+    if not manifest.publishes_releases:
+        return
+    once = _write_loss(find_taking_part(manifest).epsilon)
+    if manifest.release_delta_nanos:
+        once += f",{_GAP}δ{_GAP}={_GAP}{delta(manifest.release_delta_nanos)}"
+    yield _("Whether you took part, for readers: %(loss)s") % {"loss": once}
+    worst = worst_reader(manifest)
+    if worst is not None:
+        yield _("One answer, for readers: %(loss)s") % {"loss": _write_loss(worst.reader)}
+    if sent_as_answered(manifest):
+        replaced = _write_loss(find_replaced(manifest).epsilon)
+        yield _("What is sent as it is, for readers: %(loss)s") % {"loss": replaced}
 
 
 def _write_guess(loss: Loss) -> str:

@@ -35,10 +35,7 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
 
 def describe_website() -> str:
     """Say what the servers' operator can do, whom nothing on the page can stop."""
-    return _(
-        "The people who run this website can see which device sends which code, "
-        "and could change this page."
-    )
+    return _("The website’s owners see which code is yours, and could change this page.")
 
 
 def describe_crowd(manifest: Manifest) -> tuple[str, ...]:

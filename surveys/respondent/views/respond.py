@@ -45,7 +45,10 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         return answer(request, page, content_type=HTML, status=404)
     languages = wave.description.languages
     if language and language not in languages:
-        return redirect("surveys:respond", slug=slug)  # a language that it has
+        known = language.lower()
+        if known in languages:
+            return redirect("surveys:respond_in", slug=slug, language=known)
+        return redirect("surveys:respond", slug=slug)  # in a language that it has
     language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:

@@ -156,7 +156,7 @@ def test_a_language_that_is_read_from_right_to_left_fits_a_phone(tab: Tab, line:
     tab.wait("document.querySelector('dl.checks')")
     assert tab.run(IS_NARROW)
     tab.click("main > .button")
-    tab.wait("document.querySelector('details code')")
+    tab.wait("document.querySelector('dl.letters')")
     assert len(line.reports) == 1
 
 

@@ -49,8 +49,8 @@ def test_a_whole_visit(tab: Tab, line: Line, settings: Settings) -> None:
     assert RawReport.objects.count() == 1
     body = json.loads(report.body)
     assert body.keys() == {"format", "manifest", "id", "symbols"}
-    tab.press("See exactly what was sent")
-    assert report.body.decode() in tab.read("main")
+    tab.press("See what was sent")
+    assert "Chance may have changed them." in tab.read("main")
     kept = dump(tab)
     assert [mark.keys() for mark in kept["databases"]["murmur/envelopes"]] == [{"over"}]
     assert (kept["local"], kept["session"], kept["cookie"], kept["caches"]) == ({}, {}, "", [])

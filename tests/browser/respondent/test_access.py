@@ -342,9 +342,29 @@ def test_a_whole_visit_by_keyboard_keeps_the_focus_visible(visitor: Visitor) -> 
     page.keyboard.press("Enter")
     expect(status(page)).to_have_text(SENT)
     expect(title).to_be_focused()
-    tab_to(page, "See exactly")
+    tab_to(page, "See what")
     page.keyboard.press("Enter")
-    expect(page.locator("details code").first).to_be_visible()
+    expect(page.locator("dl.letters")).to_be_visible()
+
+
+def test_the_strength_of_a_question_is_part_of_its_description(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey(flips=5))
+    press(page, "Start")
+    told = "Hardly protected 95 of 100 codes are the true answer."
+    group = page.get_by_role("group").first
+    expect(group).to_have_accessible_description(told)
+    press(page, NEXT)
+    group = page.locator("fieldset")
+    expect(group).to_have_accessible_description(f"{told} Choose Yes or No.")
+
+
+def test_the_check_says_first_that_nothing_was_sent(visitor: Visitor) -> None:
+    page = visitor.open(make_launched_survey())
+    press(page, "Start")
+    for _ in range(2):
+        page.get_by_label("No", exact=True).check()
+        press(page, NEXT)
+    expect(page.locator("h1 + p")).to_contain_text("Not sent yet. When you press Submit")
 
 
 def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
@@ -505,7 +525,7 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
         page.route("**/r/**/*.js", lambda route: held.append(route))
         page.route("**/api/reports", answer_late)
         page.goto(f"{live.url}/s/{wave.survey.slug}/{language}", wait_until="commit")
-        for part in ("h1", ".intro", ".facts", ".lead", ".told dt", ".told .dots"):
+        for part in ("h1", ".intro", ".facts", ".lead", ".told dt", "figure svg"):
             expect(page.locator(part).first).to_be_visible()
         expect(page.locator("#start")).to_be_hidden()
         page.evaluate(AFTER_FIRST_PAINT)

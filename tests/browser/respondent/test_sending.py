@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import OperationalError
@@ -347,17 +347,27 @@ def test_a_busy_server_is_not_called_a_lost_connection(visitor: Visitor) -> None
     assert len(set(visitor.bodies())) == 1
 
 
-def test_a_survey_that_has_closed_says_so(visitor: Visitor) -> None:
-    wave = make_launched_survey()
+@pytest.mark.parametrize("publication", ["none", "exact"])
+def test_a_survey_that_has_closed_says_so_and_when_and_where_its_results_are(
+    visitor: Visitor, publication: str
+) -> None:
+    closes = datetime(2100, 5, 31, 18, tzinfo=UTC)
+    wave = make_launched_survey(closes_at=closes, publication=publication)
     page = visitor.open(wave)
     answer(page, TWO)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     press(page, "Submit")
     expect(page.get_by_role("heading", level=1)).to_have_text("This survey is closed")
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
+    expect(page.locator("main")).to_contain_text("It took answers until May 31, 2100")
+    link = page.get_by_role("link", name="See the results")
+    expect(link).to_have_count(int(publication == "exact"))
+    if publication == "none":
+        expect(page.get_by_text("the researchers decide who sees them")).to_be_visible()
     assert RawReport.objects.count() == 0
     page.reload()
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
+    expect(page.locator("main")).to_contain_text("It took answers until May 31, 2100")
 
 
 def test_a_closed_survey_still_acknowledges_a_report_it_has(visitor: Visitor) -> None:

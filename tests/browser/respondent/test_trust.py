@@ -241,7 +241,7 @@ def test_a_translation_read_from_right_to_left_is_the_same_survey(visitor: Visit
         page.get_by_label("نعم").check()
         page.locator("main > .button").click()
     page.locator("main > .button").click()
-    expect(page.locator("details code").first).to_be_attached()
+    expect(page.locator("dl.letters")).to_be_attached()
     assert page.get_by_text("Yes").count() == 0
     [report] = RawReport.objects.all()
     assert len(report.symbols) == 2

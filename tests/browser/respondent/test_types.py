@@ -87,7 +87,7 @@ def test_a_visit_can_answer_every_type(
     options = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
     with visiting(chromium, live, **options) as visitor:
         page = visitor.open(wave)
-        expect(page.get_by_text("Up to 8 questions")).to_be_visible()
+        expect(page.get_by_text("Up to 9 pages")).to_be_visible()
         fits = "document.documentElement.scrollWidth <= innerWidth"
 
         def and_it_fits(act: Do) -> Do:

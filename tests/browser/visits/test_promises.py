@@ -12,10 +12,10 @@ from django.urls import reverse
 from playwright.sync_api import Browser
 
 from aggregator.models import RawReport, SpentId
+from scripts.benchmarks.grounds.five_surveys import make_mine
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import Do, choose, type_in
-from tests.support.browser.four_surveys import make_mine
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.recording import Recording, record_visit
 from tests.support.browser.visit import visiting
@@ -130,8 +130,7 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
         sends_address_browser_and_languages
     ),
     (
-        "The people who run this website can see which device sends which code, and could change "
-        "this page."
+        "The website’s owners see which code is yours, and could change this page."
     ): is_loaded_from_where_the_code_goes,
     "In which language you read it.": sends_the_language_of_the_page,
     "That this browser took part: it keeps that, but no answers.": keeps_only_a_mark,

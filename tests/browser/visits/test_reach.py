@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browser.four_surveys import FOUR
+from scripts.benchmarks.grounds.five_surveys import FIVE
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import visiting
 from tests.support.six_languages import make_survey_in_six_languages
@@ -63,11 +63,11 @@ def test_exit_is_in_reach_at_every_size(
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 664), (360, 640), (320, 568)])
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize("name", FIVE)
 def test_start_in_view_means_that_the_label_was_passed(
     chromium: Browser, live: LiveApplication, width: int, height: int, name: str
 ) -> None:
-    wave = FOUR[name]()
+    wave = FIVE[name]()
     with visiting(chromium, live, viewport={"width": width, "height": height}) as visitor:
         for language in ("en", "de", "ar"):
             page = visitor.open(wave, ending=f"/{language}")

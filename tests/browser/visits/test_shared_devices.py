@@ -45,7 +45,7 @@ def test_a_second_person_answers_in_the_same_tab_and_finds_nothing_of_the_first(
     expect(status(page)).to_have_text(SENT)
     press(page, NEXT_PERSON)
     expect(page.locator(START)).to_be_visible()
-    assert page.locator("details code:visible").count() == 0
+    assert page.locator("dl.letters:visible").count() == 0
     page.go_forward()
     expect(page.locator(START)).to_be_visible()
     assert page.get_by_text(SENT).count() == 0
@@ -71,7 +71,7 @@ def test_a_code_that_waits_survives_a_reload_is_sent_unchanged_and_then_forgotte
     page.reload()
     expect(status(page)).to_have_text(SENT, timeout=20_000)
     assert_nothing_is_kept(page)
-    assert page.locator("details code").count() == 0, "it may be another person's"
+    assert page.locator("dl.letters").count() == 0, "it may be another person's"
     assert len(set(visitor.bodies())) == 1
     assert envelope["symbols"] in visitor.bodies()[0]
     assert RawReport.objects.count() == 1

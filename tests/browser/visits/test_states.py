@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from scripts.benchmarks.grounds.five_surveys import CONSENT, make_mine
 from tests.support.browser.accessibility import AXE, RUN_AXE, assert_exit_is_in_reach, fill_in
-from tests.support.browser.four_surveys import CONSENT, make_mine
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import PHONE, visiting
 
@@ -66,7 +66,7 @@ def test_axe_finds_no_violation_in_any_state_with_everything_open(
         expect(page.locator("dl.checks")).to_be_hidden()
         inspection.look(page, "hidden answers")
         page.locator(PROCEED).last.click()
-        expect(page.locator("details code").first).to_be_attached()
+        expect(page.locator("dl.letters").first).to_be_attached()
         inspection.look(page, "sent, on a shared device")
         page.goto(f"{visitor.url}/s/{wave.survey.slug}/coins?lang={language}")
         inspection.look(page, "coins")

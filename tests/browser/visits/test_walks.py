@@ -8,6 +8,7 @@ from typing import Any
 from playwright.sync_api import Page, ViewportSize, expect
 
 from aggregator.models import RawReport
+from scripts.benchmarks.grounds.five_surveys import make_mine, make_three
 from tests.support.browser.every_type import (
     GROUP,
     HOURS,
@@ -22,7 +23,6 @@ from tests.support.browser.every_type import (
     type_in,
     walk_through,
 )
-from tests.support.browser.four_surveys import make_mine, make_three
 from tests.support.browser.visit import NEXT, SENT, Visitor, go_back, press, status
 
 LANDSCAPE: ViewportSize = {"width": 844, "height": 390}

@@ -21,9 +21,7 @@ from tests.support.label import all_odds, lines
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-GUESSED = (
-    "Partly. The researchers could make a fair guess at: “Have you ever driven after drinking?”."
-)
+GUESSED = "Partly. The researchers could make a fair guess at: “Have you ever driven after…”."
 FIVE_ROWS = ["Meals", "Medicine", "Books", "Heating", "Rent"]
 
 
@@ -135,18 +133,18 @@ def test_each_strength_is_offered_with_the_word_for_the_whole_question(
 def test_six_questions_at_five_flips_do_not_sound_safe(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=5)
     pages = read_everywhere(author, survey)
-    assert_same_words(pages, survey, {"Protection: light"})
+    assert_same_words(pages, survey, {"Hardly protected"})
     for text in pages.values():
         assert "Mostly yes. 95 of 100 codes are the true answer." in text
         assert "With all codes about one answer, at most 95 in 100." in text
         assert "If all your answers are related, at most 100 in 100: practically certain." in text
         assert "fair guess" not in text
         assert not re.search(r"\b5 send", text)
-    below = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=4)
-    pages = read_everywhere(author, below)
-    assert_same_words(pages, below, {"Hardly protected"})
+    above = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=8)
+    pages = read_everywhere(author, above)
+    assert_same_words(pages, above, {"Protection: light"})
     for text in pages.values():
-        assert "Mostly yes. 96 of 100 codes are the true answer." in text
+        assert "Partly. 92 of 100 codes are the true answer." in text
 
 
 def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, owner: User) -> None:
@@ -155,7 +153,7 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Hardly protected"})  # 5 ln 3 = 5.49
     for text in pages.values():
-        assert "Mostly yes. A guess from your codes can be right 99.6 times in 100." in text
+        assert "Mostly yes. Guesses from your codes can be right 99.6 times in 100." in text
     label = describe_protection(describe(survey=survey, wave_number=1))
     [odds] = all_odds(label)
     assert "25 send your code too. All rows together tell more." in odds.sentence
@@ -168,8 +166,8 @@ def test_what_is_hardly_protected_is_named_among_other_questions(owner: User) ->
     label = describe_protection(describe(survey=survey, wave_number=1))
     assert [group.strength for group in label.groups] == ["strong", "hardly"]
     answers = [one.answer for one in label.consequences]
-    assert answers == ["Mostly yes."] * 3 + ["Yes.", "But"]
-    assert lines(label)[0].endswith("mostly read: Question 3.")
+    assert answers == ["Mostly yes."] * 2 + ["Yes."]
+    assert "mostly read: Question 3." in lines(label)[0]
 
 
 def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User) -> None:
@@ -215,7 +213,7 @@ def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
     assert label.together[2] == told
     # What is practically certain is not denied in the same breath.
     answers = [one.answer for one in label.consequences]
-    assert answers[:3] == ["No." if questions == 4 else "Partly."] * 3
+    assert answers[:2] == ["No." if questions == 4 else "Partly."] * 2
 
 
 @pytest.mark.parametrize("total", [4.59, 4.6, 4.61])

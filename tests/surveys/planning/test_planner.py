@@ -150,8 +150,8 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
 @pytest.mark.parametrize(
     ("query", "warning"),
     [
-        ({"flips": 5}, "the protection is light: someone who saw a code could guess the answer"),
-        ({"flips": 4}, "an answer is hardly protected"),
+        ({"flips": 8}, "the protection is light: someone who saw a code could guess the answer"),
+        ({"flips": 5}, "an answer is hardly protected"),
         ({"questions": 6}, "The total ε is above 5.5"),
         ({"people": 30, "margin": 45}, "nothing would be sealed"),
         ({"people": 60}, "nothing would be shown"),

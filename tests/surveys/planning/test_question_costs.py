@@ -94,9 +94,9 @@ def test_a_rule_says_what_it_ties_together() -> None:
         "This question also reveals something about Q1, raising Q1’s ε from 1.10 to 2.20 "
         "(“Protection: light” instead of “Protection: strong”)."
     )
-    weaker = [make(flips=5), make(name="q2", rule=YES, flips=49)]
+    weaker = [make(flips=8), make(name="q2", rule=YES, flips=49)]
     assert describe_ties(survey_of(*weaker), weaker[1]) == (
-        "This question also reveals something about Q1, raising Q1’s ε from 2.95 to 2.99 "
+        "This question also reveals something about Q1, raising Q1’s ε from 2.45 to 2.49 "
         "(“Hardly protected” instead of “Protection: light”)."
     )
     alike = [make(flips=40), make(name="q2", rule=YES, flips=40)]

@@ -38,12 +38,14 @@ from surveys.stored_texts import squeeze
 from tests.support.factories import YES_NO, make_survey, open_survey
 from tests.support.label import (
     FORBIDDEN,
-    LINKED,
     LONGEST_SENTENCE,
     MOSTLY,
     NO,
+    NOBODY,
     OPENED,
+    PARTLY,
     RULE,
+    WEBSITE,
     all_odds,
     describe,
     lines,
@@ -51,6 +53,7 @@ from tests.support.label import (
     sentences,
     survey,
     text_of,
+    warnings,
 )
 
 
@@ -73,9 +76,10 @@ def question(*, flips: int, options: tuple[Option, ...] = YES_NO) -> ManifestQue
         (25, "strong", "no"),
         (24, "medium", "no"),
         (12, "medium", "no"),
-        (11, "light", "mostly"),
-        (5, "light", "mostly"),
-        (4, "hardly", "mostly"),
+        (11, "light", "partly"),
+        (8, "light", "partly"),
+        (7, "hardly", "mostly"),
+        (5, "hardly", "mostly"),
     ],
 )
 def test_lines_odds_and_strength_follow_the_flips(flips: int, word: str, level: str) -> None:
@@ -83,12 +87,17 @@ def test_lines_odds_and_strength_follow_the_flips(flips: int, word: str, level: 
     # Below 12 flips the sentence counts the codes that are kept.
     if level == "no":
         odds = f"Of 100 people who answer No, {flips} send the same code as a Yes."
-        expected = [*NO, f"No. Nobody can prove what you answered. {odds}", OPENED]
+        expected = [NO, NOBODY, OPENED]
     else:
         odds = f"{100 - flips} of 100 codes are the true answer."
-        expected = [*MOSTLY, f"Mostly yes. {odds}", LINKED]
+        sight = {"partly": PARTLY, "mostly": MOSTLY}[level]
+        expected = [sight, f"{sight.partition('.')[0]}. {odds}", OPENED]
     assert lines(label) == expected
-    assert [one.level for one in label.consequences] == [level] * 3 + ["yes"]
+    assert warnings(label) == ([] if level == "no" else [WEBSITE])
+    assert [one.level for one in label.consequences] == [level] * 2 + ["yes"]
+    assert label.lead.startswith(
+        f"This device {'scrambles' if level == 'no' else 'changes few of'}"
+    )
     [group] = label.groups
     assert (group.strength, [one.sentence for one in group.odds]) == (word, [odds])
     assert group.protection == ("Hardly protected" if word == "hardly" else f"Protection: {word}")
@@ -114,24 +123,49 @@ def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     [group] = label.groups
     [odds] = group.odds
     assert sorted(map(int, re.findall(r"\d+", odds.sentence))) == [counted, 100]
-    assert odds.counted == counted
-    assert label.consequences[2].sentence.endswith(odds.sentence)
-    assert label.consequences[2].counted == counted
     assert k > 2 or flips < 12 or counted == flips
-    assert group.strength == ("strong" if flips >= 25 else "medium" if flips >= 12 else "light")
+    word = {5: "hardly", 11: "light"}.get(flips)
+    assert group.strength == (word or ("strong" if flips >= 25 else "medium"))
 
 
-@pytest.mark.parametrize("flips", [40, 25, 24, 12, 11, 5])
-def test_the_picture_marks_as_many_dots_as_the_sentence_says(flips: int) -> None:
+ALIKE = "Of 10 people with another answer, {} your code too."
+
+
+@pytest.mark.parametrize(
+    ("flips", "same", "said"),
+    [
+        (40, 4, "about 4 send"),
+        (25, 2, "about 2 send"),
+        (19, 1, "about 1 sends"),
+        (11, 1, "about 1 sends"),
+        (9, 0, "not even one sends"),
+        (5, 0, "not even one sends"),
+    ],
+)
+def test_of_ten_people_only_those_who_send_the_same_are_orange(
+    flips: int, same: int, said: str
+) -> None:
+    """Rounded down: ten people promise no more than runs."""
     label = describe(question(flips=flips))
-    [odds] = all_odds(label)
-    for told in (odds, label.consequences[2]):
-        assert told.dots is not None
-        dots = sum((int(length) + 9) // 10 for length in re.findall(r"h(\d+)", told.dots.marked))
-        assert dots == told.counted == (flips if flips >= 12 else 100 - flips)
-        assert str(dots) in told.sentence
-        assert sum((int(n) + 9) // 10 for n in re.findall(r"h(\d+)", told.dots.all)) == 100
-    assert text_of(label).count("<svg") == 2
+    assert label.picture is not None
+    assert (label.picture.same, label.picture.sentence) == (same, ALIKE.format(said))
+    html = text_of(label)
+    assert html.count("<svg") == 1
+    orange = re.findall(r"<g>(.*?)</g>", html)
+    # A dash begins at 0, 10, 20 and so on.
+    lengths = [int(one) for path in orange for one in re.findall(r"h(\d+)", path)]
+    assert [(length + 9) // 10 for length in lengths] == [same] * (2 if same else 0)
+
+
+def test_there_is_no_picture_where_it_would_promise_too_much() -> None:
+    together = describe(question(flips=25), replace(make("yes_no", rule=RULE), flips=25))
+    assert together.picture is None  # two codes tell about one answer
+    many = tuple(Option(code=code, text=f"Row {code}") for code in range(20))
+    strong = describe(question(flips=25, options=many)).picture
+    assert strong is not None
+    # t = 75 / 550, so each of the 19 others is sent 4.5 times in 100.
+    said = "Of 100 people with another answer, on average at least 4 send your code too."
+    assert (strong.same, strong.sentence) == (None, said)
 
 
 def test_numbers_come_from_the_threshold_and_never_promise_too_much() -> None:
@@ -153,15 +187,14 @@ def test_less_than_one_of_100_is_counted_of_1000() -> None:
     assert odds.sentence == (
         "Of 1,000 people with another answer, on average at least 8 send your code too."
     )
-    assert odds.dots is None
 
 
 def test_questions_of_different_strength_are_told_apart() -> None:
     label = describe(question(flips=25), question(flips=5), question(flips=25), question(flips=25))
-    assert [group.strength for group in label.groups] == ["strong", "light"]
+    assert [group.strength for group in label.groups] == ["strong", "hardly"]
     assert [odds.scope for odds in all_odds(label)] == ["Questions 1, 3 and 4", "Question 2"]
     assert [odds.names for odds in all_odds(label)] == [("q1", "q3", "q4"), ("q2",)]
-    assert lines(label)[0] == "Mostly yes. The researchers can mostly read: Question 2."
+    assert lines(label)[0].startswith("Mostly yes. The researchers can mostly read: Question 2.")
 
 
 def test_several_codes_reveal_more_than_one() -> None:

@@ -60,13 +60,16 @@ def manifests() -> Iterator[Manifest]:
 
 def texts(label: PrivacyLabel) -> set[str]:
     """Every sentence of it; those of some rows are several."""
-    told = [(one.answer, *one.sentences) for one in label.consequences]
+    told = [(one.answer, *one.sentences) for one in label.consequences + label.warnings]
+    pictured = label.picture.sentence if label.picture else ""
     groups = [(group.protection, *(o.scope for o in group.odds)) for group in label.groups]
     found = {
         label.lead,
         label.length,
+        pictured,
         label.unscrambled,
         *label.process,
+        *(formula.partition("ε")[0] for formula in label.formulas),
         *label.together,
         *label.finding,
         *label.shows,
@@ -122,7 +125,7 @@ def test_languages_with_six_forms_use_them() -> None:
 def test_other_surveys_are_counted_in_the_form_of_their_number(surveys: int, expected: str) -> None:
     with override("ar"):
         label = describe_protection(survey(make("yes_no")), asked_elsewhere=surveys)
-    assert label.consequences[-1].sentence.startswith(expected)
+    assert label.warnings[-1].sentence.startswith(expected)
 
 
 def test_numbers_are_written_as_each_language_does() -> None:

@@ -25,21 +25,21 @@ def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
 @pytest.mark.parametrize(
     ("questions", "drawn", "length"),
     [
-        ([make("yes_no"), make("information")], None, "1 question, about 1 minute"),
+        ([make("yes_no"), make("information")], None, "2 pages, about 1 minute"),
         ([make("yes_no"), make("declared")], None, "2 questions, about 1 minute"),
-        ([make("yes_no"), make("yes_no", rule=RULE)], None, "Up to 2 questions, about 1 minute"),
-        ([make("follow_up")], None, "Up to 2 questions, about 1 minute"),
+        ([make("yes_no"), make("yes_no", rule=RULE)], None, "Up to 2 pages, about 1 minute"),
+        ([make("follow_up")], None, "Up to 2 pages, about 1 minute"),
         ([make("yes_no")] * 10, None, "10 questions, about 3 minutes"),
         # The block of the first question has two pages; everyone is asked the last one.
         (
             [make("yes_no"), make("yes_no", rule=RULE), make("yes_no"), make("declared")],
             1,
-            "Up to 3 questions, about 1 minute",
+            "Up to 3 pages, about 1 minute",
         ),
     ],
     ids=["text", "declared", "rule", "follow-up", "ten", "subset"],
 )
-def test_the_start_says_how_many_questions_and_minutes(
+def test_the_start_counts_what_the_pages_count_and_says_how_many_minutes(
     questions: list[ManifestQuestion], drawn: int | None, length: str
 ) -> None:
     assert describe_length(asks(*questions, drawn=drawn)) == length
@@ -59,15 +59,22 @@ def test_words_without_spaces_are_counted_by_their_letters() -> None:
     assert count_words("") == 0
 
 
-def test_an_introduction_is_cut_after_60_words_or_120_letters() -> None:
-    words = [f"word{number}" for number in range(70)]
-    short = fold_introduction(" ".join(words[:60]))
-    assert (short.start, short.rest) == (" ".join(words[:60]), "")
+def test_an_introduction_is_cut_after_15_words_or_40_letters() -> None:
+    words = [f"word{number}" for number in range(20)]
+    short = fold_introduction(" ".join(words[:15]))
+    assert (short.start, short.rest) == (" ".join(words[:15]), "")
     long = fold_introduction("\n".join(words))
-    assert (long.start, long.rest) == ("\n".join(words[:60]), "\n".join(words[60:]))
-    chinese = fold_introduction("夜" * 130)
-    assert (len(chinese.start), len(chinese.rest)) == (120, 10)
+    assert (long.start, long.rest) == ("\n".join(words[:15]), "\n".join(words[15:]))
+    chinese = fold_introduction("夜" * 50)
+    assert (len(chinese.start), len(chinese.rest)) == (40, 10)
     assert fold_introduction("").start == ""
+
+
+def test_an_introduction_is_cut_after_a_sentence_if_one_ends_early_enough() -> None:
+    found = fold_introduction(f"We ask 3.5 times a year. Why? {'Because we care. ' * 5}")
+    assert (found.start[-16:], found.rest[:16]) == ("Because we care.", "Because we care.")
+    chinese = fold_introduction("夜晚很长，我们想知道它的代价。" + "夜" * 40)
+    assert chinese.start == "夜晚很长，我们想知道它的代价。"
 
 
 @pytest.mark.django_db
@@ -75,9 +82,9 @@ def test_the_start_says_who_asks_and_until_when() -> None:
     closes = datetime(2100, 5, 31, 18, tzinfo=UTC)
     known = {"organization": "St <Anna>", "contact": "0800 555", "closes_at": closes}
     page = load_start(make_launched_survey(**known))
-    assert '<p class="eyebrow" dir="auto">St &lt;Anna&gt; · 0800 555</p>' in page
+    assert '<p class="eyebrow" dir="auto">St &lt;Anna&gt;</p>' in page
     moment = '<time datetime="2100-05-31T18:00Z">31 May 2100, 18:00 UTC</time>'
-    assert f'<p class="facts">2 questions, about 1 minute · open until {moment}</p>' in page
+    assert f'<p class="facts">2 questions, about 1 minute · until {moment}</p>' in page
     page = load_start(make_launched_survey())
     assert "eyebrow" not in page
     assert '<p class="facts">2 questions, about 1 minute</p>' in page

@@ -152,6 +152,7 @@ def test_the_page_of_a_rehearsal_says_what_it_is() -> None:
 def test_the_demo_denies_proof_only_if_its_codes_do(flips: int, denied: bool) -> None:
     text = get(f"/s/{make_launched_survey(flips=flips).survey.slug}").content.decode()
     assert ("One code proves nothing." in text) == denied
+    assert ("So one code tells nearly everything." in text) != denied
 
 
 def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:
@@ -415,6 +416,11 @@ def test_a_link_in_a_language_that_the_survey_lacks_leads_to_the_survey() -> Non
     wave = make_german()
     response = get(reverse("surveys:respond_in", args=[wave.survey.slug, "fr"]))
     assert (response.status_code, response["Location"]) == (302, f"/s/{wave.survey.slug}")
+    assert get(f"/s/{wave.survey.slug}/xx")["Location"] == f"/s/{wave.survey.slug}"
+    assert get(f"/s/{wave.survey.slug}/DE")["Location"] == f"/s/{wave.survey.slug}/de"
+    unknown = get("/s/nothing/xx")
+    assert unknown.status_code == 404
+    assert "There is no survey here" in unknown.content.decode()
 
 
 def test_a_long_list_of_preferred_languages_is_read_to_its_end() -> None:

@@ -22,8 +22,20 @@ additions.handOver = (keeper, drawn, { announce, showReceipt }) => {
   done.classList.add("plain");
   const code = drawn ? encode(drawn) : "";
   announce("disk");
-  return showReceipt(code, ...makePicture(code), done);
+  const bytes = make("code", { dir: "ltr" }, code);
+  return showReceipt(code, bytes, ...makeCopy(code), ...makePicture(code), done);
 };
+
+/** @param {string} text */
+function makeCopy(text) {
+  const copied = make("p", { "aria-live": "polite" });
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    copied.textContent = say("copied");
+  };
+  // Without the clipboard, the text can still be selected.
+  return navigator.clipboard ? [makeButton(say("copy"), () => void copy()), copied] : [];
+}
 
 /** @param {string} code */
 function makePicture(code) {

@@ -1,10 +1,13 @@
 /** Shows moments in the device's own time zone. The server writes UTC. */
+import { template } from "../visit/words.js";
 
 const form = new Intl.DateTimeFormat(document.documentElement.lang, {
   dateStyle: "long",
   timeStyle: "short",
   numberingSystem: "latn", // as in the rest of the page
 });
-for (const one of document.querySelectorAll("time")) {
+for (
+  const one of [document, template].flatMap((root) => [...(root?.querySelectorAll("time") ?? [])])
+) {
   one.textContent = form.format(new Date(one.dateTime));
 }

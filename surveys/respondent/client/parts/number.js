@@ -1,6 +1,6 @@
 /** A question that is answered with a whole number. */
 import { make } from "../visit/elements.js";
-import { kinds, makeChoices, makeInput, withRefusal } from "../visit/fields.js";
+import { kinds, listExtras, makeChoices, makeInput, withRefusal } from "../visit/fields.js";
 import { say, writeNumber } from "../visit/words.js";
 
 /** @import { Page } from "../report/rules.js" */
@@ -28,6 +28,9 @@ kinds.number = {
     };
     return { rows, first: () => typedField, read };
   },
+  spell: (
+    page,
+  ) => [[writeNumber(page.minimum ?? 0), writeNumber(page.maximum ?? 0), ...listExtras(page)]],
   describe: ({ unit = "" }, answer, quote) => [`${writeNumber(`${answer}`)} `, quote(unit)],
 };
 

@@ -3,7 +3,7 @@
  * above a single row if all points and words fit there (respondent.css).
  */
 import { make } from "../visit/elements.js";
-import { kinds, makeOneOf, withRefusal } from "../visit/fields.js";
+import { kinds, listExtras, makeOneOf, withRefusal } from "../visit/fields.js";
 import { writeNumber } from "../visit/words.js";
 
 /**
@@ -22,6 +22,12 @@ kinds.scale = {
     const fields = makeOneOf(withRefusal(page, choices), answers[page.name], quote);
     const points = fields.rows.splice(0, choices.length);
     return { ...fields, rows: [makeScale(page, points, quote), ...fields.rows] };
+  },
+  // A long scale is rounded to one of its ends.
+  spell: (page) => {
+    const points = listPoints(page).map(({ text }) => text);
+    const letters = page.options?.length ? points : [points[0], points[points.length - 1]];
+    return [[...letters, ...listExtras(page)]];
   },
   describe: (page, answer, quote) =>
     listPoints(page).filter(({ value }) => value === answer)

@@ -1,6 +1,6 @@
 /** A question that is answered with any number of rows, or with none of them. */
 import { make } from "../visit/elements.js";
-import { kinds, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
+import { kinds, listExtras, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
 import { say } from "../visit/words.js";
 
 const NONE = -1; // the value of "None of these"
@@ -25,6 +25,11 @@ kinds.several = {
     const chosen = listOptions(page).filter(({ value }) => [answer].flat().includes(value));
     if (!chosen.length) return [say("none")];
     return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", quote(text)]);
+  },
+  // With other letters, the first one says whether the rows were answered at all.
+  spell: (page) => {
+    const extras = listExtras(page);
+    return [...(extras.length ? [["", ...extras]] : []), [say("no"), say("yes")]];
   },
   hint: ({ limit }) => limit ? say("limit", { limit }) : say("all"),
 };

@@ -16,7 +16,11 @@ import { walk } from "./rules.js";
  * @property {string} symbols
  */
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/**
+ * Writes a code as a letter: A for 0, B for 1, and so on through the alphabet of base64url.
+ * @param {number} code
+ */
+export const toLetter = (code) => toBase64url([code << 2])[0];
 
 /**
  * Finds the true code of each symbol of a question. A code that is undefined cannot be sent.
@@ -57,7 +61,7 @@ export function drawEnvelope(manifest, questions, pages, answers) {
   const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));
   const channels = questions.flatMap((one) => one.channels);
   const drawn = randomizeReport(latents, channels, cryptoUint32);
-  const symbols = drawn.map((code) => (code === null ? "~" : ALPHABET[code])).join("");
+  const symbols = drawn.map((code) => (code === null ? "~" : toLetter(code))).join("");
   return { manifest, id, symbols };
 }
 

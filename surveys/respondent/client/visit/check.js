@@ -32,9 +32,9 @@ export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
   return [
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
+    make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     makeCover(list, visit),
     list,
-    make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
     ...makeEnd(onSubmit),
   ];
 }

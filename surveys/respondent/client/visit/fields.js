@@ -25,6 +25,8 @@ import { say } from "./words.js";
  * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
  *   Puts an answer that is not a refusal into words.
  * @property {(page: Page) => string} [hint]
+ * @property {(page: Page, quote: Survey["quote"]) => (Node | string)[][]} [spell] Says what each
+ *   letter stands for, from A on; in two lists if the first letter differs in that from the others.
  */
 
 /**
@@ -51,6 +53,24 @@ export const listOptions = ({ options = [] }) =>
  */
 export const withRefusal = ({ refusal }, choices) =>
   refusal ? [...choices, { text: say("refusal"), value: null }] : choices;
+
+/**
+ * Lists what the letters after those of the answers stand for.
+ * @param {Page} page
+ */
+export const listExtras = ({ refusal, rule }) => [
+  ...(refusal ? [say("refusal")] : []),
+  ...(rule ? [say("unasked")] : []),
+];
+
+/** @type {NonNullable<Kind["spell"]>} */
+export const listMeanings = (page, quote) => {
+  const options = listOptions(page).sort((a, b) => Number(a.value) - Number(b.value));
+  const words = options.map(({ text, isOwn }) => isOwn ? quote(text) : text);
+  const [no, yes] = words;
+  if (page.type === "follow_up") words.splice(1, 1, `${yes}, ${yes}`, `${yes}, ${no}`);
+  return [[...words, ...listExtras(page)]];
+};
 
 /** @param {Partial<HTMLInputElement>} properties */
 export const makeInput = (properties) =>

@@ -31,6 +31,7 @@ export function openOutcome(visit) {
     const buttons = Object.entries(actions).map(([word, then]) => makeButton(say(word), then));
     for (const other of buttons.slice(1)) other.classList.add("plain");
     act.replaceChildren(...buttons);
+    if (name === "closed") act.append(...copyAll("#after", template));
     if (!/sent|before|other/.test(name)) return;
     const closing = findWords("closing");
     if (closing) act.append(make("p", { class: "intro closing", dir: "auto" }, closing));
@@ -45,9 +46,7 @@ export function openOutcome(visit) {
   const showReceipt = async (body, ...more) => {
     // A code that an earlier page drew may be another person's.
     if (pageData.shared && !visit.survey && !more.length) return;
-    const { code, facts } = await makeReceipt(body, visit);
-    const [above, below] = more.length ? [[...code, ...more], facts] : [[], [...code, ...facts]];
-    act.append(...above, makeDetails("receipt-title", ...below));
+    act.append(...more, makeDetails("receipt-title", ...await makeReceipt(body, visit)));
   };
   show([make("section", { class: "label over" }, heading, sentence, act)]);
   return { announce, showReceipt };

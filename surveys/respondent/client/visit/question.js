@@ -34,7 +34,7 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
     ? [make("p", { id: "hint" }, hint(page))]
     : [];
   const group = make("fieldset", {}, legend, ...makeAssurance(page), ...hints, ...rows);
-  if (hints.length) group.setAttribute("aria-describedby", "hint");
+  describe(group);
   const accept = () => {
     const found = read();
     if (typeof found === "string") showError(group, first(), found);
@@ -54,9 +54,16 @@ function makeAssurance({ name, follows = name }) {
   const odds = label?.querySelector(`[data-names~="${follows}"]`);
   if (!odds) return [];
   const line = /** @type {HTMLElement} */ (odds.cloneNode(true));
+  line.id = "odds";
   line.classList.add("quiet");
   line.querySelector("b")?.remove();
   return [line];
+}
+
+/** @param {HTMLElement} group */
+function describe(group) {
+  const ids = ["odds", "hint", "error"].filter((id) => group.querySelector(`#${id}`));
+  group.setAttribute("aria-describedby", ids.join(" "));
 }
 
 /**
@@ -74,8 +81,7 @@ function showError(group, first, text) {
   );
   const above = group.querySelector(".intro") ?? group.querySelector("legend");
   above?.after(make("p", { class: "error", id: "error" }, text));
-  const hint = group.querySelector("#hint") ? "hint " : "";
-  group.setAttribute("aria-describedby", `${hint}error`);
+  describe(group);
   const typedField = group.querySelector(".number input");
   typedField?.setAttribute("aria-describedby", "error");
   typedField?.setAttribute("aria-invalid", "true");

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from playwright.sync_api import Page, expect
 
 SHORTEST_QUOTE = 5  # letters
+WORDS_OF_A_MINUTE = 200
+SIGNS_OF_A_WORD = 2  # Chinese
 # The text that is visible above the lower edge of Start, Start included, a node in each line.
 READ = """() => {
     const start = document.getElementById("start");
@@ -37,8 +39,9 @@ READ = """() => {
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
+    text: str  # all of it
     own: str  # Murmur's words
-    words: int
+    words: int  # of these
     pixels: int  # from the top of the page to the lower edge of Start, without sticking
     is_on_screen: bool
 
@@ -47,8 +50,10 @@ def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
     """Measure the page before Start; `authors` are the author's words, which do not count."""
     expect(page.locator("#start")).to_be_visible()
     found = page.evaluate(READ)
-    own = _remove(_squeeze(" ".join(found["lines"])), authors)
+    text = _squeeze(" ".join(found["lines"]))
+    own = _remove(text, authors)
     return Opening(
+        text=text,
         own=own,
         words=count_words(own),
         pixels=round(found["pixels"]),
@@ -63,6 +68,13 @@ def _remove(own: str, authors: Iterable[str]) -> str:
         for length in range(len(text), SHORTEST_QUOTE, -1):
             own = own.replace(f"{text[:length].rstrip()}…", " ")
     return _squeeze(own)
+
+
+def count_seconds(text: str) -> int:
+    """Count the seconds that reading takes."""
+    signs = len(re.findall("[一-鿿]", text))
+    words = count_words(text) - signs + signs / SIGNS_OF_A_WORD
+    return round(60 * words / WORDS_OF_A_MINUTE)
 
 
 def count_words(text: str) -> int:

@@ -1,21 +1,24 @@
-"""Four surveys on which the start page is measured, in all six languages.
+"""Five surveys on which the start page is measured, in all six languages.
 
 "mine" is long, sensitive and uses nearly everything; "one" is the shortest; "three" has only yes/no
-questions; "mixed" has three types that may be declined.
+questions, and "weak" the same with hardly any protection; "mixed" has three types that may be
+declined.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from accounts.models import User
 from surveys.authoring.drafts import describe
+from surveys.authoring.services import add_question, create_survey, launch_survey
 from surveys.manifest.languages import list_texts, translate_manifest
+from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import parse_manifest
-from surveys.models import Survey, Wave
-from tests.support.browser.every_type import ask
-from tests.support.factories import make_survey, open_survey
+from surveys.models import Question, Survey, Wave
 
 OTHERS = ("es", "fr", "de", "ar", "zh-hans")
 LANGUAGES = ("en", *OTHERS)
@@ -246,9 +249,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 def make_mine(**settings: Any) -> Wave:
     """Nine entries: a text, a group that is not scrambled, and seven questions of all types."""
     title, introduction, closing, organization, help_name, *_ = WORDS
-    survey = make_survey(
-        title=title,
-        questions=(),
+    survey = _make(
+        title,
         cap=4000,
         closes_at=datetime(2100, 5, 31, 18, tzinfo=UTC),
         coins=True,
@@ -260,7 +262,6 @@ def make_mine(**settings: Any) -> Wave:
             "help_name": help_name,
             "help_phone": "0800 555 0123",
             "help_url": "https://help.st-anna.example/nights",
-            **USUAL,
             **settings,
         },
     )
@@ -270,7 +271,7 @@ def make_mine(**settings: Any) -> Wave:
 
 def _ask_mine(survey: Survey) -> None:
     def add(kind: str, text: str, **content: Any) -> str:
-        return f"{ask(survey, text, **{'type': kind, 'flips': 25, **content}).pk}"
+        return f"{_ask(survey, text, type=kind, **content).pk}"
 
     add("information", "Some questions are hard. You may stop at any time.")
     wards = ["Emergency", "Intensive care", "Another ward"]
@@ -294,29 +295,42 @@ def _ask_mine(survey: Survey) -> None:
 
 
 def make_one() -> Wave:
-    question = "Have you ever cheated in an exam?"
-    return _open(make_survey(title="Cheating", questions=(question,), **USUAL))
+    survey = _make("Cheating")
+    _ask(survey, "Have you ever cheated in an exam?")
+    return _open(survey)
 
 
-def make_three() -> Wave:
-    questions = (
-        "Have you ever driven after drinking?",
-        "Do you read messages while you drive?",
-        "Have you driven without a licence?",
-    )
-    return _open(make_survey(title="On the road", questions=questions, **USUAL))
+def make_three(*, flips: int = 25) -> Wave:
+    survey = _make("On the road")
+    _ask(survey, "Have you ever driven after drinking?", flips=flips)
+    _ask(survey, "Do you read messages while you drive?", flips=flips)
+    _ask(survey, "Have you driven without a licence?", flips=flips)
+    return _open(survey)
+
+
+def make_weak() -> Wave:
+    return make_three(flips=5)
 
 
 def make_mixed() -> Wave:
-    survey = make_survey(title="On the road", questions=(), **USUAL)
-    ask(survey, "Have you ever driven after drinking?", type="yes_no", flips=25, refusal=True)
+    survey = _make("On the road")
+    _ask(survey, "Have you ever driven after drinking?", refusal=True)
     ends = {"minimum": 1, "maximum": 5, "low_label": "Never", "high_label": "Always"}
     text = "Do you read messages while you drive?"
-    ask(survey, text, type="scale", flips=25, refusal=True, **ends)
+    _ask(survey, text, type="scale", refusal=True, **ends)
     number = {"minimum": 0, "maximum": 24, "unit": "hours"}
     text = "How many hours did you sleep before your last night shift?"
-    ask(survey, text, type="number", flips=25, refusal=True, **number)
+    _ask(survey, text, type="number", refusal=True, **number)
     return _open(survey)
+
+
+def _make(title: str, **settings: Any) -> Survey:
+    owner = User.objects.create_user(email=f"{secrets.token_hex(8)}@example.org", password=None)
+    return create_survey(owner=owner, title=title, **{"introduction": "", **USUAL, **settings})
+
+
+def _ask(survey: Survey, text: str, **content: Any) -> Question:
+    return add_question(survey=survey, text=text, **{"type": "yes_no", "flips": 25, **content})
 
 
 def _open(survey: Survey) -> Wave:
@@ -325,13 +339,14 @@ def _open(survey: Survey) -> Wave:
     for place, language in enumerate(OTHERS):
         translated = {text: WORDS[text][place] for text in texts}
         survey.translations.create(language=language, texts=translated)
-    return open_survey(survey=survey)
+    return launch_survey(survey=survey, acknowledged=set(Limit))
 
 
-FOUR: Mapping[str, Callable[[], Wave]] = {
+FIVE: Mapping[str, Callable[[], Wave]] = {
     "mine": make_mine,
     "one": make_one,
     "three": make_three,
+    "weak": make_weak,
     "mixed": make_mixed,
 }
 
