@@ -97,7 +97,13 @@ def test_leaving_forgets_a_code_that_waits(visitor: Visitor) -> None:
         answer(page, TWO)
         page.locator("main > .again").click()
         expect(status(page)).to_contain_text("“Exit this page” deletes it.")
+        expect(status(page)).to_contain_text("Keep this page open until your code is sent.")
+        assert kept(page) == []
+        page.context.set_offline(True)
+        press(page, "Send now")
+        expect(status(page)).to_contain_text("You can close this page and come back later.")
         assert len(kept(page)) == 1
+        page.context.set_offline(False)
         page.locator("#exit").click()
         page.wait_for_url("**/healthz")
         page = visitor.open(wave)

@@ -1,10 +1,15 @@
 /** Shows moments in the device's own time zone. The server writes UTC. */
+import { additions } from "../visit/additions.js";
 
-const form = new Intl.DateTimeFormat(document.documentElement.lang, {
-  dateStyle: "long",
-  timeStyle: "short",
-  numberingSystem: "latn", // as in the rest of the page
-});
-for (const one of document.querySelectorAll("time")) {
-  one.textContent = form.format(new Date(one.dateTime));
-}
+const showMoments = () => {
+  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
+    dateStyle: "long",
+    timeStyle: "short",
+    numberingSystem: "latn", // as in the rest of the page
+  });
+  for (const one of document.querySelectorAll("time")) {
+    one.textContent = form.format(new Date(one.dateTime));
+  }
+};
+showMoments();
+additions.showMoments = showMoments;
