@@ -60,8 +60,8 @@ _AMBIGUOUS = re.compile(
     "|throw|try|typeof|void|while|with|yield"
 )
 # A line end ends no statement after, or before, one of these.
-_ENDS_NOTHING = frozenset("( [ { , = => ? : & |".split())
-_BEGINS_NOTHING = frozenset(") ] } , . ?. ? : & |".split())
+_ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
+_BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
 # Next to these, words and signs stay apart without a space.
 _TIES = frozenset("=,;:(){}[]&|<>!?*%+-")
 _JOINED = ("++", "--", "?.", "/*")

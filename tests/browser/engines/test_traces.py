@@ -108,10 +108,11 @@ def test_a_device_of_ones_own_keeps_what_the_page_names(
         correct_and_submit(tab)
         tab.wait_for(SENT)
         time.sleep(WRITTEN_SECONDS)
+    code = "database" if engine == "chromium" else ""  # which erases less than Firefox
     expect_places(
         find_places(engine, tmp_path, plant(line, wave)),
-        id="database",
-        symbols="database",
+        id=code,
+        symbols=code,
         hash="database cache",
         hex="cache",
         title="history cache",
@@ -143,7 +144,7 @@ def test_a_shared_device_keeps_the_history_and_a_code_that_could_not_be_sent_at_
         find_places(engine, tmp_path, plant(line, wave)),
         title="history",
         id=code,
-        symbols=code,
+        symbols=code if engine == "chromium" else "",  # in the same record as the id
         hash=code,
     )
 

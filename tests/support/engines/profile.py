@@ -1,4 +1,8 @@
-"""Finds texts in everything that a browser stored in its profile, also where it is compressed."""
+"""Finds texts in everything that a browser stored in its profile, also where it is compressed.
+
+Firefox packs the values of its database in another way (Snappy), which leaves ids as they are, but
+no text that repeats itself.
+"""
 
 from __future__ import annotations
 

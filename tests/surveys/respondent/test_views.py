@@ -214,6 +214,20 @@ def test_the_manifest_is_sent_as_the_stored_bytes() -> None:
     assert get(reverse("surveys:manifest", args=["0" * 64])).status_code == 404
 
 
+@pytest.mark.parametrize("shared_devices", [False, True])
+@pytest.mark.parametrize("quick_exit", [False, True])
+def test_browsers_store_nothing_of_a_survey_on_shared_devices_and_no_page_with_exit(
+    *, shared_devices: bool, quick_exit: bool
+) -> None:
+    wave = make_launched_survey(shared_devices=shared_devices, quick_exit=quick_exit)
+    manifest = get(reverse("surveys:manifest", args=[wave.manifest_hash_hex]))
+    assert manifest.get("Cache-Control") == (None if shared_devices else FOR_EVER)
+    page = page_of(wave)
+    assert page.get("Cache-Control") == (
+        None if shared_devices or quick_exit else "private, no-cache"
+    ), "without one, the table of headers says no-store"
+
+
 @pytest.mark.parametrize("name", sorted(client_files()))
 def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
     response = get(client_files()[name].url)
