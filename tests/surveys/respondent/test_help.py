@@ -112,7 +112,8 @@ def test_every_page_names_help_and_whom_to_ask_as_links(ending: str) -> None:
     # Following one costs no answers.
     for kind in ("https:", "mailto:"):
         assert re.search(rf'<a [^>]*href="{kind}[^>]* target="_blank" rel="noreferrer"', footer)
-    assert "This opens in a new tab and stays in the browser’s history." in footer
+    sentence = "This opens in a new tab and stays in the browser’s history."
+    assert (sentence in footer) == (ending != "/paper")
 
 
 def test_pages_on_which_nothing_can_be_answered_name_it_too() -> None:
