@@ -111,6 +111,21 @@ def test_leaving_forgets_a_code_that_waits(visitor: Visitor) -> None:
         assert_nothing_is_kept(page)
 
 
+def test_leaving_the_page_for_checking_forgets_it_too(visitor: Visitor) -> None:
+    with override_settings(EXIT_URL=f"{visitor.url}/healthz"):
+        wave = make_shared()
+        page = visitor.open(wave)
+        visitor.context.route(REPORTS, lambda route: route.abort())
+        submit(page)
+        expect(status(page)).to_contain_text("Not sent yet.")
+        assert len(kept(page)) == 1
+        page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+        expect(page.locator("#self-test button")).to_be_enabled()
+        page.locator("#exit").click()
+        page.wait_for_url("**/healthz")
+        assert_nothing_is_kept(page)
+
+
 def test_two_tabs_of_one_device_send_two_codes_one_after_the_other(visitor: Visitor) -> None:
     wave = make_shared()
     first, second = visitor.open(wave), visitor.open(wave)
