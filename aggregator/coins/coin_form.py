@@ -83,7 +83,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None
     )
-    return render_page(request, "paper.html", wave=wave, address=address, code=code)
+    return render_page(request, "paper.html", wave=wave, is_paper=True, address=address, code=code)
 
 
 def _waves(slug: str) -> WaveQuerySet:

@@ -1,4 +1,4 @@
-"""Splits our own JavaScript into tokens, to leave out comments and indentation, or refuses it.
+"""Splits our own JavaScript into tokens, to leave out comments and white space, or refuses it.
 
 It supports the part of the language that the respondent's modules use. It refuses everything else,
 such as a slash that could either divide or begin a regular expression.
@@ -59,6 +59,12 @@ _AMBIGUOUS = re.compile(
     "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
     "|throw|try|typeof|void|while|with|yield"
 )
+# A line end ends no statement after, or before, one of these.
+_ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
+_BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
+# Next to these, words and signs stay apart without a space.
+_TIES = frozenset("=,;:(){}[]&|<>!?*%+-")
+_JOINED = ("++", "--", "?.", "/*")
 _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
 
 
@@ -70,18 +76,28 @@ def split_tokens(source: str) -> list[Token]:
 
 
 def strip_comments(tokens: Iterable[Token]) -> str:
-    """Write tokens without comments and indentation. Line ends remain, and words stay separate."""
-    text, last = "", ""
+    """Write tokens without comments and the white space that is not needed.
+
+    Words stay separate. A line end remains after a statement of the module, and inside of brackets
+    where it could end one.
+    """
+    text, gap, last = "", "", ""
     for token in tokens:
-        text += _strip_gap(token.text, after=last) if token.kind is Kind.GAP else token.text
-        last = token.text
+        if token.kind is Kind.GAP:
+            gap = "\n" if "\n" in token.text else " "  # in a comment, too, it ends the line
+            continue
+        is_between = last == ";" and token.depth
+        if is_between or last in _ENDS_NOTHING or token.text in _BEGINS_NOTHING:
+            gap = gap and " "
+        if gap == " " and _stay_apart(last[-1:], token.text[0]):
+            gap = ""
+        text, gap, last = text + gap + token.text, "", token.text
     return text.strip("\n") + "\n"
 
 
-def _strip_gap(gap: str, *, after: str) -> str:
-    if "\n" in gap:  # in a comment, too, it ends the line
-        return "\n"
-    return "" if "/" in gap and after in ("(", "[") else " "
+def _stay_apart(last: str, first: str) -> bool:
+    """Whether two tokens stay separate without a space between them."""
+    return (last in _TIES or first in _TIES) and last + first not in _JOINED
 
 
 class _Splitter:

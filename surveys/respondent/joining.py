@@ -1,7 +1,7 @@
 """Joins the respondent's modules into the files that browsers load.
 
 A joined file contains the lines of its modules, each module after those that it imports. Only
-comments, indentation, import statements and the word export are left out. The same sources always
+comments, white space, import statements and the word export are left out. The same sources always
 give the same bytes. Code that could behave differently after joining is refused.
 """
 
@@ -73,7 +73,7 @@ def _import(source: str, names: set[str]) -> str:
 
 
 def strip_module(name: str, source: str) -> str:
-    """Write one module without comments and indentation. It still imports and exports."""
+    """Write one module without comments and white space. It still imports and exports."""
     _parse(name, source)
     return strip_comments(split_tokens(source))
 

@@ -110,7 +110,7 @@ def render_questions(
         "label": label,
         "introduction": fold_introduction(manifest.introduction),
         "asked_elsewhere": asked_elsewhere if asked_elsewhere > source.asked_elsewhere else 0,
-        "words": words,
+        "words": _escape_text(words),
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
@@ -132,6 +132,11 @@ def render_questions(
         else [],
     }
     return _render(mode, manifest=manifest, language=language, template=template, **found | context)
+
+
+def _escape_text(text: str) -> str:
+    """Escape what would end a text between tags: quotes, of which JSON is full, may stay."""
+    return mark_safe(text.replace("&", "&amp;").replace("<", "&lt;"))  # noqa: S308
 
 
 def _list_addresses(content: bytes) -> dict[str, Any]:

@@ -14,6 +14,7 @@ PARTS = (
     "drawn",
     "file",
     "information",
+    "languages",
     "moments",
     "number",
     "scale",
@@ -30,6 +31,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("consent")
     if manifest.drawn:
         needed.add("drawn")
+    if manifest.translations and mode != "disk":
+        needed.add("languages")
     if manifest.closes:
         needed.add("moments")
     if manifest.shared_devices:

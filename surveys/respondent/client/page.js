@@ -2,11 +2,12 @@
 import { openKeeper } from "./report/keeper.js";
 import { Refusal } from "./report/manifest.js";
 import { walk } from "./report/rules.js";
+import { additions } from "./visit/additions.js";
 import { showDemo } from "./visit/demo.js";
 import { followHistory, go } from "./visit/history.js";
 import { offerExit } from "./visit/leaving.js";
 import { openOutcome } from "./visit/outcome.js";
-import { pageData } from "./visit/screen.js";
+import { isWatched, pageData } from "./visit/screen.js";
 import { finish } from "./visit/submitting.js";
 import { loadSurvey } from "./visit/survey.js";
 import { startVisit } from "./visit/visit.js";
@@ -16,13 +17,16 @@ import { say } from "./visit/words.js";
 
 /** @param {Visit} visit */
 async function begin(visit) {
+  additions.offerLanguages?.(visit, () => offerStart(visit));
   offerExit(visit);
   if (pageData.mode !== "preview") {
-    visit.keeper = await openKeeper(pageData.hash, !!pageData.shared);
+    visit.keeper = await openKeeper(pageData.hash, additions.storeLate);
   }
   followHistory(visit);
   addEventListener("beforeunload", (event) => {
-    if (visit.phase === "submitted" && visit.keeper?.isAtRisk()) event.returnValue = true;
+    const { phase, answers, keeper } = visit;
+    const isLoss = keeper?.isAtRisk() || (!isWatched && Object.keys(answers).length);
+    if (isLoss && phase !== "left") event.returnValue = true;
   });
   if (visit.keeper && (await visit.keeper.read())) {
     await finish(visit.keeper, openOutcome(visit), false);
@@ -40,7 +44,7 @@ async function offerStart(visit) {
   try {
     const survey = (visit.survey = await loadSurvey(visit.keeper));
     if (!survey.isWhole) throw new Refusal("unsafe");
-    tell(status, visit.keeper?.stay() === "memory" ? say("volatile") : "");
+    tell(status, visit.keeper?.stay() === "memory" && !pageData.shared ? say("volatile") : "");
     start.hidden = false;
     start.addEventListener("click", () => {
       visit.phase = "answering";

@@ -129,11 +129,14 @@ button.addEventListener("click", async () => {
   button.disabled = false;
 });
 
+/** Here nothing is sent, so there is nothing to store later. On shared devices, no mark stays. */
+const storeNothing = () => Promise.resolve(() => Promise.resolve());
+
 /** Leaving from here erases a code that waits to be sent, like leaving from the questions. */
 async function watch() {
   const visit = startVisit();
   offerExit(visit);
-  visit.keeper = await openKeeper(pageData.hash, !!pageData.shared);
+  visit.keeper = await openKeeper(pageData.hash, pageData.shared ? storeNothing : undefined);
 }
 
 void watch();

@@ -46,7 +46,7 @@ def _describe_traces(manifest: Manifest) -> tuple[str, ...]:
     if not manifest.shared_devices:
         return ()
     return (
-        _("Once it is sent, this survey keeps nothing in this browser."),
+        _("This browser keeps no answers, and your code only if it could not be sent at once."),
         _("So the browser cannot tell who answered."),
     )
 

@@ -21,7 +21,12 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
     if manifest.mode == Mode.MANUAL:
         shows.append(_("That you used coins."))
     elif not manifest.shared_devices:
-        shows.append(_("That this browser took part: it keeps that, but no answers."))
+        shows.append(
+            _(
+                "That this browser took part. It may keep the questions and your code, "
+                "but no answers."
+            )
+        )
     if manifest.drawn is not None:
         shows.append(_("Which questions were drawn for you."))
     shows.append(_("How long you took, from opening this page until the code is sent."))

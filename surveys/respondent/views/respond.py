@@ -28,6 +28,9 @@ from surveys.respondent.stored_pages import (
 from surveys.respondent.views.compressed import HTML, answer, serve
 from surveys.respondent.views.deleted import show_deleted, unless_deleted
 
+# Browsers keep such a page in memory when it is left, with its answers, and show it again by Back.
+# They do not keep one that may not be stored.
+IN_MEMORY = "private, no-cache"
 FOR_EVER = "public, max-age=31536000, immutable"
 JSON = "application/json"
 OK = 200
@@ -56,7 +59,10 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     # A closed survey still loads the scripts: a report that looks unsent may have been counted.
     kind = "open" if wave.accepts_at(now) else "closed"
     text = describe_page(wave, kind=kind, language=language, asked_elsewhere=wave.asked_elsewhere)
-    return serve(request, text, content_type=HTML)
+    response = serve(request, text, content_type=HTML)
+    if kind == "open" and not (wave.description.quick_exit or wave.description.shared_devices):
+        response["Cache-Control"] = IN_MEMORY
+    return response
 
 
 def _choose(request: HttpRequest, offered: Collection[str]) -> str:
@@ -66,7 +72,10 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 @require_safe
 @unless_deleted
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
-    """Return the stored bytes of a manifest, which never change."""
+    """Return the stored bytes of a manifest, which never change.
+
+    Where several people share a device, its browser stores nothing that names the questions.
+    """
     return _serve_frozen(request, digest)
 
 
@@ -81,7 +90,8 @@ def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> Http
     wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).defer("words").first()
     if wave is None or (language and language not in wave.description.translations):
         raise Http404
-    return _for_ever(serve(request, describe_frozen(wave, language), content_type=JSON))
+    response = serve(request, describe_frozen(wave, language), content_type=JSON)
+    return response if wave.description.shared_devices else _for_ever(response)
 
 
 @require_safe

@@ -66,6 +66,28 @@ def test_a_reload_in_the_middle_drops_all_answers(tab: Tab, line: Line) -> None:
     assert line.reports == []
 
 
+@pytest.mark.parametrize("quick_exit", [False, True])
+def test_a_page_that_was_left_by_mistake_comes_back_with_its_answers_unless_exit_is_on(
+    tab: Tab, line: Line, *, quick_exit: bool
+) -> None:
+    open_survey_page(tab, line, make_launched_survey(quick_exit=quick_exit))
+    start(tab)
+    tab.choose("Yes")
+    tab.press("Continue")
+    tab.wait_for_heading(QUESTIONS[1])
+    tab.open(f"{line.url}/methods")
+    tab.back()
+    if quick_exit or tab.engine == "firefox":  # which asks before it leaves, and then forgets
+        start(tab)
+        tab.wait_for_heading(QUESTIONS[0])
+        assert not tab.run("return document.querySelector(':checked')")
+    else:
+        tab.wait_for_heading(QUESTIONS[1])
+        tab.press("Back")
+        tab.wait_for_heading(QUESTIONS[0])
+        assert tab.run("return document.querySelector(':checked') !== null")
+
+
 def test_two_tabs_send_one_report(tab: Tab, line: Line) -> None:
     wave = make_launched_survey()
     first = tab.handle

@@ -133,7 +133,10 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
         "The website’s owners see which code is yours, and could change this page."
     ): is_loaded_from_where_the_code_goes,
     "In which language you read it.": sends_the_language_of_the_page,
-    "That this browser took part: it keeps that, but no answers.": keeps_only_a_mark,
+    # tests/browser/engines/test_traces.py reads the files in which the rest may stay.
+    "That this browser took part. It may keep the questions and your code, but no answers.": (
+        keeps_only_a_mark
+    ),
     "Which questions were drawn for you.": sends_which_questions_were_drawn,
     "How long you took, from opening this page until the code is sent.": sends_at_two_moments_only,
     "That time can hint at your answers: some lead to more questions.": (
@@ -151,7 +154,9 @@ OTHERS: Mapping[str, Callable[[Recording], bool]] = {
     "This device scrambles your answers before sending.": sends_only_a_code,
     "Only the code is sent.": sends_only_a_code,
     "Hackers or courts with the database cannot either.": stores_only_codes,
-    "Once it is sent, this survey keeps nothing in this browser.": keeps_nothing,
+    "This browser keeps no answers, and your code only if it could not be sent at once.": (
+        keeps_nothing
+    ),
 }
 
 

@@ -97,11 +97,32 @@ def test_leaving_forgets_a_code_that_waits(visitor: Visitor) -> None:
         answer(page, TWO)
         page.locator("main > .again").click()
         expect(status(page)).to_contain_text("“Exit this page” deletes it.")
+        expect(status(page)).to_contain_text("Keep this page open until your code is sent.")
+        assert kept(page) == []
+        page.context.set_offline(True)
+        press(page, "Send now")
+        expect(status(page)).to_contain_text("You can close this page and come back later.")
         assert len(kept(page)) == 1
+        page.context.set_offline(False)
         page.locator("#exit").click()
         page.wait_for_url("**/healthz")
         page = visitor.open(wave)
         expect(page.locator(START)).to_be_visible()
+        assert_nothing_is_kept(page)
+
+
+def test_leaving_the_page_for_checking_forgets_it_too(visitor: Visitor) -> None:
+    with override_settings(EXIT_URL=f"{visitor.url}/healthz"):
+        wave = make_shared()
+        page = visitor.open(wave)
+        visitor.context.route(REPORTS, lambda route: route.abort())
+        submit(page)
+        expect(status(page)).to_contain_text("Not sent yet.")
+        assert len(kept(page)) == 1
+        page.goto(f"{visitor.url}/s/{wave.survey.slug}/check")
+        expect(page.locator("#self-test button")).to_be_enabled()
+        page.locator("#exit").click()
+        page.wait_for_url("**/healthz")
         assert_nothing_is_kept(page)
 
 

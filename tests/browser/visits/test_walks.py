@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from playwright.sync_api import Page, ViewportSize, expect
 
 from aggregator.models import RawReport
-from scripts.benchmarks.grounds.five_surveys import make_mine, make_three
+from scripts.benchmarks.grounds.five_surveys import make_mine
 from tests.support.browser.every_type import (
     GROUP,
     HOURS,
@@ -23,7 +22,7 @@ from tests.support.browser.every_type import (
     type_in,
     walk_through,
 )
-from tests.support.browser.visit import NEXT, SENT, Visitor, go_back, press, status
+from tests.support.browser.visit import NEXT, SENT, Visitor, go_back, status
 
 LANDSCAPE: ViewportSize = {"width": 844, "height": 390}
 A4 = 718  # pixels between its usual margins
@@ -74,28 +73,6 @@ def test_going_back_through_every_page_keeps_every_answer(visitor: Visitor) -> N
         page.keyboard.press("F8")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     assert visitor.reports() == []
-
-
-def test_changing_the_language_in_the_middle_drops_all_answers(visitor: Visitor) -> None:
-    page = visitor.open(make_three(), ending="/en")
-    press(page, "Start")
-    for choice in ("Yes", "No"):
-        page.get_by_label(choice, exact=True).check()
-        press(page, NEXT)
-    go_back(page, 3)
-    page.get_by_role("link", name="Deutsch").click()
-    expect(page.locator("html")).to_have_attribute("lang", "de")
-    assert_fresh(page)
-    assert visitor.reports() == []
-
-
-def assert_fresh(page: Page) -> None:
-    """Start asks the first question, and nothing is chosen there."""
-    page.locator("#start").click()
-    expect(page.locator(".eyebrow")).to_have_text(re.compile("1.*3"))
-    assert page.locator(":checked").count() == 0
-    page.go_back()
-    expect(page.locator("#start")).to_be_visible()
 
 
 def test_pressing_everything_twice_chooses_nothing_and_sends_one_report(visitor: Visitor) -> None:

@@ -90,6 +90,7 @@ def _firefox(
         "app.update.enabled": False,
         "browser.safebrowsing.downloads.remote.enabled": False,
         "browser.shell.checkDefaultBrowser": False,
+        "browser.sessionstore.interval": 1000,  # milliseconds
         "browser.startup.page": 0,
         "browser.download.dir": f"{folder}",
         "browser.download.folderList": 2,
@@ -102,7 +103,7 @@ def _firefox(
         "toolkit.legacyUserProfileCustomizations.stylesheets": True,
     }
     # Otherwise no window is narrower than 500 pixels.
-    (folder / "chrome").mkdir()
+    (folder / "chrome").mkdir(exist_ok=True)
     (folder / "chrome" / "userChrome.css").write_text(":root, body { min-width: 0 !important }")
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(v)});" for name, v in preferences.items())
     (folder / "user.js").write_text("\n".join(lines))

@@ -46,6 +46,7 @@ class Line:
     # What a proxy makes of the headers of a response.
     rewrite: Callable[[Headers], Headers] = watch
     loses_acknowledgements: bool = False
+    holds_seconds: float = 0  # how long each acknowledgement takes
     _is_down: bool = False
     _connections: set[asyncio.WriteTransport] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop | None = None
@@ -134,6 +135,8 @@ class Line:
             async def send_noting(event: Any) -> None:
                 if event["type"] == "http.response.start":
                     self._note(scope, body)
+                    if scope["method"] == "POST":
+                        await asyncio.sleep(self.holds_seconds)
                     if self.loses_acknowledgements and scope["method"] == "POST":
                         self.cut()
                         await asyncio.sleep(1)

@@ -109,8 +109,11 @@ def test_every_page_names_help_and_whom_to_ask_as_links(ending: str) -> None:
     footer = read_footer(make_launched_survey(coins=True, **HELP), ending)
     assert find_links(footer) == LINKS
     assert "Line &lt;Anna&gt;" in footer
-    assert 'rel="noreferrer"' in footer
-    assert "target" not in footer
+    # Following one costs no answers.
+    for kind in ("https:", "mailto:"):
+        assert re.search(rf'<a [^>]*href="{kind}[^>]* target="_blank" rel="noreferrer"', footer)
+    sentence = "This opens in a new tab and stays in the browser’s history."
+    assert (sentence in footer) == (ending != "/paper")
 
 
 def test_pages_on_which_nothing_can_be_answered_name_it_too() -> None:

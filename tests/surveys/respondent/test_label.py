@@ -280,8 +280,8 @@ def test_the_network_sees_how_long_people_took_and_so_where_answers_led_them() -
 
 def test_a_shared_device_keeps_nothing_and_the_label_says_so() -> None:
     own = survey(make("yes_no"))
-    keeps = "That this browser took part: it keeps that, but no answers."
-    nothing = "Once it is sent, this survey keeps nothing in this browser."
+    keeps = "That this browser took part. It may keep the questions and your code, but no answers."
+    nothing = "This browser keeps no answers, and your code only if it could not be sent at once."
     assert keeps in describe_protection(own).shows
     shared = describe_protection(replace(own, shared_devices=True))
     assert nothing in shared.process
@@ -338,7 +338,7 @@ def test_sentences_are_short() -> None:
 
 def test_the_page_and_the_launch_agree_on_the_largest_total() -> None:
     module = client_files()[ENTRY].content.decode()
-    assert f"const LARGEST_TOTAL = {LARGEST_TOTAL_EPSILON:.0f};" in module
+    assert f"const LARGEST_TOTAL={LARGEST_TOTAL_EPSILON:.0f};" in module
 
 
 @pytest.mark.django_db

@@ -129,8 +129,8 @@ def test_a_page_that_says_fewer_other_surveys_than_the_manifest_is_found() -> No
     [
         ("", b"</head>", b"<script src='/evil.js'></script></head>", "the page"),
         ("", b"cannot see your answers", b"cannot see your address", "the page"),
-        ("page.js", b"const DRAWS = 100;", b"const DRAWS = 101;", "page.js"),
-        ("randomize.js", b"kept * symbol", b"symbol", "randomize.js"),
+        ("page.js", b"const DRAWS=100;", b"const DRAWS=101;", "page.js"),
+        ("randomize.js", b"kept*symbol", b"symbol", "randomize.js"),
         (".json", b'"wave":1', b'"wave":2', "manifest"),
         ("page.html?lang=en", b"connect-src data:", b"connect-src *", "the page as one file"),
         ("check?lang=en", b"</head>", b"<script src='/evil.js'></script></head>", "the page for"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import re
 from base64 import b64encode
 from datetime import timedelta
@@ -42,7 +43,13 @@ from surveys.respondent.page import render_questions
 from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 from surveys.respondent.views.compressed import accepts_gzip
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.factories import (
+    QUESTIONS,
+    make_launched_survey,
+    make_survey,
+    make_user,
+    open_survey,
+)
 
 pytestmark = pytest.mark.django_db
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -201,6 +208,19 @@ def test_html_in_texts_is_escaped() -> None:
     assert "<script>alert" not in text
 
 
+def test_html_in_a_translation_is_escaped_and_its_bytes_can_be_read_back() -> None:
+    hostile = '</p></template><script>alert(1)</script>&lt; "'
+    survey = make_survey()
+    survey.translations.create(
+        language="de", texts=dict.fromkeys(["On the road", *QUESTIONS], hostile)
+    )
+    wave = open_survey(survey=survey)
+    text = get(reverse("surveys:respond_in", args=[survey.slug, "de"])).content.decode()
+    assert "<script>alert" not in text
+    own = text.split('<p id="own">')[1].split("</p>")[0]
+    assert html.unescape(own) == wave.words["de"]
+
+
 def test_the_manifest_is_sent_as_the_stored_bytes() -> None:
     wave = make_launched_survey()
     path = reverse("surveys:manifest", args=[wave.manifest_hash_hex])
@@ -213,6 +233,20 @@ def test_the_manifest_is_sent_as_the_stored_bytes() -> None:
     assert packed["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed.content) == bytes(wave.manifest)
     assert get(reverse("surveys:manifest", args=["0" * 64])).status_code == 404
+
+
+@pytest.mark.parametrize("shared_devices", [False, True])
+@pytest.mark.parametrize("quick_exit", [False, True])
+def test_browsers_store_nothing_of_a_survey_on_shared_devices_and_no_page_with_exit(
+    *, shared_devices: bool, quick_exit: bool
+) -> None:
+    wave = make_launched_survey(shared_devices=shared_devices, quick_exit=quick_exit)
+    manifest = get(reverse("surveys:manifest", args=[wave.manifest_hash_hex]))
+    assert manifest.get("Cache-Control") == (None if shared_devices else FOR_EVER)
+    page = page_of(wave)
+    assert page.get("Cache-Control") == (
+        None if shared_devices or quick_exit else "private, no-cache"
+    ), "without one, the table of headers says no-store"
 
 
 @pytest.mark.parametrize("name", sorted(client_files()))

@@ -1,13 +1,18 @@
 /** Shows moments in the device's own time zone. The server writes UTC. */
+import { additions } from "../visit/additions.js";
 import { template } from "../visit/words.js";
 
-const form = new Intl.DateTimeFormat(document.documentElement.lang, {
-  dateStyle: "long",
-  timeStyle: "short",
-  numberingSystem: "latn", // as in the rest of the page
-});
-for (
-  const one of [document, template].flatMap((root) => [...(root?.querySelectorAll("time") ?? [])])
-) {
-  one.textContent = form.format(new Date(one.dateTime));
-}
+const showMoments = () => {
+  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
+    dateStyle: "long",
+    timeStyle: "short",
+    numberingSystem: "latn", // as in the rest of the page
+  });
+  for (
+    const one of [document, template].flatMap((root) => [...(root?.querySelectorAll("time") ?? [])])
+  ) {
+    one.textContent = form.format(new Date(one.dateTime));
+  }
+};
+showMoments();
+additions.showMoments = showMoments;

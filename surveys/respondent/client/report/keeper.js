@@ -1,35 +1,40 @@
 /**
- * Keeps the report until it is acknowledged, and then only a mark, or nothing where several people
- * share a device. Answers are never kept. The report is drawn once, even if the survey is open in
- * several tabs.
+ * Keeps the report until it is acknowledged, and then only a mark. Where several people share a
+ * device, the report is stored only if it could not be sent at once, and no mark is. Answers are
+ * never kept. The report is drawn once, even if the survey is open in several tabs.
  */
 import { openStorage } from "./storage.js";
 
 /**
  * @import { Envelope } from "./envelope.js"
+ * @import { Storage } from "./storage.js"
  *
  * @typedef {Envelope & { held?: boolean, over?: undefined }} Waiting A report. If `held`, it
  *   waits until the person sends it.
  * @typedef {{ over: string, held?: undefined }} Mark How the visit ended.
  * @typedef {Waiting | Mark} Kept
  * @typedef {Awaited<ReturnType<typeof openKeeper>>} Keeper
+ * @typedef {(storage: Storage) => Promise<() => Promise<void>>} StoreLate Puts off storing. Returns
+ *   what begins it.
  */
 
 // Keys are the hash of the survey followed by one of these.
-const REPORT = "";
+export const REPORT = "";
 export const BLOCKS = " blocks";
 
 /**
  * @param {string} survey The hash of its manifest.
- * @param {boolean} isShared Whether several people share a device.
+ * @param {StoreLate} [storeLate] Where several people share a device.
  */
-export async function openKeeper(survey, isShared) {
-  const { memory, isLasting, read, write, lock } = await openStorage(survey);
+export async function openKeeper(survey, storeLate) {
+  const storage = await openStorage(survey);
+  const { memory, isLasting, read, write, lock } = storage;
+  const storeNow = await storeLate?.(storage);
 
   /** @param {Mark} mark This page remembers it, so it draws and sends nothing twice. */
   const end = async (mark) => {
     await write(BLOCKS, undefined);
-    await write(REPORT, mark, !isShared);
+    await write(REPORT, mark, !storeLate);
   };
 
   return {
@@ -46,6 +51,10 @@ export async function openKeeper(survey, isShared) {
         await write(part, draw());
         return true;
       }),
+    /** An attempt to send the report has failed. */
+    keep: async () => {
+      if (!memory[REPORT].over) await storeNow?.();
+    },
     release: () =>
       lock(async () => {
         const { held, ...envelope } = await read(REPORT);

@@ -29,7 +29,6 @@ export async function send({ keeper, intake, announce, other }) {
     return undefined;
   }
   const body = encode(kept);
-  const stay = keeper.stay();
   let agreed = false;
   for (let pause = LONGEST_WAIT;; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     announce("sending");
@@ -37,7 +36,7 @@ export async function send({ keeper, intake, announce, other }) {
       keeper,
       intake,
       body,
-      () => announce("trying", stay),
+      () => announce("trying", keeper.stay()),
     );
     if (outcome === "sent" || outcome === "closed" || outcome === "refused") {
       await keeper.end({ over: outcome });
@@ -47,6 +46,7 @@ export async function send({ keeper, intake, announce, other }) {
       return outcome === "sent" ? body : undefined;
     }
     const isOnline = navigator.onLine;
+    const stay = keeper.stay();
     agreed ||= await new Promise((resolve) => {
       const [again, agree] = [() => resolve(false), () => resolve(true)];
       const isBusy = isOnline && outcome === "later";
@@ -89,6 +89,7 @@ async function deliver(keeper, url, body, onWaiting) {
     const { outcome, seconds } = await post(url, body);
     const wait = Math.max(SECONDS_BETWEEN_TRIES[tries] ?? Infinity, seconds);
     const isOver = outcome !== "later" && outcome !== "early";
+    if (!isOver) await keeper.keep();
     if (isOver || wait > LONGEST_WAIT || !navigator.onLine) return { outcome, seconds };
     onWaiting();
     await sleep(wait);

@@ -1,6 +1,8 @@
 /**
  * Stores the data of one survey in the browser, for all its tabs. If there is no storage, or it
  * fails, this page's memory is used instead.
+ *
+ * @typedef {Awaited<ReturnType<typeof openStorage>>} Storage
  */
 import { within } from "./timing.js";
 
@@ -41,6 +43,15 @@ export async function openStorage(survey) {
       }
     },
     /**
+     * Stores from now on in another database, or nowhere; returns the one until now.
+     * @param {IDBDatabase} [other]
+     */
+    exchange: (other) => {
+      const last = database;
+      database = other;
+      return last;
+    },
+    /**
      * Runs `act` while no other tab does.
      * @template T
      * @param {() => Promise<T>} act
@@ -71,7 +82,7 @@ async function openDatabase() {
 function settled(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+    request.onerror = reject;
   });
 }
 
@@ -80,14 +91,15 @@ function settled(request) {
  * @param {IDBDatabase} database
  * @param {string} key
  * @param {unknown} value
+ * @param {"add" | "put"} method To add fails if there is a value already.
  */
-function put(database, key, value) {
+export function put(database, key, value, method = "put") {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
     const store = transaction.objectStore(STORE);
     if (value === undefined) store.delete(key);
-    else store.put(value, key);
+    else store[method](value, key);
     transaction.oncomplete = resolve;
-    transaction.onabort = () => reject(transaction.error);
+    transaction.onabort = reject;
   });
 }

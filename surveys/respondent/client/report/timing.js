@@ -21,7 +21,7 @@ export function sleep(seconds) {
 export function within(seconds, promise) {
   /** @type {Promise<never>} */
   const late = new Promise((_, reject) => {
-    setTimeout(reject, 1000 * seconds, new Error());
+    setTimeout(reject, 1000 * seconds);
   });
   return Promise.race([promise, late]);
 }

@@ -3,7 +3,7 @@
  * the parts that a survey does not need.
  *
  * @import { Envelope } from "../report/envelope.js"
- * @import { Keeper } from "../report/keeper.js"
+ * @import { Keeper, StoreLate } from "../report/keeper.js"
  * @import { Manifest } from "../report/manifest.js"
  * @import { Page } from "../report/rules.js"
  * @import { Outcome } from "./outcome.js"
@@ -16,6 +16,10 @@
  * @property {(keeper: Keeper | null, manifest: Manifest) => Promise<void>} [drawPart] Draws which
  *   questions this person is asked.
  * @property {(manifest: Manifest) => Page[]} [preface] Makes pages that come before all questions.
+ * @property {(visit: Visit, restart: () => void) => void} [offerLanguages] Changes the language
+ *   without losing answers.
+ * @property {() => void} [showMoments] Writes moments in the device's own time zone.
+ * @property {StoreLate} [storeLate] Stores a report only if it cannot be sent at once.
  * @property {(visit: Visit) => Node[]} [makeRoom] Offers a device that people share to the next one.
  */
 

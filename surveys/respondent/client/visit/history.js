@@ -7,7 +7,7 @@ import { walk } from "../report/rules.js";
 import { makeCheck } from "./check.js";
 import { make, makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
-import { label, main, opening, show } from "./screen.js";
+import { isWatched, label, main, opening, pageData, show } from "./screen.js";
 import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
@@ -87,17 +87,16 @@ export function followHistory(visit) {
     if (!trail.length) return history.back(); // the opening page was on the screen
     isAhead = true;
     showBefore();
-    if (trail.length) main.prepend(make("p", { class: "notice", role: "alert" }, say("touch")));
+    const touch = trail.length && say("touch");
+    if (touch) main.prepend(make("p", { class: "notice", role: "alert" }, touch));
   });
 
   // Browsers skip entries that a page adds before the person has touched it.
   for (const type of ["click", "keydown"]) {
     addEventListener(type, (event) => {
-      const { target, key, altKey, metaKey } = /** @type {KeyboardEvent} */ (event);
+      const { key, altKey, metaKey } = /** @type {KeyboardEvent} */ (event);
       if (history.state || visit.phase !== "answering" || !visit.trail.length) return;
-      // These keys may go back, and these links lead away.
-      if (altKey || metaKey || key === "BrowserBack") return;
-      if (/** @type {Element} */ (target).closest("[href*=':']")) return;
+      if (altKey || metaKey || key === "BrowserBack") return; // which may go back
       if (isAhead) history.forward(); // which is no further visit in the stored history
       else history.pushState?.(1, "");
     });
@@ -105,8 +104,8 @@ export function followHistory(visit) {
 
   addEventListener("pagehide", () => {
     isAhead = false;
-    if (visit.phase !== "answering") return;
-    // Browsers may keep the page to show it again.
+    // Browsers may keep the page to show it again, perhaps to another person.
+    if (visit.phase !== "answering" || !(isWatched || pageData.shared)) return;
     visit.answers = {};
     visit.trail = [];
     visit.phase = "reading";

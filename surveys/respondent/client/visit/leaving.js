@@ -63,7 +63,10 @@ export function offerExit(visit) {
   addEventListener("click", (event) => {
     const found = /** @type {Element} */ (event.target).closest(`#exit, ${OWN_LINK}`);
     const link = /** @type {HTMLAnchorElement | null} */ (found);
-    if (!link || (link !== exit && (event.ctrlKey || event.metaKey || event.shiftKey))) return;
+    if (
+      !link || event.defaultPrevented ||
+      (link !== exit && (event.ctrlKey || event.metaKey || event.shiftKey))
+    ) return;
     event.preventDefault();
     if (link === exit) act();
     else location.replace(link.href);

@@ -14,8 +14,11 @@
 export const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
 export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.dataset));
 export const label = document.getElementById("label");
-/** Whether people may have to leave at once. Then no title says how far the visit went. */
-const isWatched = !!document.getElementById("exit");
+/**
+ * Whether people may have to leave at once. Then no title says how far the visit went, and the
+ * answers go with the page, at once and without a question.
+ */
+export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes] };
 
 // The second click of a double click must not answer what the first one has just brought.

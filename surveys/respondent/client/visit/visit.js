@@ -7,8 +7,8 @@
  *
  * @typedef {object} Visit
  * @property {"reading" | "answering" | "submitted" | "left"} phase
- * @property {Answers} answers They are stored nowhere else, and dropped when they are scrambled or
- *   the page is left.
+ * @property {Answers} answers They are stored nowhere else, and dropped when they are scrambled.
+ *   If people are watched or share a device, they are dropped when the page is left too.
  * @property {(string | undefined)[]} trail The names of the pages on the way, the one on the screen
  *   first. The page for checking has none.
  * @property {boolean} isCovered Whether the page for checking hides the answers.
