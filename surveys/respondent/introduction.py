@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from surveys.respondent.label.length import WITHOUT_SPACES
+
 MOST_WORDS = 15
-# Of languages that put no spaces between words.
-MOST_LETTERS = 40
-_LETTERS_OF_A_WORD = 12  # More on average means that spaces do not divide words.
+MOST_LETTERS = 40  # of languages that put no spaces between words
 _WORD = re.compile(r"\S+")
 _SENTENCE = re.compile(r".*?(?:[.!?؟…](?=\s)|[。！？])", re.DOTALL)
 
@@ -21,7 +21,7 @@ class Introduction:
 
 def fold_introduction(text: str) -> Introduction:
     words = list(_WORD.finditer(text))
-    if len(text) > _LETTERS_OF_A_WORD * len(words):
+    if WITHOUT_SPACES.search(text):
         place = MOST_LETTERS
     else:
         place = words[MOST_WORDS - 1].end() if len(words) > MOST_WORDS else len(text)

@@ -17,7 +17,7 @@ from surveys.respondent.label.names import branches, counts_pages, write_whole
 SECONDS_OF_A_PAGE = 12
 WORDS_OF_A_MINUTE = 200
 # Chinese, Japanese, Thai and others put no spaces between words; two letters count as one word.
-_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
+WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
 LETTERS_OF_A_WORD = 2
 
 
@@ -63,8 +63,8 @@ def _count_pages(manifest: Manifest) -> int:
 
 
 def count_words(text: str) -> int:
-    letters = len(_WITHOUT_SPACES.findall(text))
-    return len(_WITHOUT_SPACES.sub(" ", text).split()) + math.ceil(letters / LETTERS_OF_A_WORD)
+    letters = len(WITHOUT_SPACES.findall(text))
+    return len(WITHOUT_SPACES.sub(" ", text).split()) + math.ceil(letters / LETTERS_OF_A_WORD)
 
 
 def _list_texts(question: ManifestQuestion) -> Iterator[str]:

@@ -530,7 +530,7 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
         expect(page.locator("#start")).to_be_hidden()
         page.evaluate(AFTER_FIRST_PAINT)
         names = sorted(route.request.url.rpartition("/")[2] for route in held)
-        assert names == ["page-information-number-scale-several.js", RANDOMIZER]
+        assert names == ["page-information-languages-number-scale-several.js", RANDOMIZER]
         # A busy browser may paint a page before all of it has arrived. Until then, lines may move.
         page.wait_for_function("document.readyState !== 'loading'")
         page.evaluate(AFTER_TWO_FRAMES)

@@ -166,6 +166,7 @@ def test_without_javascript_the_page_can_be_read_and_nothing_can_be_sent(
         notice = page.locator("noscript p")
         expect(notice).to_be_visible()
         assert "Your browser cannot do that." in notice.inner_text()
+        page.get_by_text("All about your protection").click()
         expect(page.get_by_text("25 send the same code as a Yes").first).to_be_visible()
         expect(page.locator("#status")).to_be_hidden()
         assert page.locator("button:visible").count() == 0

@@ -310,7 +310,7 @@ def test_the_drawn_blocks_stay_the_same_and_the_others_are_sent_as_not_drawn(
 ) -> None:
     wave = make_subset_survey()
     page = visitor.open(wave)
-    expect(page.get_by_text("Up to 3 pages")).to_be_visible()
+    expect(page.get_by_text("Up to 3 questions")).to_be_visible()
     expect(page.locator("#label")).to_contain_text(
         "You are asked 2 of 4 questions, drawn by chance on this device."
     )

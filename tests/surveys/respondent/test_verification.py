@@ -305,7 +305,7 @@ def test_a_change_for_people_who_ask_for_another_language_is_found() -> None:
 def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
     wave = make_translated_survey()
     word = read_words(wave.words["fr"])[wave.survey.title]
-    old, new = f"{word}&quot;".encode(), b"Autre chose&quot;"
+    old, new = f'{word}"'.encode(), b'Autre chose"'
 
     def change(path: str, response: httpx.Response) -> httpx.Response:
         return replacing("", old, new)(path, response) if old in response.content else response
