@@ -269,7 +269,7 @@ def test_after_leaving_the_page_as_one_file_forward_does_not_open_it(
         page.wait_for_url(neutral)
         ahead = f"{file.as_uri()}#left"
         assert [url for url, _title in list_history(page)] == ["about:blank", neutral, ahead]
-        page.evaluate("history.forward()")
+        page.evaluate("setTimeout(() => history.forward())")
         expect(page.get_by_text("Drugs at work")).to_have_count(0)
         page.wait_for_url(neutral)
         assert [url for url, _title in list_history(page)] == ["about:blank", neutral, neutral]
