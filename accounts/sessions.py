@@ -31,6 +31,10 @@ _POLLED = "/panel"
 
 
 class SessionStore(DatabaseStore):
+    def __init__(self, session_key: str | None = None) -> None:
+        # A cookie can hold a NUL, which PostgreSQL refuses to look for.
+        super().__init__(None if "\0" in (session_key or "") else session_key)
+
     def get_session_cookie_age(self) -> int:
         """Return the seconds until this session ends if nobody uses it, counted from now."""
         now = time.time()

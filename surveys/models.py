@@ -404,6 +404,21 @@ class Wave(models.Model):
         )
 
 
+def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
+    """Return what the columns of a wave copy of its manifest."""
+    return {
+        "number": manifest.wave,
+        "mode": manifest.mode,
+        "minimum_batch": manifest.minimum_batch,
+        "display_minimum": manifest.display_minimum,
+        "opens_at": manifest.opens,
+        "closes_at": manifest.closes,
+        "delete_on": manifest.delete_on,
+        "cap": manifest.cap,
+        "planned_comparisons": len(manifest.planned_comparisons),
+    }
+
+
 class DeletedWave(models.Model):
     """All that stays of a wave whose survey was deleted.
 

@@ -20,6 +20,7 @@ from aggregator.models import (
     Snapshot,
     SpentId,
 )
+from aggregator.upkeep.verification.run import forget_differences
 from surveys.asked_questions import remember_questions
 from surveys.authoring.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
@@ -60,5 +61,6 @@ def delete_survey(*, survey: Survey) -> None:
     remember_questions(survey=locked.pk, owner=locked.owner_id, manifests=manifests)
     for model in _COLLECTED:
         model._default_manager.filter(wave__in=waves).delete()
+    forget_differences(waves)
     Wave.objects.filter(survey=locked).delete()
     locked.delete()

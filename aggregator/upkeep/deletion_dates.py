@@ -22,7 +22,7 @@ from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.errors import NotOpen
 from surveys.authoring.services import close_wave
 from surveys.formatting import day
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 
 logger = logging.getLogger(__name__)
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
@@ -96,7 +96,7 @@ def _find_due(now: datetime) -> QuerySet[Survey]:
 
 def _send(survey: Survey) -> bool:
     """Return whether there is nothing left to send."""
-    if survey.delete_on is None or not survey.owner.is_active:
+    if survey.delete_on is None or survey.delete_on <= today() or not survey.owner.is_active:
         return True
     told = {
         "day": day(survey.delete_on),

@@ -40,6 +40,8 @@ TABLES_OF_SURVEYS = (
     "aggregator_comparison",
     "aggregator_release",
     "aggregator_release_ledger",
+    "aggregator_duework",
+    "aggregator_upkeep",
     SPENT_IDS,
     "surveys_stored_text",
     "surveys_planned_comparison",

@@ -59,6 +59,7 @@ from surveys.models import (
     Survey,
     Translation,
     Wave,
+    list_frozen_columns,
     start_of,
 )
 from surveys.planned_comparisons import MAX_PLANNED
@@ -368,21 +369,12 @@ def _store_texts(*, survey: Survey) -> None:
 
 
 def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave:
-    manifest = parse_manifest(content)  # the bytes decide what the columns hold
     return Wave.objects.create(
         survey=survey,
-        number=manifest.wave,
-        mode=manifest.mode,
         manifest=content,
         manifest_hash=hash_manifest(content),
         words=words,
-        minimum_batch=manifest.minimum_batch,
-        display_minimum=manifest.display_minimum,
-        opens_at=manifest.opens,
-        closes_at=manifest.closes,
-        delete_on=manifest.delete_on,
-        cap=manifest.cap,
-        planned_comparisons=len(manifest.planned_comparisons),
+        **list_frozen_columns(parse_manifest(content)),  # the bytes decide what they hold
     )
 
 

@@ -110,6 +110,8 @@ def is_served(name: str) -> bool:
     """
     if name in client_files():
         return True
+    if "\0" in name:
+        return False  # PostgreSQL refuses to look for it
     return StoredText.objects.filter(name=f"client {name}").exists() and bool(
         find_client_file(name)
     )

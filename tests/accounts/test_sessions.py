@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
+from accounts.sessions import SessionStore
 from config import settings as product
 from scripts.stack.stack import ROOT
 from tests.support.factories import PASSWORD, make_survey, make_user
@@ -164,6 +165,11 @@ def test_a_page_that_reads_no_session_does_not_depend_on_cookies(person: User) -
     reply = client.get("/healthz")
     assert "Vary" not in reply
     assert not reply.cookies
+
+
+def test_a_cookie_with_a_nul_is_no_session() -> None:
+    """PostgreSQL refuses to look for it, so the page would answer 500."""
+    assert SessionStore("\0" * 32).session_key is None
 
 
 @pytest.mark.slow

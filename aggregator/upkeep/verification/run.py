@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from aggregator.models import Upkeep
-from aggregator.upkeep.verification.differences import Difference
+from aggregator.upkeep.verification.differences import Difference, name_wave
 from aggregator.upkeep.verification.releases import check_releases
 from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.waves import (
@@ -99,6 +99,20 @@ def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
     row.found = {"differences": [], "count": 0, **row.found, ACCEPTED: kept}
     row.save(update_fields=["found"])
     return losses
+
+
+def forget_differences(waves: Sequence[Wave]) -> None:
+    """Forget what was found in waves that are being deleted: it names them and counts reports."""
+    row = Upkeep.objects.select_for_update().filter(job=Upkeep.Job.VERIFY).first()
+    if row is None:
+        return
+    places, gone = tuple(name_wave(wave) for wave in waves), {str(wave.pk) for wave in waves}
+    found = row.found.get("differences", [])
+    kept = [text for text in found if not text.startswith(places)]
+    losses = {pk: lost for pk, lost in row.found.get(ACCEPTED, {}).items() if pk not in gone}
+    count = row.found.get("count", 0) - len(found) + len(kept)
+    row.found |= {"differences": kept, "count": count, ACCEPTED: losses}
+    row.save(update_fields=["found"])
 
 
 def store_differences(differences: Sequence[Difference]) -> None:

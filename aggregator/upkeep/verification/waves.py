@@ -15,7 +15,7 @@ from aggregator.upkeep.verification.differences import RESTORE, Difference, name
 from surveys.manifest.languages import NAMES, hash_words
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
-from surveys.models import Wave
+from surveys.models import Wave, list_frozen_columns
 
 INTRUDER = "Compare with a backup, and find out who else writes to this database."
 RESTORED = (
@@ -36,13 +36,20 @@ def check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
     except (ValueError, KeyError, TypeError):
         finding = "the manifest cannot be read, so nothing else in this wave can be checked"
     if manifest and not finding:
-        finding = "; ".join(_check_words(wave, manifest))
+        finding = "; ".join([*_check_columns(wave, manifest), *_check_words(wave, manifest)])
     if not finding:
         return manifest, None
     remedy = f"It is row {wave.pk} of surveys_wave. {RESTORE}"
     return manifest, Difference(
         kind="wave", where=name_wave(wave), number=wave.pk, finding=finding, remedy=remedy
     )
+
+
+def _check_columns(wave: Wave, manifest: Manifest) -> Iterator[str]:
+    """Name the columns that differ from what they copy of the manifest."""
+    for column, frozen in list_frozen_columns(manifest).items():
+        if getattr(wave, column) != frozen:
+            yield f"its {column} differs from the manifest"
 
 
 def _check_words(wave: Wave, manifest: Manifest) -> Iterator[str]:

@@ -24,10 +24,12 @@ from aggregator.models import (
     Release,
     ReleaseLedger,
     SpentId,
+    Upkeep,
 )
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.deleting import delete_survey
-from aggregator.upkeep.verification.run import Verification
+from aggregator.upkeep.verification.differences import Difference, name_wave
+from aggregator.upkeep.verification.run import Verification, accept_losses, store_differences
 from surveys.authoring.errors import NotClosed
 from surveys.authoring.services import copy_survey
 from surveys.models import (
@@ -73,6 +75,25 @@ def test_other_surveys_keep_everything() -> None:
     assert (other.batches.get().size, SpentId.objects.count()) == (15, 25)
     assert RawReport.objects.filter(wave=other).count() == 10
     assert list(Verification().run(Wave.objects.all())) == []
+
+
+def make_difference(wave: Wave) -> Difference:
+    where = name_wave(wave)
+    return Difference(kind="reports", where=where, number=1, finding="1 missing", remedy="")
+
+
+def test_what_verifying_found_in_the_survey_goes_and_the_rest_stays() -> None:
+    """It names the survey and counts its reports."""
+    survey, other = make_full_survey(), make_wave()
+    send_many(other, [b"\1\0\1"])
+    RawReport.objects.all().delete()
+    accept_losses(Wave.objects.all())
+    waves = [*survey.waves.all(), other]
+    store_differences([make_difference(one) for one in waves])
+    delete_survey(survey=survey)
+    found = Upkeep.objects.get(job=Upkeep.Job.VERIFY).found
+    assert [name_wave(other) in text for text in found["differences"]] == [True]
+    assert (found["count"], found["accepted"]) == (1, {str(other.pk): 1})
 
 
 @pytest.mark.parametrize("state", ["draft", "open"])

@@ -346,9 +346,12 @@ def test_a_mail_that_cannot_be_sent_is_tried_again_and_stops_no_deletion(
     assert not Survey.objects.exists()
 
 
-def test_an_account_that_is_closed_gets_no_mail(clock: Clock, queue: list[Any]) -> None:
-    make_wave(owner=make_user(is_active=False), delete_on=in_a_month())
-    clock(midnight(in_a_month()))
+@pytest.mark.parametrize(("is_active", "days_before"), [(False, 7), (True, 0)])
+def test_a_closed_account_gets_no_mail_and_nobody_once_the_day_has_come(
+    is_active: bool, days_before: int, clock: Clock, queue: list[Any]
+) -> None:
+    make_wave(owner=make_user(is_active=is_active), delete_on=in_a_month())
+    clock(midnight(in_a_month()) - timedelta(days=days_before))
     sweep_and_send(queue)
     assert mail.outbox == []
     assert Survey.objects.get().deletion_mail_at is None

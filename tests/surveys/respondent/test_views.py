@@ -15,6 +15,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from config.headers import headers_for
 from surveys.authoring.drafts import describe, describe_words
@@ -278,6 +279,13 @@ def test_other_versions_and_other_files_do_not_exist(version: str, name: str) ->
     response = get(reverse("surveys:client_file", args=[version, name]))
     assert response.status_code == 404
     assert "Cache-Control" not in response
+
+
+def test_a_name_that_postgresql_refuses_is_not_looked_for(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(0):
+        assert get(f"/r/{client_version()}/page-%00.js").status_code == 404
 
 
 def test_sources_are_served_as_written_and_cannot_be_run() -> None:

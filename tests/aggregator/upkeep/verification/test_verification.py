@@ -139,6 +139,11 @@ def raise_the_minimum() -> None:
     Wave.objects.filter(cap=CAP).update(minimum_batch=21, display_minimum=21)
 
 
+def move_the_day_of_deletion() -> None:
+    let_waves_change()
+    Wave.objects.filter(cap=CAP).update(delete_on="2031-03-31")
+
+
 def unsort_the_rows() -> None:
     stored = batch(2)
     rows = [bytes(r) for r in unpack_reports(bytes(stored.packed), size=stored.size, ks=KS)]
@@ -270,7 +275,14 @@ CHANGES: list[tuple[Callable[[], None], list[tuple[str, str]]]] = [
     (move_a_count, [("batch", "batch 2: its counts do not match its bytes")]),
     (mangle_the_counts, [("batch", "batch 2: its counts do not match its bytes")]),
     (raise_the_size, [("reports", ": 1 too many"), ("batch", "batch 2: its counts")]),
-    (raise_the_minimum, [("batch", "batch 1: it holds 20 reports, fewer than the minimum of 21")]),
+    (
+        raise_the_minimum,
+        [
+            ("wave", "its minimum_batch differs from the manifest; its display_minimum differs"),
+            ("batch", "batch 1: it holds 20 reports, fewer than the minimum of 21"),
+        ],
+    ),
+    (move_the_day_of_deletion, [("wave", "its delete_on differs from the manifest")]),
     (unsort_the_rows, [("batch", "batch 2: its reports are not in canonical order")]),
     (drop_a_batch, [("reports", ": 40 missing"), ("batch", ": batch 2 is missing")]),
     (drop_the_newest_batch, [("reports", ": 50 missing"), ("batch", ": batch 3 is missing")]),
@@ -477,7 +489,7 @@ def test_the_first_of_very_many_differences_are_kept_and_all_are_counted(
     Wave.objects.update(minimum_batch=51, display_minimum=51)
     tasks.verify()
     found = Upkeep.objects.get(job=Upkeep.Job.VERIFY).found
-    assert (len(found["differences"]), found["count"]) == (2, 3)
+    assert (len(found["differences"]), found["count"]) == (2, 4)
 
 
 def test_a_loss_is_accepted_once_and_a_further_one_is_reported(
