@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from django.template.loader import get_template
 
 from scripts.stack.stack import ROOT
 
@@ -38,6 +39,13 @@ def test_no_package_has_too_many_modules_side_by_side(package: str) -> None:
     folders = {path.parent for path in (ROOT / package).rglob("__init__.py")}
     flat = {str(folder.relative_to(ROOT)): modules_of(folder) for folder in folders}
     assert {name: found for name, found in flat.items() if len(found) > MAX_MODULES} == {}
+
+
+def test_every_template_loads_what_it_uses() -> None:
+    """Two changes that agree line by line can leave a filter without its library."""
+    folder = ROOT / "templates"
+    for path in folder.rglob("*.html"):
+        get_template(str(path.relative_to(folder)))
 
 
 def test_no_test_module_imports_another() -> None:
