@@ -32,7 +32,7 @@ SUBJECT = "A survey will be deleted on {day}"
 MESSAGE = (
     "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
-    "Download what you need before that day:\n\n{address}\n"
+    "The list of your surveys shows which one. Download what you need before that day:\n\n{address}\n"
 )
 
 
@@ -100,7 +100,7 @@ def _send(survey: Survey) -> bool:
         return True
     told = {
         "day": day(survey.delete_on),
-        "address": settings.PUBLIC_URL + reverse("aggregator:data", args=[survey.slug]),
+        "address": settings.PUBLIC_URL + reverse("aggregator:home"),
     }
     mail = EmailMessage(
         subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=[survey.owner.email]

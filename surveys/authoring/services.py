@@ -248,8 +248,11 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions; dates may have passed, so they are left out."""
-    settings = {name: getattr(survey, name) for name in Survey.SETTINGS}
+    """Make a new draft with the same questions.
+
+    Dates may have passed, and what was approved was the other study, so they are left out.
+    """
+    settings = {name: getattr(survey, name) for name in Survey.SETTINGS if name != "approval"}
     name = title.format(title=survey.title)[:200]
     copied = create_survey(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}

@@ -43,7 +43,8 @@ def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
     assert serialize_manifest(parse_manifest(content)) == content
     assert parse_manifest(content) == manifest_of(survey)
     copied = copy_survey(survey=survey)
-    assert {name: getattr(copied, name) for name in CARE} == CARE
+    # What was approved was the other study.
+    assert {name: getattr(copied, name) for name in CARE} == {**CARE, "approval": ""}
     assert copied.may_decline
 
 
