@@ -32,7 +32,8 @@ SUBJECT = "A survey will be deleted on {day}"
 MESSAGE = (
     "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
-    "The list of your surveys shows which one. Download what you need before that day:\n\n{address}\n"
+    "The list of your surveys shows which one. Download what you need before that day:\n\n"
+    "{address}\n"
 )
 
 
