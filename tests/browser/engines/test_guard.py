@@ -20,7 +20,7 @@ from tests.support.factories import QUESTIONS, make_launched_survey
 pytestmark = pytest.mark.long
 POLICIES = (b"content-security-policy", b"integrity-policy")
 # So that the notice can only come from a script that failed.
-WITHOUT_TIMER = GUARD.replace("setTimeout(fail, 1e4);\n", "")
+WITHOUT_TIMER = GUARD.replace("setTimeout(fail,1e4);\n", "")
 
 
 @pytest.fixture
