@@ -72,8 +72,10 @@ def _chromium(
         [PROGRAMS["chromium"], f"--port={port}"], folder, {"DISPLAY": display} if display else {}
     ):
         transport = DriverOverHTTP(port, {"goog:chromeOptions": options})
-        yield transport
-        transport.close()
+        try:
+            yield transport
+        finally:
+            transport.close()
 
 
 @contextmanager
@@ -113,8 +115,10 @@ def _firefox(
         [PROGRAMS["firefox"], *arguments], folder, {"DISPLAY": display} if display else {}
     ):
         transport = Marionette(port, {})
-        yield transport
-        transport.close()
+        try:
+            yield transport
+        finally:
+            transport.close()
 
 
 @contextmanager
@@ -136,8 +140,10 @@ def _webkit(folder: Path, size: tuple[int, int], dark: bool, private: bool) -> I
         with _running([PROGRAMS["webkit"], f"--port={port}"], folder, surroundings):
             options = {"binary": f"{browser}", "args": arguments}
             transport = DriverOverHTTP(port, {"webkitgtk:browserOptions": options})
-            yield transport
-            transport.close()
+            try:
+                yield transport
+            finally:
+                transport.close()
 
 
 @contextmanager

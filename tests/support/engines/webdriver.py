@@ -73,8 +73,10 @@ class DriverOverHTTP:
         return value
 
     def close(self) -> None:
-        self._send("DELETE", f"/session/{self._session}", {})
-        self._client.close()
+        try:
+            self._send("DELETE", f"/session/{self._session}", {})
+        finally:
+            self._client.close()
 
 
 class Marionette:

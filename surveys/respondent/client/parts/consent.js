@@ -21,7 +21,7 @@ kinds.consent = {
   makeFields: ({ text, minimum }, visit, quote) => {
     const names = [...(text ? ["consent-box"] : []), ...(minimum ? ["age-box"] : [])];
     const checked = !!visit.answers.consent;
-    const boxes = names.map(() => makeInput({ type: "checkbox", checked }));
+    const boxes = names.map(() => makeInput({ type: "checkbox", defaultChecked: checked }));
     /** @type {HTMLElement[]} */
     const rows = names.map((name, i) =>
       make("label", { class: "choice" }, boxes[i], make("span", {}, say(name)))

@@ -13,7 +13,7 @@ kinds.number = {
     const { boxes, rows, readChosen } = makeChoices(refusal, "checkbox", answer, quote);
     // Some numeric keyboards have no minus sign.
     const inputMode = minimum < 0 ? "text" : "numeric";
-    const typedField = makeInput({ inputMode, value: `${answer ?? ""}` });
+    const typedField = makeInput({ inputMode, defaultValue: `${answer ?? ""}` });
     // A typed number and a refusal exclude each other.
     typedField.addEventListener("input", () => boxes.forEach((box) => (box.checked = false)));
     for (const box of boxes) box.addEventListener("change", () => (typedField.value = ""));

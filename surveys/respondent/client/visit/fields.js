@@ -72,6 +72,16 @@ export const listMeanings = (page, quote) => {
   return [[...words, ...listExtras(page)]];
 };
 
+// Firefox writes fields that differ from their defaults into its profile.
+for (const event of ["input", "change"]) {
+  addEventListener(event, () => {
+    for (const field of document.querySelectorAll("input")) {
+      field.defaultChecked = field.checked;
+      field.defaultValue = field.value;
+    }
+  });
+}
+
 /** @param {Partial<HTMLInputElement>} properties */
 export const makeInput = (properties) =>
   Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
@@ -84,8 +94,8 @@ export const makeInput = (properties) =>
  */
 export function makeChoices(choices, type, answer, quote) {
   const boxes = choices.map(({ value }, i) => {
-    const checked = [answer].flat().includes(/** @type {number} */ (value));
-    return makeInput({ type, name: "choice", id: `choice-${i}`, checked });
+    const defaultChecked = [answer].flat().includes(/** @type {number} */ (value));
+    return makeInput({ type, name: "choice", id: `choice-${i}`, defaultChecked });
   });
   /** @type {HTMLElement[]} */
   const rows = choices.map(({ text, isOwn, end }, i) => {
