@@ -39,7 +39,9 @@ def test_the_self_test_draws_as_the_manifest_says(tab: Tab, line: Line) -> None:
         chances = [one / 2**32 for one in list_thresholds(wave)]
         if code != truth:
             chances = [(1 - chance) / (k - 1) for chance in chances]
-        fitting = [one for one in chances if binomtest(seen, DRAWS // min(k, TRUTHS), one).pvalue > RARE]
+        fitting = [
+            one for one in chances if binomtest(seen, DRAWS // min(k, TRUTHS), one).pvalue > RARE
+        ]
         assert fitting, (k, truth, code, seen)
         kept.update(fitting if code == truth else ())
     assert kept == {one / 2**32 for one in list_thresholds(wave)}
