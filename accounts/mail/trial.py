@@ -13,7 +13,7 @@ from django.core.mail import EmailMessage
 TLS_SCHEMES = "smtp+tls:// for STARTTLS (port 587) or smtp+ssl:// for TLS (port 465)"
 # The first kind that fits counts, so special kinds come before general ones.
 REASONS: Mapping[type[Exception], str] = {
-    socket.gaierror: "This name of a server is unknown. Correct the host in EMAIL_URL.",
+    socket.gaierror: "Unknown host. Correct the host in EMAIL_URL.",
     ConnectionRefusedError: "The server refuses connections. Correct the port in EMAIL_URL, or "
     "start the mail server.",
     TimeoutError: "The server does not answer. Correct the host and the port in EMAIL_URL, and "

@@ -210,7 +210,7 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
 def is_delta_small(nanos: int, manifest: Manifest) -> bool:
     """Whether δ is at most a tenth of a person, among those whom the author expects.
 
-    Not among those who came: their exact number must not decide which noise readers see.
+    It uses the expected number: the exact number must not decide which noise readers see.
     """
     people = manifest.people_expected
     return not people or nanos <= largest_release_delta(people)

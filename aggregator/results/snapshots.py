@@ -156,7 +156,7 @@ def _drop_old_snapshots(*, wave: Wave) -> None:
 
 
 def find_waves_to_estimate() -> QuerySet[Wave]:
-    """Find waves with batches for which no look was decided, an older method, or no last look."""
+    """Find waves with unevaluated batches, an outdated method, or no final snapshot."""
     newest = Snapshot.objects.filter(wave=OuterRef("pk")).order_by("-through_batch")
     batches = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     waves = Wave.objects.annotate(

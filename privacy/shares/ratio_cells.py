@@ -126,7 +126,7 @@ def conditional_cells(
     event: Collection[int],
     among: Collection[int],
 ) -> RatioCells:
-    """Describe the share of some codes among some codes.
+    """Describe a conditional share between two sets of codes.
 
     Parameters
     ----------

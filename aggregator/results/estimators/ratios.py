@@ -87,7 +87,7 @@ def uses_bets(estimand: Estimand, counted: Counted) -> bool:
 
 
 def list_mechanisms(axes: Iterable[Axis]) -> list[RandomizedResponse]:
-    """List the mechanisms of what is not sent as it is."""
+    """List the mechanisms of the randomized symbols."""
     return [axis.symbol.mechanism for axis in axes if axis.symbol.threshold is not None]
 
 

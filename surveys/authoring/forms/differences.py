@@ -1,4 +1,4 @@
-"""What is stored now, where a form that was overtaken says something else."""
+"""Fields whose stored value changed while a form was open."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class PlanForm(forms.Form):
         max_value=49,
         error_messages=number_messages(1, 49),
         help_text="How many of 100 people with one answer send the other answer’s code. "
-        "Two coins give 25. Questions offer 40, 33, 25, 20, 12 and 5.",
+        "Two coins correspond to 25. The question form offers 40, 33, 25, 20, 12 and 5.",
     )
     questions = forms.IntegerField(
         label="Protected questions",

@@ -85,7 +85,7 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         min_value=MIN_BATCH_FLOOR,
         max_value=MAX_MINIMUM_BATCH,
         error_messages=number_messages(
-            MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " Fewer than 10 reports are too small a crowd."
+            MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " A batch of fewer than 10 protects nobody."
         ),
         help_text="Reports are counted only in sealed batches of at least K. Results move only "
         "when at least K reports, and a tenth of all, are new, and once more at the close. While "
