@@ -102,7 +102,7 @@ def test_what_the_server_answers_is_said(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (socket.gaierror(-2, "Name or service not known"), "name of a server is unknown"),
+        (socket.gaierror(-2, "Name or service not known"), "Unknown host"),
         (TimeoutError("timed out"), "does not answer"),
         (ssl.SSLCertVerificationError(1, "hostname mismatch"), "certificate"),
         (ssl.SSLError(1, "wrong version number"), "smtp+ssl://"),
