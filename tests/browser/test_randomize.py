@@ -15,6 +15,7 @@ from scipy.stats import binomtest, chi2
 
 from privacy.mechanism.drawing import SCALE, draw_blocks, draw_report, round_to_bit
 from privacy.mechanism.mechanisms import RandomizedResponse
+from surveys.respondent.javascript import split_tokens, strip_comments
 from tests.support.browser.modules import loading, read_module
 from tests.vectors.make_randomize import PATH
 
@@ -103,6 +104,13 @@ def load(chromium: Browser) -> Iterator[Load]:
         yield lambda source: open_page({"randomize.js": source})
 
 
+def swap(original: str, mutant: str) -> str:
+    """Return the production source with another piece of code."""
+    old, new = (strip_comments(split_tokens(code)).strip() for code in (original, mutant))
+    assert SOURCE.count(old) == 1
+    return SOURCE.replace(old, new)
+
+
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
     """Return how likely counts this far from the channel are with the production source."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
@@ -143,9 +151,7 @@ def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -
     """It tests all u and v for denominators of 16 to 64, every threshold and every symbol."""
     found = {}
     for scale in (16, 32, 64) if k <= 5 else (32,):
-        original = "const SCALE = 2 ** 32;"
-        assert SOURCE.count(original) == 1
-        page = load(SOURCE.replace(original, f"const SCALE = {scale};"))
+        page = load(swap("const SCALE = 2 ** 32;", f"const SCALE = {scale};"))
         thresholds = list(range(scale // k + 1, scale))
         found = page.evaluate(ENUMERATE, {"k": k, "scale": scale, "thresholds": thresholds})
         others = k - 1
@@ -274,8 +280,7 @@ def test_every_set_of_blocks_is_equally_likely(load: Load) -> None:
     ],
 )
 def test_a_mutant_does_not_pass_the_vectors(load: Load, original: str, mutant: str) -> None:
-    assert SOURCE.count(original) == 1
-    assert load(SOURCE.replace(original, mutant)).evaluate(COMPARE, VECTORS) > 0
+    assert load(swap(original, mutant)).evaluate(COMPARE, VECTORS) > 0
 
 
 @pytest.mark.parametrize(
@@ -286,9 +291,7 @@ def test_a_mutant_does_not_pass_the_vectors(load: Load, original: str, mutant: s
     ],
 )
 def test_a_biased_source_does_not_pass_the_count(load: Load, source: str) -> None:
-    original = "crypto.getRandomValues(new Uint32Array(1))[0]"
-    assert SOURCE.count(original) == 1
-    page = load(SOURCE.replace(original, source))
+    page = load(swap("crypto.getRandomValues(new Uint32Array(1))[0]", source))
     assert p_value(page, k=2, symbol=1, n=1_000_000) < 1e-6
 
 
