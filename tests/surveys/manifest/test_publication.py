@@ -134,8 +134,8 @@ OLDER = (
     '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
-NONE_LABEL = "f36a0fae7f048ebf2eb75ee8d0020eac6ddea20f2e6b3d540cbacd3c5e9e5f9c"
-EXACT_LABEL = "da5c5390848e4cafc19c290d480edfaef4c4292d411b9305135e3187d6d1251f"
+NONE_LABEL = "c6112e624f76f44ad31c52594560bcdf764174f5a23ca94ce24e6cfe4209f96e"
+EXACT_LABEL = "c6dd55d8b56c8cbd4d5c314b6b8696f30ff78cf8e9a3549ba211737305f435f4"
 
 
 @pytest.mark.parametrize(
