@@ -190,6 +190,11 @@ def pick_largest(
     list of float
         The values of the questions in the m blocks.
 
+    Raises
+    ------
+    ValueError
+        If drawn is not a whole number of at least 1.
+
     Examples
     --------
     >>> pick_largest({"a": 1.0, "b": 0.5, "d": 1.25}, [["a", "b"], ["c"], ["d"]], drawn=1)
@@ -197,6 +202,7 @@ def pick_largest(
     """
     parts = [[values[name] for name in block if name in values] for block in blocks]
     if drawn is not None:
+        check_whole("drawn", drawn, at_least=1)
         # Exact sums: two blocks must be told apart even if floats cannot show the difference.
         parts.sort(key=lambda part: sum(map(Fraction, part)), reverse=True)
     return [value for part in parts[:drawn] for value in part]

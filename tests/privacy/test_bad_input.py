@@ -677,15 +677,15 @@ ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_concentration", "check_counts", "check_joint_channel",
     "check_pair", "check_rank", "check_rows", "check_summed_variance", "cumulative_epsilon",
-    "describe_separation", "difference_of_intervals", "draw_report", "group_rows",
-    "maximize", "normal_quantile", "profile_interval",
+    "describe_separation", "difference_of_intervals", "draw_report", "find_telling", "group_rows",
+    "maximize", "normal_quantile", "pick_largest", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_fraction", "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
     "split_stake", "statement_epsilons", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
     "binomial", "find_by", "gaussian_terms", "kronecker", "log_likelihood_of",
-    "one_report_ratio_spread", "secure_uint32", "smallest_number", "statement_epsilon",
+    "one_report_ratio_spread", "secure_uint32", "smallest_number",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from privacy.mechanism.accounting import (
     basic_epsilon,
     cumulative_epsilon,
     find_telling,
+    pick_largest,
     statement_epsilons,
 )
 from privacy.mechanism.composition_with_delta import (
@@ -228,6 +229,11 @@ def test_an_invalid_ledger_is_rejected() -> None:
 def test_drawing_more_or_fewer_blocks_than_exist_is_rejected(drawn: int) -> None:
     with pytest.raises(ValueError, match=f"drawn must be from 1 to 3, got {drawn}"):
         basic_epsilon(SURVEY, drawn)
+
+
+def test_fewer_than_one_block_cannot_be_picked() -> None:
+    with pytest.raises(ValueError, match="drawn must be at least 1, got 0"):
+        pick_largest({"a": 1.0}, [["a"]], 0)
 
 
 @pytest.mark.parametrize("value", [1.5, "2", True])
