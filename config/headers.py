@@ -128,7 +128,7 @@ def _row_of(path: str) -> int:
     # "OPTIONS *" has no path: like everything else without a match, it gets the last row.
     last = len(TABLE) - 1
     row = next((row for row, one in enumerate(TABLE) if path.startswith(one.prefixes)), last)
-    # No route below the prefixes of the first row has headers of its own.
+    # Routes below the prefixes of the first row have no other headers.
     return row if row == 0 else _BY_ROUTE.get(_find_route(path), row)
 
 

@@ -19,7 +19,7 @@ def freeze_as_before(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> Non
 
 
 def _freeze_columns(schema_editor: BaseDatabaseSchemaEditor, columns: tuple[str, ...]) -> None:
-    """Make the trigger anew. On SQLite it may be gone, with the table that was made anew."""
+    """Create the trigger again. On SQLite, rebuilding the table may have dropped it."""
     if schema_editor.connection.vendor == "sqlite":
         changed = " OR ".join(f"OLD.{column} IS NOT NEW.{column}" for column in columns)
         schema_editor.execute("DROP TRIGGER IF EXISTS surveys_wave_frozen")

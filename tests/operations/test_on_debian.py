@@ -99,7 +99,7 @@ def furnish(root: Path) -> None:
         (root / name).write_text(content)
         (root / name).chmod(0o755)
     shutil.copy(HERE / "reports", root)
-    make_releases(root / "root" / "murmur")
+    make_releases(root / "srv" / "murmur")
 
 
 def make_releases(source: Path) -> None:
@@ -193,7 +193,7 @@ def test_the_commands_work_on_a_bare_debian(suite: str, tmp_path: Path) -> None:
     with bare_debian(suite, root):
         furnish(root)
         run(root, before + fetch, isolated=False)
-        newer = "git -C /root/murmur merge --ff-only newer"
+        newer = "git -C /srv/murmur merge --ff-only newer"
         run(root, f"{newer}\n{upgrade}{fetch_again}{certbot}\n", isolated=False)
         said = run(root, f"{names}\ncd /opt/murmur\n{read_scenario()}", isolated=True)
         assert len(re.findall(r"\d+ reports are lost\. Accepted\.", said)) == 2

@@ -260,7 +260,7 @@ def test_on_postgresql_workers_at_once_delete_once_while_others_seal(
     steps = [delete_on_its_date, seal_next_batch, delete_on_its_date, seal_next_batch] * 2
     with ThreadPoolExecutor(len(steps)) as pool:
         list(pool.map(run, steps))
-    run(delete_on_its_date)  # whoever met a locked wave left it to the next sweep
+    run(delete_on_its_date)  # a worker that met a locked wave left it to the next sweep
     with django_on(url):
         assert not Survey.objects.exists()
         assert not RawReport.objects.exists()

@@ -28,7 +28,7 @@ from tests.support.engines.visit import (
 from tests.support.engines.webdriver import WebDriverError
 from tests.support.factories import make_survey, open_survey
 
-TITLE, INTRODUCTION = "Ferries of Zanzibar", "We ask whoever crosses the strait."
+TITLE, INTRODUCTION = "Ferries of Zanzibar", "We ask everyone who crosses the strait."
 HOURS, CHOICE, OPTION = "How long did it take?", "Who paid for the crossing?", "A distant cousin"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to stand nowhere by chance

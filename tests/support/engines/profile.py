@@ -35,7 +35,7 @@ def find_places(engine: str, profile: Path, canaries: Mapping[str, str]) -> dict
     """Return where each canary is: a place, or the path of another file."""
     found: dict[str, set[str]] = {name: set() for name in canaries}
     for path in profile.rglob("*"):
-        with suppress(OSError):  # a socket, or deleted meanwhile
+        with suppress(OSError):  # a socket, or a file that was just deleted
             contents = list(_unpack(path.read_bytes()))
             name = path.relative_to(profile).as_posix()
             place = next((p for start, p in PLACES[engine].items() if name.startswith(start)), name)
