@@ -34,9 +34,12 @@ class StackError(Exception):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a free port that the system gives to no outgoing connection in the meantime."""
+    while True:
+        port = 10_000 + secrets.randbelow(22_000)  # Linux takes theirs from 32,768 on
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for_port(port: int) -> None:
@@ -169,6 +172,8 @@ class Stack:
             process.stdin.close()
         self.processes[name] = process
         wait_for_port(self._ports[name])
+        if process.poll() is not None:  # another program listens there
+            raise StackError(f"{name} did not start. Its log: {self.var / 'log' / name}.log")
 
     def _command(self, name: str) -> list[str]:
         python = sys.executable
@@ -205,6 +210,10 @@ class Stack:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def read_logs(self) -> dict[str, str]:
+        """Return the end of each process's log."""
+        return {log.stem: log.read_text()[-2000:] for log in (self.var / "log").glob("*.log")}
 
     def is_running(self, name: str) -> bool:
         process = self.processes.get(name)

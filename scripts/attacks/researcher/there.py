@@ -53,7 +53,7 @@ class There:
         deadline = time.monotonic() + SECONDS
         with open_rows(self._world) as query:
             while due := find_due_work(query):
-                assert time.monotonic() < deadline, due
+                assert time.monotonic() < deadline, (due, self._world.stack.read_logs())
                 time.sleep(0.05)
         return read_everything(self._fetch, slug=self._wave.slug)
 

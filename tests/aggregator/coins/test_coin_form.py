@@ -7,6 +7,7 @@ import io
 import random
 import re
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -374,6 +375,7 @@ class TestRefusing:
     ) -> None:
         settings.BEHIND_PROXY = True
         settings.REPORTS_PER_SECOND = 1
+        monkeypatch.setattr(page_limiter, "time", SimpleNamespace(monotonic=lambda: 100.0))
         page_limiter._limiter.cache_clear()
         try:
             wave = make_coins()
