@@ -30,7 +30,7 @@ from aggregator.intake.core import storing_failed
 from aggregator.intake.errors import IntakeError, RetryLater
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES
-from surveys.authoring.reach import public_link
+from surveys.lifecycle.reach import public_link
 from surveys.models import Wave, WaveQuerySet
 
 # After these refusals the form is useless; after all others it is shown again.

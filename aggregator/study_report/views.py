@@ -13,7 +13,7 @@ from aggregator.study_report.forms import PeopleInvitedForm
 from aggregator.study_report.sections.summary import count_coin_reports, count_reports
 from aggregator.study_report.writing import write_report
 from surveys.access import for_owner
-from surveys.authoring.services import state_people_invited
+from surveys.lifecycle.services import state_people_invited
 from surveys.models import Survey
 
 REFUSED = 422

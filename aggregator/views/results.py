@@ -20,7 +20,7 @@ from aggregator.results.sentences import (
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
-from surveys.authoring.state import describe_state
+from surveys.lifecycle.state import describe_state
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 

@@ -19,7 +19,7 @@ from aggregator.models import RawReport
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import Group, draw_people
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 
 

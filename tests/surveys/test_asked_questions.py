@@ -18,7 +18,8 @@ from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
 from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.errors import ChangedMeanwhile
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.fielding import sign_in

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django import forms
 from django.core.exceptions import ValidationError
 
-from surveys.authoring.forms.fields import PlainText, WholeNumber
+from surveys.form_fields import PlainText, WholeNumber
 from surveys.links import FEWEST_DIGITS, MOST_DIGITS, count_digits, is_written_like_phone
 from surveys.manifest.plain_text import fold
 from surveys.manifest.questions import REFUSED_TEXT

@@ -11,9 +11,9 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from surveys.authoring.forms.care import CareForm, declining_switch
-from surveys.authoring.forms.fields import BrowserDay, BrowserMoment, PlainText, number_messages
 from surveys.authoring.forms.publication import PublicationForm
 from surveys.authoring.launch_checks import describe_early_deletion
+from surveys.form_fields import MAX_PEOPLE, BrowserDay, BrowserMoment, PlainText, number_messages
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.manifest import BATCHES_IN_CROWD, SMALLEST_USUAL_BATCH, Publication
 from surveys.models import MAX_QUESTIONS, Survey
@@ -21,7 +21,6 @@ from surveys.survey_settings import MIN_BATCH_FLOOR
 
 # A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
 MAX_MINIMUM_BATCH = 10_000
-MAX_PEOPLE = 100_000_000
 
 
 class SurveyTextForm(forms.Form):

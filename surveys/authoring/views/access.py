@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, render
 
 from accounts.models import User
 from surveys.access import get_own_survey
-from surveys.authoring.errors import SurveyError
 from surveys.authoring.forms.translations import PREFIX
+from surveys.lifecycle.errors import SurveyError
 from surveys.models import Question
 
 # The conflict page shows these fields again, so that authors do not lose what they typed.

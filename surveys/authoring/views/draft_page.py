@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from surveys.authoring.drafts import describe, load_draft
-from surveys.authoring.errors import NotDraft, SurveyError
+from surveys.authoring.errors import NotDraft
 from surveys.authoring.launch_checks import (
     describe_limits,
     describe_size,
@@ -21,6 +21,7 @@ from surveys.authoring.launch_checks import (
 )
 from surveys.authoring.planned.card import describe_planned, list_titles
 from surveys.authoring.translations import summarize_languages
+from surveys.lifecycle.errors import SurveyError
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey
 from surveys.planning.planner_links import is_mixed, plan_for, plan_for_question

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_POST
 
 from accounts import audit
 from surveys.access import get_own_survey
-from surveys.authoring import services
 from surveys.authoring.views.access import authoring
 from surveys.authoring.views.draft_page import to_edit
+from surveys.lifecycle import services
 
 _SAID = {
     True: "The public results page was switched off. Its link now says that it was taken back.",

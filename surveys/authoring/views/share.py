@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 
 from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
-from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.views.access import authoring
 from surveys.downloads import attach
+from surveys.lifecycle.reach import find_local_host, public_link
 from surveys.manifest.languages import translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey

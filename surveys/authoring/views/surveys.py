@@ -20,7 +20,6 @@ from surveys.authoring.errors import (
     ChangedMeanwhile,
     NotAcknowledged,
     NotLaunchable,
-    NotOpen,
     Overtaken,
 )
 from surveys.authoring.forms import (
@@ -35,9 +34,7 @@ from surveys.authoring.launch_checks import (
     find_launch_problems,
     list_warnings,
 )
-from surveys.authoring.reach import find_local_host, public_link
 from surveys.authoring.stamps import stamp_settings
-from surveys.authoring.state import describe_state
 from surveys.authoring.views.access import authoring, signed_in_user
 from surveys.authoring.views.draft_page import (
     REFUSED,
@@ -50,6 +47,10 @@ from surveys.authoring.views.draft_page import (
     total_context,
 )
 from surveys.formatting import join_list
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.reach import find_local_host, public_link
+from surveys.lifecycle.services import close_wave
+from surveys.lifecycle.state import describe_state
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
@@ -215,7 +216,7 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
     if wave is None or not wave.is_open:
         raise NotOpen
     if request.method == "POST":
-        services.close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
         audit.record("survey-closed", account=request.user.pk, survey=slug)
         messages.success(request, "The survey was closed. The last reports are being counted.")
         return to_edit(survey)

@@ -13,7 +13,8 @@ from aggregator.comparisons.jobs import FEW_TOGETHER, GAVE_UP, MAX_ATTEMPTS, run
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.breakdowns.waves import (
     GROUPS,

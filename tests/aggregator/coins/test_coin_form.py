@@ -24,8 +24,8 @@ from aggregator.exports.reports import find_rows
 from aggregator.intake import page_limiter
 from aggregator.models import RawReport, SpentId
 from aggregator.results.display import find_view
-from surveys.authoring.services import close_wave
 from surveys.base64url import encode_base64url
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Survey, Wave
 from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, open_survey

@@ -12,7 +12,8 @@ from aggregator.models import DueWork, Release, ReleaseLedger, today
 from aggregator.releases.ledger import reserve_release
 from aggregator.releases.requests import ReleaseRequest
 from aggregator.upkeep.due import WorkKind
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
 from tests.support.breakdowns.waves import make_closed_wave

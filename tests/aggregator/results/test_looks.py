@@ -28,8 +28,9 @@ from aggregator.results.snapshots import (
     update_snapshot,
 )
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength

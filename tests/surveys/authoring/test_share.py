@@ -20,8 +20,9 @@ from accounts.models import User
 from config.headers import headers_for
 from surveys.authoring.drafts import describe
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
-from surveys.authoring.reach import find_local_host
-from surveys.authoring.services import add_question, close_wave, save_translation
+from surveys.authoring.services import add_question, save_translation
+from surveys.lifecycle.reach import find_local_host
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from tests.support.factories import (
     QUESTIONS,

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from surveys.authoring.errors import NotLaunchable
-from surveys.authoring.services import close_wave, launch_survey
+from surveys.authoring.services import launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from surveys import formatting
-from surveys.authoring.services import close_wave
-from surveys.authoring.state import describe_state
+from surveys.lifecycle.services import close_wave
+from surveys.lifecycle.state import describe_state
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
 from tests.support.factories import make_launched_survey

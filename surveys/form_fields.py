@@ -14,7 +14,7 @@ from surveys.manifest.plain_text import fold
 BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 BROWSER_DAY = "%Y-%m-%d"
 MOST_LINE_ERRORS = 5
-
+MAX_PEOPLE = 100_000_000
 
 # Embeddings, overrides and isolates, which can show a text in another order than it is stored. The
 # marks that Arabic and Hebrew need (U+200E, U+200F) and joiners stay.
