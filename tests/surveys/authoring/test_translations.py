@@ -24,7 +24,6 @@ from surveys.authoring.services import (
     save_translation,
 )
 from surveys.authoring.translations import summarize_languages
-from surveys.authoring.views.translations import TEXTS_OF_A_PART
 from surveys.manifest.languages import (
     INFORMATION_TEXT,
     SourceText,
@@ -35,6 +34,7 @@ from surveys.manifest.languages import (
     translate_manifest,
 )
 from surveys.models import MAX_QUESTIONS, Question, Survey
+from surveys.views.authoring.translations import TEXTS_OF_A_PART
 from tests.support.factories import QUESTIONS, make_survey, make_user, open_survey
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]

@@ -44,7 +44,7 @@ from surveys.respondent.guard import GUARD
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
-from surveys.respondent.views.compressed import accepts_gzip
+from surveys.views.respondent.compressed import accepts_gzip
 from tests.support.factories import (
     QUESTIONS,
     make_launched_survey,
