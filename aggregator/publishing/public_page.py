@@ -14,7 +14,6 @@ from typing import Any
 from django.http import Http404
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.translation import override
 
 from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
@@ -39,7 +38,7 @@ from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
-from surveys.respondent.label.label import describe_protection
+from surveys.respondent.label.label import describe_in_english
 from surveys.stored_texts import Text, make_key, read_text
 
 OK = 200
@@ -103,8 +102,6 @@ def _render_releases(
     wave: Wave, releases: list[Release], charged: Charged, context: dict[str, Any]
 ) -> SafeString:
     manifest = wave.description
-    with override("en"):
-        label = describe_protection(manifest)
     context |= {
         "releases": describe_public(manifest, releases, spent=charged.spent),
         "readers": describe_all_readers(manifest, charged) if releases else [],
@@ -113,7 +110,7 @@ def _render_releases(
         ),
         "is_suspended": charged.is_suspended and bool(releases),
         "epsilons": list_epsilons(manifest),
-        "label": label,
+        "label": describe_in_english(manifest),
     }
     return render_to_string("aggregator/publishing/public_releases.html", context)
 
@@ -153,6 +150,7 @@ def _describe(survey: Survey, results: Results) -> dict[str, Any]:
         "blocks": render_blocks(
             results,
             truth=truth,
+            describe_label=lambda: describe_in_english(results.manifest),
             is_public=True,
             describe_readers=lambda: describe_exact_readers(results.manifest),
         ),
