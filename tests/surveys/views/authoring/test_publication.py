@@ -7,7 +7,6 @@ import re
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.services import launch_survey
@@ -15,7 +14,7 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey
-from tests.support.fielding import sign_in
+from tests.support.fielding import at, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 EXACT = Publication.EXACT
@@ -27,10 +26,6 @@ POSTED = {
     "release_epsilon": "2.5",
     "release_delta_nanos": "5",
 }
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def read(client: Client, name: str, survey: Survey) -> str:
