@@ -26,9 +26,9 @@ from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
 from surveys.planned_comparisons import PlannedComparison as PlannedComparison
 from surveys.stored_texts import StoredText as StoredText
+from surveys.survey_settings import MAX_QUESTIONS as MAX_QUESTIONS
 from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 
-MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
 # Authors have at least this long to take what they need, and read that it will be deleted.

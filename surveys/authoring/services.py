@@ -64,6 +64,7 @@ from surveys.models import (
 )
 from surveys.planned_comparisons import MAX_PLANNED
 from surveys.respondent.stored_pages import store_texts
+from surveys.survey_settings import SETTING_NAMES, SETTINGS
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
@@ -248,11 +249,9 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions.
-
-    Dates may have passed, and what was approved was the other study, so they are left out.
-    """
-    settings = {name: getattr(survey, name) for name in Survey.SETTINGS if name != "approval"}
+    """Make a new draft with the same questions."""
+    left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
+    settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
     copied = create_survey(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}

@@ -53,7 +53,6 @@ from surveys.formatting import join_list
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from surveys.planning.plan_sentences import describe_declining
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
 
@@ -65,8 +64,7 @@ def create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         survey = services.create_survey(owner=signed_in_user(request), **form.cleaned_data)
         return to_edit(survey)
-    context = {"form": form, "declining": describe_declining()}
-    return render(request, "surveys/authoring/create.html", context, status=_status(form))
+    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 
 
 def _status(form: forms.Form) -> int:
@@ -136,7 +134,6 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         "stored": stored,
         "blocks": list_blocks(everything),
         "subsets": list_subsets(everything),
-        "declining": describe_declining(),
     }
     return render(request, "surveys/authoring/settings.html", context, status=_status(form))
 

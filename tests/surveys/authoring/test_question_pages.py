@@ -499,7 +499,7 @@ def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: 
     ("drawn", "message"),
     [
         ("4", "The questions form 4 blocks. Enter a whole number from 1 to 3, or leave it empty"),
-        ("0", "Enter a whole number from 1 to 100. Or leave it empty to ask everyone everything."),
+        ("0", "Enter a whole number from 1 to 100. Or leave it empty."),
         ("all", "Enter a whole number from 1 to 100."),
     ],
 )
