@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from accounts.models import User
 from surveys.asked_questions import forget_if_unanswered, lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
@@ -68,11 +67,6 @@ from surveys.survey_settings import SETTING_NAMES, SETTINGS
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
-
-
-def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
-    """Create a draft; `settings` are other fields of Survey."""
-    return Survey.objects.create(owner=owner, title=title, **settings)
 
 
 def lock_draft(*, survey: Survey) -> Survey:
@@ -253,7 +247,7 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
     left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
     settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
-    copied = create_survey(owner=survey.owner, title=name, **settings)
+    copied = Survey.objects.create(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:

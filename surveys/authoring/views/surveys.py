@@ -62,7 +62,7 @@ from surveys.planning.subsets import list_blocks, list_subsets
 def create(request: HttpRequest) -> HttpResponse:
     form = CreateForm(posted_to(request))
     if request.method == "POST" and form.is_valid():
-        survey = services.create_survey(owner=signed_in_user(request), **form.cleaned_data)
+        survey = Survey.objects.create(owner=signed_in_user(request), **form.cleaned_data)
         return to_edit(survey)
     return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 

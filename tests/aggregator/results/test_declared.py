@@ -23,7 +23,6 @@ from surveys.authoring.services import (
     add_question,
     close_wave,
     copy_survey,
-    create_survey,
 )
 from surveys.comparing.choice import ALL_KNOWN, NotComparable
 from surveys.comparing.indicators import find_indicators, find_plain_indicators
@@ -55,7 +54,9 @@ def test_no_small_group_is_shown_or_can_be_found_by_subtracting(
 @pytest.fixture
 def wave(db: None) -> Wave:
     owner = User.objects.create_user(email="groups@example.org")
-    survey = create_survey(owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM)
+    survey = Survey.objects.create(
+        owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM
+    )
     add_question(
         survey=survey,
         type=Question.Type.DECLARED,

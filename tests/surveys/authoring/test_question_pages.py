@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from surveys.authoring.services import add_question, create_survey
+from surveys.authoring.services import add_question
 from surveys.manifest.serialization import hash_manifest
 from surveys.manifest.strength import describe_strength
 from surveys.models import Question, Survey, Wave
@@ -36,7 +36,9 @@ def author(client: Client, owner: User) -> Client:
 
 @pytest.fixture
 def survey(owner: User) -> Survey:
-    return create_survey(owner=owner, title="Everything", minimum_batch=10, display_minimum=10)
+    return Survey.objects.create(
+        owner=owner, title="Everything", minimum_batch=10, display_minimum=10
+    )
 
 
 def at(name: str, survey: Survey, **more: object) -> str:
