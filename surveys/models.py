@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -133,6 +133,25 @@ class Survey(SurveySettings):
         return 0 if wave is None else wave.asked_elsewhere
 
 
+class QuestionContent(TypedDict, total=False):
+    """Everything that an author decides about a question, except its place."""
+
+    type: str
+    text: str
+    flips: int
+    options: list[str]
+    minimum: int | None
+    maximum: int | None
+    unit: str
+    low_label: str
+    high_label: str
+    limit: int | None
+    follow_up: str
+    refusal: bool
+    rule: dict[str, Any] | None
+    same_fact: int | None
+
+
 class Question(models.Model):
     Type = QuestionType
 
@@ -163,23 +182,7 @@ class Question(models.Model):
     # rules (surveys.authoring.rule_checks).
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
 
-    # Everything that an author decides about a question, except its place.
-    CONTENT = (
-        "type",
-        "text",
-        "flips",
-        "options",
-        "minimum",
-        "maximum",
-        "unit",
-        "low_label",
-        "high_label",
-        "limit",
-        "follow_up",
-        "refusal",
-        "rule",
-        "same_fact",
-    )
+    CONTENT = tuple(QuestionContent.__annotations__)
 
     class Meta:
         ordering = ["position"]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 from django.db import transaction
 from django.db.models import F, Max
@@ -55,6 +55,7 @@ from surveys.models import (
     DAYS_BEFORE_DELETION,
     MAX_QUESTIONS,
     Question,
+    QuestionContent,
     Survey,
     Translation,
     Wave,
@@ -115,22 +116,24 @@ def _switch_refusals(survey: Survey) -> Switched:
 
 
 @transaction.atomic
-def add_question(*, survey: Survey, text: str, stamp: str = "", **content: Any) -> Question:
-    """Add a question at the end; `content` are fields of Question.CONTENT.
+def add_question(
+    *, survey: Survey, stamp: str = "", **content: Unpack[QuestionContent]
+) -> Question:
+    """Add a question at the end.
 
     If the survey's questions are no longer those of the stamp, a second copy is refused.
     """
     lock_draft(survey=survey)
-    _refuse_second_copy(survey, stamp, {"text": text, **content})
+    _refuse_second_copy(survey, stamp, content)
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
-    question = survey.questions.create(position=last + 1, text=text, **content)
+    question = survey.questions.create(position=last + 1, **content)
     _check_rules(survey)
     return question
 
 
-def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) -> None:
+def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) -> None:
     questions = list(survey.questions.all())
     if not stamp or stamp == stamp_questions(questions):
         return
@@ -141,8 +144,10 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) 
 
 
 @transaction.atomic
-def edit_question(*, question: Question, stamp: str = "", **content: Any) -> str:
-    """Change fields of Question.CONTENT, unless they are no longer those of the stamp.
+def edit_question(
+    *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
+) -> str:
+    """Change a question, unless it is no longer that of the stamp.
 
     The rules of other questions must still make sense. Returns what else had to change, in words.
     """

@@ -412,7 +412,8 @@ def test_a_question_whose_rule_is_too_large_to_use_says_so() -> None:
     ]
     # Each option of three questions is told apart: 64 combinations.
     every = [{"name": str(one.pk), "is": [code]} for one in earlier for code in range(3)]
-    for number, rule in enumerate((every[0], {"any": every})):
+    rules: list[dict[str, Any]] = [every[0], {"any": every}]
+    for number, rule in enumerate(rules):
         add_question(survey=survey, text=f"Behind {number}?", rule=rule)
     wave = open_survey(survey=survey)
     send_people(wave, people=60)
