@@ -117,20 +117,12 @@ class Survey(SurveySettings):
         """Whether a date or a number of people ends the survey."""
         return self.closes_at is not None or self.cap is not None
 
-    @property
-    def wave(self) -> Wave | None:
-        """The newest wave; None while the survey is a draft."""
+    def find_wave(self) -> Wave | None:
+        """Return the newest wave; None while the survey is a draft."""
         return self.waves.electronic().newest()
 
-    @property
     def is_draft(self) -> bool:
         return not self.waves.exists()
-
-    @property
-    def asked_elsewhere(self) -> int:
-        """What its newest wave says; 0 for a draft, whose own manifest counts."""
-        wave = self.wave
-        return 0 if wave is None else wave.asked_elsewhere
 
 
 class QuestionContent(TypedDict, total=False):
@@ -375,9 +367,8 @@ class Wave(models.Model):
         """C: exact figures and rows describe at least as many reports."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
-    @property
-    def asked_elsewhere(self) -> int:
-        """How many other surveys of the author share a question with this wave, today."""
+    def count_elsewhere(self) -> int:
+        """Count how many other surveys of the author share a question with this wave, today."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0

@@ -61,7 +61,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
         demo.add_questions(survey)
         for pair in demo.planned:
             plan_comparison(survey=survey, pair=pair)
-    return survey.wave or launch_survey(survey=survey)
+    return survey.find_wave() or launch_survey(survey=survey)
 
 
 def request_releases(demo: Demo, *, wave: Wave) -> list[Release]:

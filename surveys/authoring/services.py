@@ -73,7 +73,7 @@ _PARKED = 10_000
 def lock_draft(*, survey: Survey) -> Survey:
     """Lock a survey's row and make sure that it may still change."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
-    if not locked.is_draft:
+    if not locked.is_draft():
         raise NotDraft
     return locked
 

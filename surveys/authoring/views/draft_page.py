@@ -48,7 +48,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
 
 def require_draft(survey: Survey) -> None:
     """Forms of a launched survey are not shown; the services check again under a lock."""
-    if not survey.is_draft:
+    if not survey.is_draft():
         raise NotDraft
 
 

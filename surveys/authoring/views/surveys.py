@@ -76,7 +76,7 @@ def _status(form: forms.Form) -> int:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview: what a draft still needs; after the opening, the link and what comes next."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return show_draft(request, survey)
     link = public_link(reverse("surveys:respond", args=[survey.slug]))
@@ -97,7 +97,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
     """The form of a draft; after the opening, what was frozen."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is not None and request.method != "POST":
         return _show_frozen_settings(request, survey, wave)
     require_draft(survey)
@@ -208,7 +208,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def close(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None or not wave.is_open:
         raise NotOpen
     if request.method == "POST":

@@ -169,7 +169,7 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
     assert wave.survey_id != survey.pk
     assert (wave.survey.title, wave.cap) == ("Rehearsal of Study", 500)
     assert wave.survey.rehearsal
-    assert survey.is_draft
+    assert survey.is_draft()
     assert not survey.rehearsal
     rehearsed = describe(survey=wave.survey, wave_number=1)
     assert rehearsed.questions == describe(survey=survey, wave_number=1).questions

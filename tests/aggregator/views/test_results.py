@@ -374,8 +374,7 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
 def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> None:
     """A sweep computes them again; until then the page must not say that no report came."""
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
-    assert survey.wave is not None
-    survey.wave.snapshots.update(estimates=[{"figure": "1"}])
+    survey.waves.get().snapshots.update(estimates=[{"figure": "1"}])
     words = text_of(read(survey))
     assert "Results are being computed again" in words
     assert "Listening" not in words
