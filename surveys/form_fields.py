@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +15,6 @@ from surveys.manifest.plain_text import fold
 BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 BROWSER_DAY = "%Y-%m-%d"
 MOST_LINE_ERRORS = 5
-MAX_PEOPLE = 100_000_000
 
 # Embeddings, overrides and isolates, which can show a text in another order than it is stored. The
 # marks that Arabic and Hebrew need (U+200E, U+200F) and joiners stay.
@@ -33,10 +33,20 @@ class PlainText(forms.CharField):
     """Text as people write it, always shown as plain text.
 
     The browser's maxlength is left out on purpose: it would cut pasted text silently.
+    `find_problem` says what is wrong with a text that is not empty.
     """
 
-    def __init__(self, *, name: str, missing: str, max_length: int, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        missing: str,
+        max_length: int,
+        find_problem: Callable[[str], str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         self.lines = kwargs.pop("lines", False)
+        self.find_problem = find_problem
         super().__init__(
             max_length=max_length,
             error_messages={
@@ -68,6 +78,13 @@ class PlainText(forms.CharField):
         if not self.lines:
             text = text.replace("\n", " ")
         return text if _shows_something(text) or any(map(_is_control, text)) else ""
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        problem = self.find_problem(text) if text and self.find_problem else ""
+        if problem:
+            raise ValidationError(problem)
+        return text
 
     def validate(self, value: str) -> None:
         if any(map(_is_control, value)):

@@ -47,7 +47,7 @@ def _as_read(text: str) -> str:
 @authoring
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return redirect("surveys:delete", slug=slug)
     if wave.is_open:

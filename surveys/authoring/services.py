@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from accounts.models import User
 from surveys.asked_questions import lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
@@ -51,6 +50,7 @@ from surveys.models import (
     DAYS_BEFORE_DELETION,
     MAX_QUESTIONS,
     Question,
+    QuestionContent,
     Survey,
     Translation,
     Wave,
@@ -59,20 +59,16 @@ from surveys.models import (
 )
 from surveys.planned_comparisons import MAX_PLANNED
 from surveys.respondent.stored_pages import store_texts
+from surveys.survey_settings import SETTING_NAMES, SETTINGS
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
 
 
-def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
-    """Create a draft; `settings` are other fields of Survey."""
-    return Survey.objects.create(owner=owner, title=title, **settings)
-
-
 def lock_draft(*, survey: Survey) -> Survey:
     """Lock a survey's row and make sure that it may still change."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
-    if not locked.is_draft:
+    if not locked.is_draft():
         raise NotDraft
     return locked
 
@@ -115,22 +111,24 @@ def _switch_refusals(survey: Survey) -> Switched:
 
 
 @transaction.atomic
-def add_question(*, survey: Survey, text: str, stamp: str = "", **content: Any) -> Question:
-    """Add a question at the end; `content` are fields of Question.CONTENT.
+def add_question(
+    *, survey: Survey, stamp: str = "", **content: Unpack[QuestionContent]
+) -> Question:
+    """Add a question at the end.
 
     If the survey's questions are no longer those of the stamp, a second copy is refused.
     """
     lock_draft(survey=survey)
-    _refuse_second_copy(survey, stamp, {"text": text, **content})
+    _refuse_second_copy(survey, stamp, content)
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
-    question = survey.questions.create(position=last + 1, text=text, **content)
+    question = survey.questions.create(position=last + 1, **content)
     _check_rules(survey)
     return question
 
 
-def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) -> None:
+def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) -> None:
     questions = list(survey.questions.all())
     if not stamp or stamp == stamp_questions(questions):
         return
@@ -141,8 +139,10 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) 
 
 
 @transaction.atomic
-def edit_question(*, question: Question, stamp: str = "", **content: Any) -> str:
-    """Change fields of Question.CONTENT, unless they are no longer those of the stamp.
+def edit_question(
+    *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
+) -> str:
+    """Change a question, unless it is no longer that of the stamp.
 
     The rules of other questions must still make sense. Returns what else had to change, in words.
     """
@@ -238,13 +238,11 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions.
-
-    Dates may have passed, and what was approved was the other study, so they are left out.
-    """
-    settings = {name: getattr(survey, name) for name in Survey.SETTINGS if name != "approval"}
+    """Make a new draft with the same questions."""
+    left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
+    settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
-    copied = create_survey(owner=survey.owner, title=name, **settings)
+    copied = Survey.objects.create(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:

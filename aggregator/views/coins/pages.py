@@ -106,7 +106,7 @@ def render_page(
     }
     with override(language):
         if wave is not None and manifest is not None:
-            context |= _describe_survey(manifest, asked_elsewhere=wave.asked_elsewhere, **more)
+            context |= _describe_survey(manifest, asked_elsewhere=wave.count_elsewhere(), **more)
         # Without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from surveys.authoring.drafts import describe, load_draft
 from surveys.authoring.errors import NotDraft
+from surveys.authoring.forms import list_frozen
 from surveys.authoring.launch_checks import (
     describe_limits,
     describe_size,
@@ -37,6 +38,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
     """The context for everything about the survey as a whole."""
     return {
         "manifest": manifest,
+        "frozen": list_frozen(manifest),
         "total_epsilon": manifest.epsilon,
         "quote": quote_label(manifest),
         "planned_titles": list_titles(manifest),
@@ -47,7 +49,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
 
 def require_draft(survey: Survey) -> None:
     """Forms of a launched survey are not shown; the services check again under a lock."""
-    if not survey.is_draft:
+    if not survey.is_draft():
         raise NotDraft
 
 

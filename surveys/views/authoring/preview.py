@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from surveys.access import get_own_survey
 from surveys.authoring.drafts import describe, describe_words
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
-from surveys.models import Survey
+from surveys.models import Survey, Wave
 from surveys.respondent.page import link_languages, render_notice, render_questions
 from surveys.respondent.stored_pages import allow_scripts
 from surveys.views.authoring.access import authoring
@@ -23,11 +23,12 @@ from surveys.views.respondent.compressed import HTML, answer
 def preview(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the author the page that respondents see; this one neither stores nor sends."""
     survey = get_own_survey(request.user, slug)
-    content, words = _freeze(survey)
+    wave = survey.find_wave()
+    content, words = _freeze(survey, wave)
     way_back: dict[str, Any] = {
         "preview": True,
         "slug": slug,
-        "kind": "draft" if survey.is_draft else "survey",
+        "kind": "draft" if wave is None else "survey",
     }
     manifest = parse_manifest(content)
     language = request.GET.get("lang", manifest.language)
@@ -43,7 +44,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         content=content,
         language=language,
         words=words.get(language, ""),
-        asked_elsewhere=survey.asked_elsewhere,
+        asked_elsewhere=0 if wave is None else wave.count_elsewhere(),
         manifest_url=reverse("surveys:preview_manifest", args=[slug]),
         languages=link_languages(manifest, but=language, find_url=lambda code: f"?lang={code}"),
         **way_back,
@@ -54,13 +55,13 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 @authoring
 def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    content, _ = _freeze(get_own_survey(request.user, slug))
+    survey = get_own_survey(request.user, slug)
+    content, _ = _freeze(survey, survey.find_wave())
     return answer(request, content, content_type="application/json")
 
 
-def _freeze(survey: Survey) -> tuple[bytes, dict[str, str]]:
+def _freeze(survey: Survey, wave: Wave | None) -> tuple[bytes, dict[str, str]]:
     """Manifest and words of the wave, or those that a draft would be frozen as."""
-    wave = survey.wave
     if wave is not None:
         return bytes(wave.manifest), wave.words
     manifest = describe(survey=survey, wave_number=1)

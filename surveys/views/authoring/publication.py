@@ -23,7 +23,7 @@ _SAID = {
 def switch_public_results(request: HttpRequest, slug: str) -> HttpResponse:
     """Both buttons say what they switch to, so that sending one twice changes nothing."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None or not wave.description.has_public_results:
         raise Http404("This survey publishes nothing.")
     off = request.POST.get("switch") == "off"

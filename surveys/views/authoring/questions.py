@@ -56,7 +56,7 @@ RULE_DROPPED = (
 def list_questions(request: HttpRequest, slug: str) -> HttpResponse:
     """A workbench for a draft; after the opening, the frozen words."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return show_questions(request, survey)
     manifest = wave.description

@@ -56,7 +56,7 @@ def _make_link(survey: Survey, language: str = "") -> Link:
 @authoring
 def share(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     context: dict[str, object] = {"survey": survey, "wave": wave}
     if wave is not None:
         manifest = wave.description
@@ -92,7 +92,7 @@ def qr_png(request: HttpRequest, slug: str) -> HttpResponse:
 def poster(request: HttpRequest, slug: str) -> HttpResponse:
     """One page to print, in the language of its readers; only its top bar is for the author."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return redirect("surveys:share", slug=slug)  # that page says that the poster comes later
     manifest = wave.description
@@ -117,7 +117,7 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _find_link(request: HttpRequest, slug: str) -> tuple[Survey, Link]:
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         raise Http404
     return survey, _read_link(request, survey, wave.description)

@@ -43,7 +43,6 @@ from surveys.lifecycle.state import describe_state
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from surveys.planning.plan_sentences import describe_declining
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
 from surveys.views.authoring.access import authoring, signed_in_user
@@ -64,10 +63,9 @@ from surveys.views.authoring.draft_page import (
 def create(request: HttpRequest) -> HttpResponse:
     form = CreateForm(posted_to(request))
     if request.method == "POST" and form.is_valid():
-        survey = services.create_survey(owner=signed_in_user(request), **form.cleaned_data)
+        survey = Survey.objects.create(owner=signed_in_user(request), **form.cleaned_data)
         return to_edit(survey)
-    context = {"form": form, "declining": describe_declining()}
-    return render(request, "surveys/authoring/create.html", context, status=_status(form))
+    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 
 
 def _status(form: forms.Form) -> int:
@@ -79,7 +77,7 @@ def _status(form: forms.Form) -> int:
 def edit(request: HttpRequest, slug: str) -> HttpResponse:
     """The overview: what a draft still needs; after the opening, the link and what comes next."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return show_draft(request, survey)
     link = public_link(reverse("surveys:respond", args=[survey.slug]))
@@ -100,7 +98,7 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
     """The form of a draft; after the opening, what was frozen."""
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is not None and request.method != "POST":
         return _show_frozen_settings(request, survey, wave)
     require_draft(survey)
@@ -137,7 +135,6 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         "stored": stored,
         "blocks": list_blocks(everything),
         "subsets": list_subsets(everything),
-        "declining": describe_declining(),
     }
     return render(request, "surveys/authoring/settings.html", context, status=_status(form))
 
@@ -212,7 +209,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 @authoring
 def close(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None or not wave.is_open:
         raise NotOpen
     if request.method == "POST":

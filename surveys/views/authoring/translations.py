@@ -45,7 +45,7 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
     survey = get_own_survey(request.user, slug)
     if request.method == "POST":
         require_draft(survey)
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is not None:
         frozen = wave.description
         context = {"survey": survey, "frozen": [*frozen.languages]}

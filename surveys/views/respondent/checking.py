@@ -42,6 +42,6 @@ def _serve(request: HttpRequest, slug: str, *, kind: str) -> HttpResponse:
         wave,
         kind=kind,
         language=language if language in manifest.languages else manifest.language,
-        asked_elsewhere=wave.asked_elsewhere,
+        asked_elsewhere=wave.count_elsewhere(),
     )
     return serve(request, page, content_type=HTML)

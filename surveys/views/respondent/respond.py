@@ -58,7 +58,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         return serve(request, describe_early(wave, language=language), content_type=HTML)
     # A closed survey still loads the scripts: a report that looks unsent may have been counted.
     kind = "open" if wave.accepts_at(now) else "closed"
-    text = describe_page(wave, kind=kind, language=language, asked_elsewhere=wave.asked_elsewhere)
+    text = describe_page(wave, kind=kind, language=language, asked_elsewhere=wave.count_elsewhere())
     response = serve(request, text, content_type=HTML)
     if kind == "open" and not (wave.description.quick_exit or wave.description.shared_devices):
         response["Cache-Control"] = IN_MEMORY

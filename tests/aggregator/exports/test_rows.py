@@ -60,7 +60,7 @@ def read_rows(results: Results, number: str = "") -> list[Row]:
 
 def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> None:
     for place in range(number):
-        add_question(survey=survey, type=Type.DECLARED, text=f"Where {place}?", options=options)
+        add_question(survey=survey, type=Type.DECLARED, text=f"Where {place}?", options=[*options])
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:

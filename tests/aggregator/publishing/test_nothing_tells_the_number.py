@@ -51,7 +51,7 @@ def make_study(publication: Publication = Publication.PROTECTED) -> Wave:
 
 
 def list_addresses(survey: Survey) -> list[str]:
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     coins = survey.waves.manual().get()
     values: dict[str, list[object]] = {
@@ -96,7 +96,7 @@ def visit(survey: Survey) -> Replies:
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
     """Send a report again, with other codes, for another wave, and one that is wrong."""
-    wave, coins = survey.wave, survey.waves.manual().get()
+    wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]
     tries += [(wave, NO[:2], secrets.token_bytes(32)), (wave, b"\7\7\7", known)]
@@ -120,7 +120,7 @@ def send(wave: Wave, symbols: bytes, *, report_id: bytes | None = None) -> bytes
 
 
 def send_both(survey: Survey, number: int) -> None:
-    wave, coins = survey.wave, survey.waves.manual().get()
+    wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     for _ in range(number):
         send(wave, YES)

@@ -59,7 +59,7 @@ def test_a_wrong_title_deletes_nothing_and_says_what_to_type(typed: str) -> None
     assert "Type the title exactly as it is shown: “On the road”. Nothing was deleted." in words_of(
         response
     )
-    assert Survey.objects.get().wave is not None
+    assert Survey.objects.get().find_wave() is not None
     assert not DeletedWave.objects.exists()
 
 

@@ -19,7 +19,6 @@ from surveys.authoring.rule_checks import find_rule_problems
 from surveys.authoring.services import (
     add_question,
     copy_survey,
-    create_survey,
     delete_question,
     edit_question,
     move_question,
@@ -48,7 +47,7 @@ def is_yes(question: Question) -> dict[str, Any]:
 
 @pytest.fixture
 def survey(db: None) -> Survey:
-    return create_survey(owner=make_user(), title="Everything")
+    return Survey.objects.create(owner=make_user(), title="Everything")
 
 
 @pytest.fixture

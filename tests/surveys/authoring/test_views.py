@@ -213,7 +213,7 @@ def test_a_copy_is_a_new_draft(author: Client, owner: User) -> None:
     answer = author.post(at("copy", wave.survey))
     copied = Survey.objects.exclude(pk=wave.survey.pk).get()
     assert answer["Location"] == at("edit", copied)
-    assert copied.is_draft
+    assert copied.is_draft()
     assert texts(copied) == list(QUESTIONS)
     assert copied.title == "Copy of On the road"
 
@@ -258,9 +258,9 @@ def test_a_survey_that_changed_after_it_was_shown_is_not_opened(
     assert refused.status_code == 422
     assert "changed after this page was shown" in refused.text
     assert "From another tab?" in refused.text
-    assert survey.is_draft
+    assert survey.is_draft()
     author.post(at("launch", survey), {"manifest": shown_hash(refused.text), **SMALL})
-    assert not survey.is_draft
+    assert not survey.is_draft()
 
 
 def test_a_date_that_passed_while_drafting_is_named_before_opening(
@@ -290,7 +290,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
     assert "500 people" in page
     assert "If you close it earlier, the results keep the wider interval" in page
     answer = author.post(at("close", survey), follow=True)
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     assert (wave.state, wave.ending) == (Wave.State.CLOSED, Wave.Ending.OWNER)
     assert "because you closed it" in answer.text

@@ -155,7 +155,7 @@ class TestOpeningAndClosing:
         assert hash_manifest(bytes(coins.manifest)) == bytes(coins.manifest_hash)
         assert bytes(coins.manifest_hash) != bytes(wave.manifest_hash)
         assert coins.minimum_batch == wave.minimum_batch
-        assert wave.survey.wave == wave
+        assert wave.survey.find_wave() == wave
 
     def test_without_coins_there_is_one_wave(self) -> None:
         wave = make_launched_survey()

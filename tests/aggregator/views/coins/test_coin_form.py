@@ -254,7 +254,7 @@ class TestSending:
 
     def test_the_browser_waves_manifest_accepts_no_coins(self) -> None:
         wave = make_coins()
-        electronic = wave.survey.wave
+        electronic = wave.survey.find_wave()
         assert electronic is not None
         fields = tick(wave, q1=1, q2=1) | {
             "manifest": encode_base64url(bytes(electronic.manifest_hash))
@@ -442,7 +442,7 @@ class TestStratum:
     @pytest.mark.slow
     def test_each_mode_is_sealed_and_estimated_separately(self) -> None:
         wave = make_coins()
-        electronic = wave.survey.wave
+        electronic = wave.survey.find_wave()
         assert electronic is not None
         send_codes(wave, yes=[35, 50], total=100)
         send_codes(electronic, yes=[60, 50], total=200)
@@ -460,7 +460,7 @@ class TestStratum:
     @pytest.mark.slow
     def test_a_mode_below_its_own_minimum_shows_nothing(self) -> None:
         wave = make_coins(display_minimum=100)
-        electronic = wave.survey.wave
+        electronic = wave.survey.find_wave()
         assert electronic is not None
         send_codes(wave, yes=[30, 30], total=99)
         send_codes(electronic, yes=[60, 50], total=200)
