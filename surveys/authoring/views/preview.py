@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from surveys.access import get_own_survey
 from surveys.authoring.drafts import describe, describe_words
 from surveys.authoring.views.access import authoring
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
@@ -20,13 +19,12 @@ from surveys.respondent.views.compressed import HTML, answer
 
 @require_safe
 @authoring
-def preview(request: HttpRequest, slug: str) -> HttpResponse:
+def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the author the page that respondents see; this one neither stores nor sends."""
-    survey = get_own_survey(request.user, slug)
     content, words = _freeze(survey)
     way_back: dict[str, Any] = {
         "preview": True,
-        "slug": slug,
+        "slug": survey.slug,
         "kind": "draft" if survey.is_draft else "survey",
     }
     manifest = parse_manifest(content)
@@ -44,7 +42,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=words.get(language, ""),
         asked_elsewhere=survey.asked_elsewhere,
-        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        manifest_url=reverse("surveys:preview_manifest", args=[survey.slug]),
         languages=link_languages(manifest, but=language, find_url=lambda code: f"?lang={code}"),
         **way_back,
     )
@@ -53,8 +51,8 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @authoring
-def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    content, _ = _freeze(get_own_survey(request.user, slug))
+def preview_manifest(request: HttpRequest, survey: Survey) -> HttpResponse:
+    content, _ = _freeze(survey)
     return answer(request, content, content_type="application/json")
 
 
