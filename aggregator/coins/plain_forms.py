@@ -10,7 +10,7 @@ from aggregator.coins.pages import show_notice
 from aggregator.coins.sheets import CONTENT_TYPE
 from aggregator.intake.core import check_source
 from aggregator.intake.errors import Refused, RetryLater
-from aggregator.intake.page_limiter import seconds_to_wait
+from aggregator.intake.limiter import seconds_to_wait
 from surveys.models import Wave
 
 
