@@ -18,7 +18,7 @@ from aggregator.comparisons.breakdown.blocks import (
     name_groups,
 )
 from aggregator.comparisons.breakdown.result import BreakdownResult
-from aggregator.comparisons.jobs import find_comparison, request_comparison, was_given_up
+from aggregator.comparisons.jobs import find_comparison, request_comparison
 from aggregator.comparisons.standing import find_standing
 from aggregator.exports.breakdown import respond_with_breakdown
 from aggregator.models import Comparison
@@ -135,7 +135,7 @@ def _context(
         "declared": declared,
         "others": [one for one in results.declared if one.question != declared],
         "comparison": comparison,
-        "may_try_again": was_given_up(comparison),
+        "may_try_again": comparison.was_given_up,
         "lang": language_tag(results.manifest.language),
         "alarm": describe_alarm(results),
         # The reports of a demo come from a program.

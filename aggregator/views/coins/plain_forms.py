@@ -9,7 +9,7 @@ from aggregator import problems
 from aggregator.intake.coin_sheets import CONTENT_TYPE
 from aggregator.intake.core import check_source
 from aggregator.intake.errors import Refused, RetryLater
-from aggregator.intake.page_limiter import seconds_to_wait
+from aggregator.intake.limiter import seconds_to_wait
 from aggregator.views.coins.pages import show_notice
 from surveys.models import Wave
 

@@ -1,20 +1,19 @@
-"""Only a survey's owner may edit it. For everyone else it does not exist."""
+"""What authors do to a survey: only its owner may, and only in some states of the survey."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import cast
+from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
 
-from accounts.models import User
-from surveys.access import get_own_survey
+from surveys.access import for_owner, get_own_survey
 from surveys.authoring.forms.translations import PREFIX
 from surveys.lifecycle.errors import SurveyError
-from surveys.models import Question
+from surveys.models import Survey
 
 # The conflict page shows these fields again, so that authors do not lose what they typed.
 TYPED_FIELDS = (
@@ -30,30 +29,20 @@ TYPED_FIELDS = (
 )
 
 
-def signed_in_user(request: HttpRequest) -> User:
-    """The user of a request that has passed login_required."""
-    return cast(User, request.user)
+def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
+    """Pass the owner's survey to the view, and explain what its state does not allow."""
 
-
-def get_own_question(request: HttpRequest, slug: str, pk: int) -> Question:
-    """Return a question of the user's survey; 404 for a question of another survey."""
-    return get_object_or_404(get_own_survey(request.user, slug).questions, pk=pk)
-
-
-def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Ask visitors to sign in, and explain what the survey's state does not allow."""
-
-    @login_required
+    @for_owner
     @wraps(view)
-    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+    def wrapper(request: HttpRequest, survey: Survey, **rest: Any) -> HttpResponse:
         try:
-            return view(request, *args, **kwargs)
+            return view(request, survey, **rest)
         except SurveyError as error:
             translated = [name for name in request.POST if name.startswith(PREFIX)]
             names = (*TYPED_FIELDS, *translated)
             typed = [request.POST[name] for name in names if request.POST.get(name)]
-            survey = get_own_survey(request.user, str(kwargs["slug"]))
-            context = {"problem": str(error), "typed": typed, "survey": survey}
+            stored = get_own_survey(request.user, survey.slug)  # the view may have changed its own
+            context = {"problem": str(error), "typed": typed, "survey": stored}
             return render(request, "surveys/authoring/conflict.html", context, status=409)
 
     return wrapper

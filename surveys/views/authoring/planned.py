@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.planned.card import describe_pair, describe_planned
 from surveys.authoring.planned.form import PlannedForm
+from surveys.models import Survey
 from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
     REFUSED,
@@ -26,9 +26,8 @@ CARD = "#planned"
 
 @page_or_form
 @authoring
-def planned(request: HttpRequest, slug: str) -> HttpResponse:
+def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Add a comparison; show the card alone with what is wrong about it."""
-    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     manifest = describe(survey=survey, wave_number=1)
     form = PlannedForm(posted_to(request), manifest=manifest)
@@ -43,9 +42,8 @@ def planned(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @authoring
-def remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def remove(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Remove a comparison, unless it is gone already."""
-    survey = get_own_survey(request.user, slug)
     services.drop_planned(survey=survey, pk=pk)
     messages.success(request, "The planned comparison was removed.")
     return to_questions(survey, CARD)

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from surveys.access import get_own_survey
 from surveys.authoring.drafts import describe, describe_words
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
@@ -20,14 +19,13 @@ from surveys.views.respondent.compressed import HTML, answer
 
 @require_safe
 @authoring
-def preview(request: HttpRequest, slug: str) -> HttpResponse:
+def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the author the page that respondents see; this one neither stores nor sends."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     content, words = _freeze(survey, wave)
     way_back: dict[str, Any] = {
         "preview": True,
-        "slug": slug,
+        "slug": survey.slug,
         "kind": "draft" if wave is None else "survey",
     }
     manifest = parse_manifest(content)
@@ -45,7 +43,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
         language=language,
         words=words.get(language, ""),
         asked_elsewhere=0 if wave is None else wave.count_elsewhere(),
-        manifest_url=reverse("surveys:preview_manifest", args=[slug]),
+        manifest_url=reverse("surveys:preview_manifest", args=[survey.slug]),
         languages=link_languages(manifest, but=language, find_url=lambda code: f"?lang={code}"),
         **way_back,
     )
@@ -54,8 +52,7 @@ def preview(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @authoring
-def preview_manifest(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def preview_manifest(request: HttpRequest, survey: Survey) -> HttpResponse:
     content, _ = _freeze(survey, survey.find_wave())
     return answer(request, content, content_type="application/json")
 

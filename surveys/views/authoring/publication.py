@@ -7,8 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
 from accounts import audit
-from surveys.access import get_own_survey
 from surveys.lifecycle import services
+from surveys.models import Survey
 from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import to_edit
 
@@ -20,15 +20,14 @@ _SAID = {
 
 @require_POST
 @authoring
-def switch_public_results(request: HttpRequest, slug: str) -> HttpResponse:
+def switch_public_results(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Both buttons say what they switch to, so that sending one twice changes nothing."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     if wave is None or not wave.description.has_public_results:
         raise Http404("This survey publishes nothing.")
     off = request.POST.get("switch") == "off"
     services.switch_public_results(survey=survey, off=off)
     event = "public-results-off" if off else "public-results-on"
-    audit.record(event, account=request.user.pk, survey=slug)
+    audit.record(event, account=request.user.pk, survey=survey.slug)
     messages.success(request, _SAID[off])
     return to_edit(survey)

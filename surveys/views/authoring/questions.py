@@ -10,10 +10,9 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.drafts import describe
@@ -32,7 +31,7 @@ from surveys.models import Question, Survey
 from surveys.planning.offered_strengths import describe_strength_for
 from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
 from surveys.planning.question_facts import find_facts, list_facts
-from surveys.views.authoring.access import authoring, get_own_question
+from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
     REFUSED,
     link_packing,
@@ -53,9 +52,8 @@ RULE_DROPPED = (
 
 @require_safe
 @authoring
-def list_questions(request: HttpRequest, slug: str) -> HttpResponse:
+def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
     """A workbench for a draft; after the opening, the frozen words."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     if wave is None:
         return show_questions(request, survey)
@@ -70,9 +68,8 @@ def list_questions(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page_or_form
 @authoring
-def create(request: HttpRequest, slug: str) -> HttpResponse:
+def create(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the types to choose from, then the form of the chosen type."""
-    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     usual = Question.Type.YES_NO if request.method == "POST" else ""
     chosen = request.GET.get("type", usual)
@@ -103,10 +100,9 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page_or_form
 @authoring
-def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Show the form of the question's type, or of another type chosen instead."""
-    question = get_own_question(request, slug, pk)
-    survey = question.survey
+    question = get_object_or_404(survey.questions, pk=pk)
     require_draft(survey)
     chosen = request.GET.get("type", question.type)
     if chosen not in QUESTION_FORMS:
@@ -127,7 +123,7 @@ def edit(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             form.add_error(None, str(error))
         except Overtaken as error:
             form.add_error(None, str(error))
-            newer = get_own_question(request, slug, pk)
+            newer = get_object_or_404(survey.questions, pk=pk)
             stamp = stamp_question(newer)
             stored = list_stored(form, QUESTION_FORMS[chosen](questions=questions, question=newer))
         else:
@@ -246,8 +242,8 @@ def _pair(
 
 @require_POST
 @authoring
-def move(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    question = get_own_question(request, slug, pk)
+def move(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
+    question = get_object_or_404(survey.questions, pk=pk)
     form = MoveForm(request.POST)
     if not form.is_valid():
         raise BadRequest("direction must be up or down")
@@ -260,9 +256,8 @@ def move(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @page_or_form
 @authoring
-def delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    question = get_own_question(request, slug, pk)
-    survey = question.survey
+def delete(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
+    question = get_object_or_404(survey.questions, pk=pk)
     require_draft(survey)
     refusal: BrokenRules | None = None
     if request.method == "POST":
@@ -270,7 +265,7 @@ def delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             dropped = services.delete_question(question=question)
         except BrokenRules as error:
             refusal = error
-            question = get_own_question(request, slug, pk)  # it is still there
+            question = get_object_or_404(survey.questions, pk=pk)  # it is still there
         else:
             messages.success(request, f"The question was deleted. {dropped}".rstrip())
             return to_questions(survey)

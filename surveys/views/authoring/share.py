@@ -11,7 +11,6 @@ from django.utils.text import Truncator
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
-from surveys.access import get_own_survey
 from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.downloads import attach
 from surveys.lifecycle.reach import find_local_host, public_link
@@ -54,8 +53,7 @@ def _make_link(survey: Survey, language: str = "") -> Link:
 
 @require_safe
 @authoring
-def share(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def share(request: HttpRequest, survey: Survey) -> HttpResponse:
     wave = survey.find_wave()
     context: dict[str, object] = {"survey": survey, "wave": wave}
     if wave is not None:
@@ -75,26 +73,26 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @authoring
-def qr_svg(request: HttpRequest, slug: str) -> HttpResponse:
-    survey, link = _find_link(request, slug)
+def qr_svg(request: HttpRequest, survey: Survey) -> HttpResponse:
+    link = _find_link(request, survey)
     return _picture(request, draw_svg(link.address), "image/svg+xml", _name(survey, link, "svg"))
 
 
 @require_safe
 @authoring
-def qr_png(request: HttpRequest, slug: str) -> HttpResponse:
-    survey, link = _find_link(request, slug)
+def qr_png(request: HttpRequest, survey: Survey) -> HttpResponse:
+    link = _find_link(request, survey)
     return _picture(request, draw_png(link.address), "image/png", _name(survey, link, "png"))
 
 
 @require_safe
 @authoring
-def poster(request: HttpRequest, slug: str) -> HttpResponse:
+def poster(request: HttpRequest, survey: Survey) -> HttpResponse:
     """One page to print, in the language of its readers; only its top bar is for the author."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     if wave is None:
-        return redirect("surveys:share", slug=slug)  # that page says that the poster comes later
+        # That page says that the poster comes later.
+        return redirect("surveys:share", slug=survey.slug)
     manifest = wave.description
     link = _read_link(request, survey, manifest)
     language = link.language or manifest.language
@@ -115,12 +113,11 @@ def poster(request: HttpRequest, slug: str) -> HttpResponse:
         return render(request, "surveys/authoring/poster.html", context)
 
 
-def _find_link(request: HttpRequest, slug: str) -> tuple[Survey, Link]:
-    survey = get_own_survey(request.user, slug)
+def _find_link(request: HttpRequest, survey: Survey) -> Link:
     wave = survey.find_wave()
     if wave is None:
         raise Http404
-    return survey, _read_link(request, survey, wave.description)
+    return _read_link(request, survey, wave.description)
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:

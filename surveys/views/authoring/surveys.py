@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -11,8 +14,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import audit
+from accounts.models import User
 from privacy.mechanism.accounting import cumulative_epsilon
-from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import (
@@ -45,7 +48,7 @@ from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
-from surveys.views.authoring.access import authoring, signed_in_user
+from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
     REFUSED,
     page_or_form,
@@ -59,11 +62,11 @@ from surveys.views.authoring.draft_page import (
 
 
 @page_or_form
-@authoring
+@login_required
 def create(request: HttpRequest) -> HttpResponse:
     form = CreateForm(posted_to(request))
     if request.method == "POST" and form.is_valid():
-        survey = Survey.objects.create(owner=signed_in_user(request), **form.cleaned_data)
+        survey = Survey.objects.create(owner=cast(User, request.user), **form.cleaned_data)
         return to_edit(survey)
     return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 
@@ -74,9 +77,8 @@ def _status(form: forms.Form) -> int:
 
 @require_safe
 @authoring
-def edit(request: HttpRequest, slug: str) -> HttpResponse:
+def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
     """The overview: what a draft still needs; after the opening, the link and what comes next."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     if wave is None:
         return show_draft(request, survey)
@@ -95,9 +97,8 @@ def edit(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page_or_form
 @authoring
-def settings(request: HttpRequest, slug: str) -> HttpResponse:
+def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
     """The form of a draft; after the opening, what was frozen."""
-    survey = get_own_survey(request.user, slug)
     wave = survey.find_wave()
     if wave is not None and request.method != "POST":
         return _show_frozen_settings(request, survey, wave)
@@ -127,7 +128,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             survey.refresh_from_db()
         else:
             messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
-            return redirect("surveys:settings", slug=slug)
+            return redirect("surveys:settings", slug=survey.slug)
     context = {
         "survey": survey,
         "form": form,
@@ -174,9 +175,8 @@ def _describe_switched(switched: services.Switched) -> str:
 
 @page_or_form
 @authoring
-def launch(request: HttpRequest, slug: str) -> HttpResponse:
+def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show exactly what would be frozen; freeze it only if it is still the same."""
-    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     manifest = describe(survey=survey, wave_number=1)
     form = LaunchForm(posted_to(request), limits=describe_limits(manifest))
@@ -190,7 +190,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         except (ChangedMeanwhile, NotAcknowledged, NotLaunchable) as error:
             form.add_error(None, str(error))
         else:
-            audit.record("survey-opened", account=request.user.pk, survey=slug)
+            audit.record("survey-opened", account=request.user.pk, survey=survey.slug)
             messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)
     context: dict[str, object] = {
@@ -207,14 +207,13 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page_or_form
 @authoring
-def close(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def close(request: HttpRequest, survey: Survey) -> HttpResponse:
     wave = survey.find_wave()
     if wave is None or not wave.is_open:
         raise NotOpen
     if request.method == "POST":
         close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-        audit.record("survey-closed", account=request.user.pk, survey=slug)
+        audit.record("survey-closed", account=request.user.pk, survey=survey.slug)
         messages.success(request, "The survey was closed. The last reports are being counted.")
         return to_edit(survey)
     return render(request, "surveys/authoring/close.html", {"survey": survey, "wave": wave})
@@ -222,16 +221,15 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @authoring
-def copy(request: HttpRequest, slug: str) -> HttpResponse:
-    copied = services.copy_survey(survey=get_own_survey(request.user, slug))
+def copy(request: HttpRequest, survey: Survey) -> HttpResponse:
+    copied = services.copy_survey(survey=survey)
     messages.success(request, "This is the copy. It is a draft and not open yet.")
     return to_edit(copied)
 
 
 @page_or_form
 @authoring
-def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     if request.method == "POST":
         services.delete_draft(survey=survey)

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 
-from surveys.access import get_own_survey
 from surveys.authoring import services
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import Overtaken
@@ -41,8 +40,7 @@ TEXTS_OF_A_PART = 100
 
 @page_or_form
 @authoring
-def languages(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def languages(request: HttpRequest, survey: Survey) -> HttpResponse:
     if request.method == "POST":
         require_draft(survey)
     wave = survey.find_wave()
@@ -55,7 +53,7 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
     form = LanguageForm(posted_to(request), taken=taken)
     if request.method == "POST" and form.is_valid():
         added = services.add_translation(survey=survey, language=form.cleaned_data["language"])
-        return redirect("surveys:translation", slug=slug, code=added.language)
+        return redirect("surveys:translation", slug=survey.slug, code=added.language)
     context = {"survey": survey, "states": states, "form": form}
     status = REFUSED if form.errors else 200
     return render(request, "surveys/authoring/languages.html", context, status=status)
@@ -63,9 +61,8 @@ def languages(request: HttpRequest, slug: str) -> HttpResponse:
 
 @page_or_form
 @authoring
-def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
+def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse:
     """The words of one language; a long survey is divided into parts."""
-    survey = get_own_survey(request.user, slug)
     require_draft(survey)
     found = _find_translation(request, survey, code)
     manifest = describe(survey=survey, wave_number=1)
@@ -89,7 +86,7 @@ def translation(request: HttpRequest, slug: str, code: str) -> HttpResponse:
                 messages.success(request, f"The {name_language(code)} translation was saved.")
                 if part < parts:
                     return redirect(f"{request.path}?part={part + 1}")
-                return redirect("surveys:languages", slug=slug)
+                return redirect("surveys:languages", slug=survey.slug)
             context |= stored
     context |= {
         "survey": survey,
@@ -150,14 +147,13 @@ def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str
 
 @page_or_form
 @authoring
-def remove(request: HttpRequest, slug: str, code: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
+def remove(request: HttpRequest, survey: Survey, code: str) -> HttpResponse:
     require_draft(survey)
     found = get_object_or_404(survey.translations, language=code)
     name = name_language(code)
     if request.method == "POST":
         services.remove_translation(translation=found)
         messages.success(request, f"{name} was removed.")
-        return redirect("surveys:languages", slug=slug)
+        return redirect("surveys:languages", slug=survey.slug)
     context = {"survey": survey, "name": name, "count": len(found.texts)}
     return render(request, "surveys/authoring/translation_remove.html", context)

@@ -20,7 +20,6 @@ from aggregator.comparisons.choice import (
 )
 from aggregator.comparisons.jobs import (
     GAVE_UP,
-    MAX_ATTEMPTS,
     NOT_SETTLED,
     describe_divergence,
     find_comparisons_to_run,
@@ -28,6 +27,7 @@ from aggregator.comparisons.jobs import (
 )
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.standing import find_standing
+from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError

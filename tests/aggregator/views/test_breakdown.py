@@ -8,7 +8,8 @@ import pytest
 
 from aggregator.background.levels import Levels
 from aggregator.background.rows_files import accept_proposal
-from aggregator.comparisons.jobs import FEW_TOGETHER, GAVE_UP, MAX_ATTEMPTS, run_comparison
+from aggregator.comparisons.jobs import FEW_TOGETHER, GAVE_UP, run_comparison
+from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey

@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.exports.reports import find_rows
-from aggregator.intake import page_limiter
+from aggregator.intake import limiter
 from aggregator.intake.coin_sheets import new_sheet
 from aggregator.models import RawReport, SpentId
 from aggregator.results.display import find_view
@@ -375,8 +375,8 @@ class TestRefusing:
     ) -> None:
         settings.BEHIND_PROXY = True
         settings.REPORTS_PER_SECOND = 1
-        monkeypatch.setattr(page_limiter, "time", SimpleNamespace(monotonic=lambda: 100.0))
-        page_limiter._limiter.cache_clear()
+        monkeypatch.setattr(limiter, "time", SimpleNamespace(monotonic=lambda: 100.0))
+        limiter.limiter_of_pages.cache_clear()
         try:
             wave = make_coins()
             replies = [
@@ -384,7 +384,7 @@ class TestRefusing:
                 for _ in range(3)
             ]
         finally:
-            page_limiter._limiter.cache_clear()
+            limiter.limiter_of_pages.cache_clear()
         # No Redis answers here, so one cap applies to everyone.
         assert replies[0].status_code == 303
         last = replies[-1]
