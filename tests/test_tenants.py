@@ -18,7 +18,8 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Comparison
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import close_wave, copy_survey
+from surveys.authoring.services import copy_survey
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Translation, Wave
 from surveys.respondent import client_files
 from tests.support.factories import open_survey

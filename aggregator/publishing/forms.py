@@ -13,7 +13,7 @@ from django.http import QueryDict
 from aggregator.models import Release
 from aggregator.publishing.words import KINDS, suggest_epsilon
 from aggregator.releases.requests import ReleaseRequest
-from surveys.authoring.forms.fields import WholeNumber
+from surveys.form_fields import WholeNumber
 from surveys.formatting import cap
 from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import ManifestQuestion

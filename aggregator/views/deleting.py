@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
 from surveys.access import get_own_survey
-from surveys.authoring.errors import NotClosed
-from surveys.authoring.views.access import authoring
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import Survey
+from surveys.views.authoring.access import authoring
 
 
 class DeleteForm(forms.Form):

@@ -65,7 +65,7 @@ def fill(wave: Wave, *, reports: int) -> None:
     from aggregator.batches.packing import pack_reports
     from aggregator.models import Batch
     from aggregator.results.snapshots import update_snapshot
-    from surveys.authoring.services import close_wave
+    from surveys.lifecycle.services import close_wave
     from surveys.models import Wave
 
     layout, generator = Columns.of(wave.description), np.random.default_rng(16)

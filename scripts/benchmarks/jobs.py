@@ -92,7 +92,8 @@ def prepare_jobs(reports: int) -> Jobs:
 def _open_survey(kind: str, questions: int, reports: int) -> Wave:
     from accounts.models import User
     from scripts.benchmarks.grounds.mixed_survey import fill
-    from surveys.authoring.services import add_question, close_wave, launch_survey
+    from surveys.authoring.services import add_question, launch_survey
+    from surveys.lifecycle.services import close_wave
     from surveys.manifest.manifest import Limit
     from surveys.models import Question, Survey, Wave
 

@@ -229,7 +229,7 @@ def launch_protected(like: Wave) -> Wave:
 def close(wave: Wave, *, reports: int) -> None:
     from aggregator.tasks import estimate_wave
     from scripts.benchmarks.grounds.mixed_survey import fill
-    from surveys.authoring.services import close_wave
+    from surveys.lifecycle.services import close_wave
     from surveys.models import Wave
 
     waves = list(wave.survey.waves.all())

@@ -1,7 +1,4 @@
-"""What authors do to surveys: build a draft, launch it as a wave, close the wave.
-
-These functions change state and nothing else. Sealing and estimating react to the new state.
-"""
+"""What authors do to drafts: build one, translate it, copy it and launch it as a wave."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from surveys.asked_questions import forget_if_unanswered, lock_owner, record_questions
+from surveys.asked_questions import lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
 from surveys.authoring.errors import (
@@ -25,7 +22,6 @@ from surveys.authoring.errors import (
     NotAcknowledged,
     NotDraft,
     NotLaunchable,
-    NotOpen,
     TooManyQuestions,
 )
 from surveys.authoring.launch_checks import find_launch_problems
@@ -45,7 +41,6 @@ from surveys.authoring.stamps import (
 )
 from surveys.comparing.choice import check_two_questions
 from surveys.comparing.indicators import split_indicator
-from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
 from surveys.manifest.names import rename_question
@@ -236,11 +231,6 @@ def _refuse(problems: Sequence[RuleProblem]) -> None:
         raise BrokenRules([problem.text for problem in problems])
 
 
-def state_people_invited(*, survey: Survey, people: int | None) -> None:
-    """Store how many people were invited. Nothing that was frozen depends on it."""
-    Survey.objects.filter(pk=survey.pk).update(people_invited=people)
-
-
 @transaction.atomic
 def delete_draft(*, survey: Survey) -> None:
     lock_draft(survey=survey).delete()
@@ -377,39 +367,3 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         words=words,
         **list_frozen_columns(parse_manifest(content)),  # the bytes decide what they hold
     )
-
-
-def switch_public_results(*, survey: Survey, off: bool) -> None:
-    """Take the page that anyone may read back, or show it again; what is frozen stays."""
-    Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
-
-
-@transaction.atomic
-def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
-    """Close an open wave once every upload that is being committed has finished.
-
-    Later uploads find the wave closed. The waves of browsers and of coins opened together and
-    close together, whichever of them `wave_id` names.
-    """
-    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
-    # In the order of their ids. Uploads take these locks in the same order, to avoid deadlocks.
-    run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
-    # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
-    # continue in the meantime. From the second lock on, uploads wait for us.
-    for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
-        wait_for_writers(wave_id=pk)
-    # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
-    # see the old row, in which the wave is open.
-    waves = {wave.pk: wave for wave in run.select_for_update()}
-    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
-        raise NotOpen
-    now = timezone.now()
-    closes_at = waves[wave_id].closes_at  # of both
-    if closes_at is not None and now >= closes_at:
-        ending = Wave.Ending.DATE
-    for wave in waves.values():
-        wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
-        wave.save(update_fields=["state", "ending", "closed_at"])
-    lasted = now - waves[wave_id].launched_at
-    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
-    return waves[wave_id]

@@ -18,20 +18,16 @@ from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
 from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.errors import ChangedMeanwhile
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 SAID = re.compile(r"(?:is|are) asked in (\d+) other survey")
 TODAY = re.compile(r'<main id="survey"[^>]* data-elsewhere="(\d+)"')
 BRIBES = "Have you ever taken a bribe?"
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
 
 
 def shown(survey: Survey, *, route: str = "surveys:respond", client: Client | None = None) -> int:

@@ -23,7 +23,8 @@ from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import Upload
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN, Limit, find_crowd
 from surveys.models import Question, Survey, Wave
 

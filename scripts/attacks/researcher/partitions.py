@@ -26,7 +26,8 @@ from scripts.attacks.researcher.account import YES, Account
 from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
 from scripts.attacks.researcher.isolation import SEED, Outcome
 from scripts.attacks.researcher.membership import PEOPLE_FOR_EQUATION
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Limit
 from surveys.models import Question, Survey, Wave
 

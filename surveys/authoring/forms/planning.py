@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.authoring.forms.fields import decimal_range, number_messages
+from surveys.form_fields import decimal_range, number_messages
 from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE

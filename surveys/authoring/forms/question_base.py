@@ -13,9 +13,9 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import describe_questions
 from surveys.authoring.errors import RuleError
-from surveys.authoring.forms.fields import PlainText
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
+from surveys.form_fields import PlainText
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule

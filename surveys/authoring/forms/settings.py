@@ -12,9 +12,9 @@ from django.db import models
 from django.utils import timezone
 
 from surveys.authoring.forms.addresses import find_address_problem, find_phone_problem
-from surveys.authoring.forms.fields import BrowserDay, BrowserMoment, PlainText, WholeNumber
 from surveys.authoring.forms.publication import PublicationForm
 from surveys.authoring.launch_checks import describe_early_deletion
+from surveys.form_fields import BrowserDay, BrowserMoment, PlainText, WholeNumber
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 from surveys.planning.plan_sentences import describe_declining

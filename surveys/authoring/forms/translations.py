@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 from django.db import models
 
-from surveys.authoring.forms.fields import PlainText
 from surveys.authoring.translations import describe_difference
+from surveys.form_fields import PlainText
 from surveys.manifest.languages import (
     INFORMATION_TEXT,
     NAMES,

@@ -17,7 +17,8 @@ from aggregator.models import Batch, Discard, RawReport, Release, Snapshot, Spen
 from aggregator.releases.ledger import reserve_release
 from aggregator.releases.requests import ReleaseRequest
 from aggregator.upkeep.due import find_due_work, remember_due_work
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from surveys.respondent.client_files import client_version

@@ -25,7 +25,8 @@ from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
 from surveys import stored_texts
-from surveys.authoring.services import add_question, close_wave, switch_public_results
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, StoredText, Survey, Wave
 from surveys.stored_texts import compress

@@ -17,7 +17,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Release, today
 from aggregator.publishing.public_releases import PublicRelease, describe_public
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.releases.public import (

@@ -19,13 +19,10 @@ from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
 from aggregator.results.groups.small_groups import hide_small_groups
 from privacy.associations.known_groups import compare_groups
-from surveys.authoring.services import (
-    add_question,
-    close_wave,
-    copy_survey,
-)
+from surveys.authoring.services import add_question, copy_survey
 from surveys.comparing.choice import ALL_KNOWN, NotComparable
 from surveys.comparing.indicators import find_indicators, find_plain_indicators
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from aggregator.exports import reports
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import DeletedWave, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.fielding import field, sign_in

@@ -22,7 +22,8 @@ from aggregator.results.sentences import (
 )
 from aggregator.results.sentences import TOO_FEW as TOO_FEW_ANSWERS
 from aggregator.simulation.demo_surveys import REDBOOK
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import (
     QUESTIONS,

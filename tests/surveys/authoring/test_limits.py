@@ -21,7 +21,7 @@ from surveys.authoring.services import copy_survey, launch_survey
 from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from tests.support.factories import make_survey, make_user, open_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
 
@@ -29,16 +29,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 USUAL: dict[str, Any] = {"minimum_batch": 50, "display_minimum": 100}
 SIX = [f"{word} question?" for word in ("Red", "Blue", "Green", "Dark", "Light", "Yellow")]
 EVERYTHING: dict[str, Any] = {"questions": SIX, "cap": 29}
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def author(owner: User) -> Client:
-    return sign_in(owner)
 
 
 def launch_page(survey: Survey) -> str:

@@ -17,8 +17,7 @@ from surveys.authoring.launch_checks import find_launch_problems, list_warnings
 from surveys.authoring.repeats import MOST_NAMED, Repeat, find_repeats
 from surveys.authoring.services import add_question, copy_survey, edit_question
 from surveys.models import Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
-from tests.support.fielding import sign_in
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -26,16 +25,6 @@ DRIVEN = "Have you ever driven after drinking?"
 FULLWIDTH = "ＨＡＶＥ  you еvеr driven – after drinking"  # with two Cyrillic letters
 NEARLY = "Have you ever driven after drinking it?"
 OPTIONS = ["Bus", "Bike", "Car"]
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def author(owner: User) -> Client:
-    return sign_in(owner)
 
 
 def repeats(*questions: dict[str, Any]) -> list[tuple[int, int, bool]]:

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from aggregator.batches.closing import close_due_waves
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import NotOpen
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import hash_words
 from surveys.manifest.manifest import Manifest
