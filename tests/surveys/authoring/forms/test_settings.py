@@ -12,6 +12,7 @@ from surveys.authoring.forms import SettingsForm
 from surveys.authoring.launch_checks import list_warnings
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey
+from surveys.survey_settings import SETTING_NAMES
 from tests.support.factories import make_survey, make_user
 
 USUAL = {
@@ -194,6 +195,22 @@ def test_everything_typed_survives_an_error(author: Client, survey: Survey) -> N
         assert text in page
     assert (survey.organization, survey.consent) == ("", "")
     assert '<details class="card fold" open>' in page
+
+
+def test_every_setting_is_on_the_page(author: Client, survey: Survey) -> None:
+    page = author.get(f"/surveys/{survey.slug}/settings").text
+    typed = {"release_epsilon" if "epsilon" in name else name for name in SETTING_NAMES}
+    assert set(re.findall(r'<[^>]* name="(\w+)"', page)) >= typed
+
+
+def test_what_is_frozen_is_listed_in_the_words_of_the_form(author: Client, survey: Survey) -> None:
+    Survey.objects.update(**HELP, people_expected=1200, shared_devices=True)
+    page = author.get(f"/surveys/{survey.slug}/launch").text
+    listed = dict(re.findall(r"<dt>(.*?)</dt>\s*<dd[^>]*>(.*?)</dd>", page, re.DOTALL))
+    assert listed["Their phone number"] == "112"
+    assert listed["How many people do you expect to answer?"] == "1,200"
+    assert listed["Several people answer on one device"] == "on"
+    assert "Minimum age in years" not in listed  # nobody set one
 
 
 def test_the_longest_texts_are_stored_shown_and_frozen(author: Client, survey: Survey) -> None:
