@@ -105,7 +105,7 @@ def store_public_page(wave: Wave) -> None:
 
 def _find_wave(slug: str, mode: Mode) -> Wave:
     survey = Survey.objects.filter(slug=slug).first()
-    wave = survey.waves.filter(mode=mode).newest() if survey is not None else None
+    wave = survey.waves.shown().filter(mode=mode).newest() if survey is not None else None
     if survey is None or wave is None or not wave.description.has_public_results:
         raise Http404
     wave.survey = survey
