@@ -267,6 +267,10 @@ class WaveQuerySet(models.QuerySet["Wave"]):
     def past_deletion_date(self, now: datetime) -> WaveQuerySet:
         return self.filter(delete_on__lte=now.astimezone(UTC).date())
 
+    def shown(self) -> WaveQuerySet:
+        """Leave out those whose day of deletion has come, even if no worker has deleted them."""
+        return self.filter(models.Q(delete_on=None) | models.Q(delete_on__gt=today()))
+
 
 class Wave(models.Model):
     """One run of one manifest; reports, batches and snapshots belong to it."""

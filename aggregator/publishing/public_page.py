@@ -60,7 +60,7 @@ def store_public_page(wave: Wave) -> None:
 
 def find_published_wave(slug: str, mode: Mode) -> Wave:
     survey = Survey.objects.filter(slug=slug).first()
-    wave = survey.waves.filter(mode=mode).newest() if survey is not None else None
+    wave = survey.waves.shown().filter(mode=mode).newest() if survey is not None else None
     if survey is None or wave is None or not wave.description.has_public_results:
         raise Http404
     wave.survey = survey

@@ -23,16 +23,14 @@ FORBIDDEN = re.compile(
 )
 LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
-NO = (
-    "No. The researchers cannot see your answers. "
-    "Hackers or courts with the database cannot either."
-)
-COULD = "Hackers or courts could too."
-MOSTLY = f"Mostly yes. The researchers can mostly read your answers. {COULD}"
-PARTLY = f"Partly. The researchers could make a fair guess at your answers. {COULD}"
-TOGETHER = f"Partly. The researchers could learn a lot from all your codes together. {COULD}"
-NOBODY = "No. Nobody can prove what you answered."
-OPENED = "Yes. Others can see that this device opened this page."
+NO = "Can the researchers see my answers? No. Hackers or courts with the database cannot either."
+SEE = "Can researchers, hackers or courts see my answers?"
+PROVE = "Can anyone prove my answer?"
+MOSTLY = f"{SEE} Mostly yes."
+PARTLY = f"{SEE} Partly. They could make a fair guess."
+TOGETHER = f"{SEE} Partly. They could learn a lot from all your codes together."
+NOBODY = f"{PROVE} No."
+OPENED = "Can others see that this device opened this page? Yes."
 WEBSITE = "The website’s owners see which code is yours, and could change this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
 ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
@@ -59,7 +57,8 @@ def describe(*questions: ManifestQuestion) -> PrivacyLabel:
 
 
 def lines(label: PrivacyLabel) -> list[str]:
-    return [f"{one.answer} {one.sentence} {one.exception}".rstrip() for one in label.consequences]
+    told = [(one.question, one.answer, *one.sentences, one.exception) for one in label.consequences]
+    return [" ".join(filter(None, line)) for line in told]
 
 
 def warnings(label: PrivacyLabel) -> list[str]:

@@ -87,7 +87,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _waves(slug: str) -> WaveQuerySet:
-    return Wave.objects.manual().filter(survey__slug=slug)
+    return Wave.objects.manual().shown().filter(survey__slug=slug)
 
 
 def _standing(wave: Wave) -> str:

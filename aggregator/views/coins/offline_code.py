@@ -17,7 +17,7 @@ from aggregator.intake.store import record_report
 from aggregator.intake.wire import MAX_BODY_BYTES, parse_upload
 from aggregator.views.coins.pages import lead_to, render_page, show_absence, show_thanks
 from aggregator.views.coins.plain_forms import check_limit, read_form, refuse_request
-from surveys.models import Wave
+from surveys.models import Wave, WaveQuerySet
 
 # A form may encode one byte as three (~ as %7E), and adds the name of the field.
 MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
@@ -39,7 +39,7 @@ _TROUBLES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Accept the report that the single-file page showed."""
-    waves = Wave.objects.electronic().filter(survey__slug=slug)
+    waves = _waves(slug)
     newest = waves.newest()
     if newest is None:
         return show_absence(request, "unknown", slug=slug)
@@ -71,10 +71,14 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
 @require_safe
 def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
     """Thank for a code that was handed in. The address says nothing about it."""
-    wave = Wave.objects.electronic().filter(survey__slug=slug).newest()
+    wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "unknown", slug=slug)
     return show_thanks(request, "handed-in", form="aggregator:hand_in", wave=wave)
+
+
+def _waves(slug: str) -> WaveQuerySet:
+    return Wave.objects.electronic().shown().filter(survey__slug=slug)
 
 
 def _show(

@@ -17,11 +17,12 @@ from surveys.manifest.languages import NAMES, negotiate, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
-from surveys.models import DeletedWave, Wave
+from surveys.models import Wave
 from surveys.respondent.client_files import OTHER_PAGES, client_files
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.page import describe_page, link_languages
+from surveys.views.respondent.deleted import is_deleted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
 
 def show_absence(request: HttpRequest, kind: str, *, slug: str) -> HttpResponse:
     """Say that the survey was deleted; or, if none ever had this address, what `kind` says."""
-    if DeletedWave.objects.filter(slug=slug).exists():
+    if is_deleted(slug=slug):
         return show_notice(request, "deleted", status=problems.SURVEY_DELETED.status)
     return show_notice(request, kind, status=problems.NOT_FOUND.status)
 

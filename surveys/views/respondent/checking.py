@@ -32,7 +32,7 @@ def single_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _serve(request: HttpRequest, slug: str, *, kind: str) -> HttpResponse:
-    found = Wave.objects.electronic().filter(survey__slug=slug).select_related("survey")
+    found = Wave.objects.electronic().shown().filter(survey__slug=slug).select_related("survey")
     wave = found.defer("words").newest()
     if wave is None:
         raise Http404

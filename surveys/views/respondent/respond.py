@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from surveys.manifest.languages import NAMES, negotiate
-from surveys.models import DeletedWave, Wave
+from surveys.models import Wave
 from surveys.respondent.client_files import client_version, find_content_type
 from surveys.respondent.page import render_notice
 from surveys.respondent.stored_pages import (
@@ -26,7 +26,7 @@ from surveys.respondent.stored_pages import (
     is_served,
 )
 from surveys.views.respondent.compressed import HTML, answer, serve
-from surveys.views.respondent.deleted import show_deleted, unless_deleted
+from surveys.views.respondent.deleted import is_deleted, show_deleted, unless_deleted
 
 # Browsers keep such a page in memory when it is left, with its answers, and show it again by Back.
 # They do not keep one that may not be stored.
@@ -39,10 +39,10 @@ OK = 200
 @require_safe
 def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse:
     """Ask the questions of a survey's newest wave, or explain why there are none."""
-    found = Wave.objects.electronic().filter(survey__slug=slug).select_related("survey")
+    found = Wave.objects.electronic().shown().filter(survey__slug=slug).select_related("survey")
     wave = found.defer("words").newest()
     if wave is None:
-        if DeletedWave.objects.filter(slug=slug).exists():
+        if is_deleted(slug=slug):
             return show_deleted(request, language=language)
         page = render_notice("missing", language=_choose(request, NAMES))
         return answer(request, page, content_type=HTML, status=404)
@@ -87,7 +87,8 @@ def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpRespon
 
 
 def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> HttpResponse:
-    wave = Wave.objects.filter(manifest_hash=bytes.fromhex(digest)).defer("words").first()
+    found = Wave.objects.shown().filter(manifest_hash=bytes.fromhex(digest))
+    wave = found.defer("words").first()
     if wave is None or (language and language not in wave.description.translations):
         raise Http404
     response = serve(request, describe_frozen(wave, language), content_type=JSON)
