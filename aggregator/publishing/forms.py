@@ -17,7 +17,7 @@ from surveys.form_fields import WholeNumber
 from surveys.formatting import cap
 from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.survey_settings import MAX_PEOPLE
+from surveys.models.settings import MAX_PEOPLE
 
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000

@@ -38,8 +38,8 @@ from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
+from surveys.models.stored_texts import Text, make_key, read_text
 from surveys.respondent.label.label import describe_in_english
-from surveys.stored_texts import Text, make_key, read_text
 
 OK = 200
 

@@ -9,7 +9,6 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
-from surveys.asked_questions import count_elsewhere
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
@@ -19,7 +18,8 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
-from surveys.survey_settings import SETTING_NAMES
+from surveys.models.asked_questions import count_elsewhere
+from surveys.models.settings import SETTING_NAMES
 
 # What a manifest has by the same name; whether blocks are drawn depends on the questions.
 _FROZEN = {one.name for one in fields(Manifest)}.intersection(SETTING_NAMES) - {"drawn"}

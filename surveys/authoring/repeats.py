@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from surveys.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
+from surveys.models.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
 
 MOST_NAMED = 3
 

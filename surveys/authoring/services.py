@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from surveys.asked_questions import lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.drafts import describe, describe_words, name_questions
 from surveys.authoring.errors import (
@@ -57,9 +56,10 @@ from surveys.models import (
     list_frozen_columns,
     start_of,
 )
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.asked_questions import lock_owner, record_questions
+from surveys.models.planned_comparisons import MAX_PLANNED
+from surveys.models.settings import SETTING_NAMES, SETTINGS
 from surveys.respondent.stored_pages import store_texts
-from surveys.survey_settings import SETTING_NAMES, SETTINGS
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000

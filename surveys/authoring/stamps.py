@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from surveys.authoring.errors import Overtaken
 from surveys.models import Question, Survey, Translation
-from surveys.survey_settings import SETTING_NAMES
+from surveys.models.settings import SETTING_NAMES
 
 
 def stamp_question(question: Question) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from surveys.asked_questions import forget_if_unanswered
 from surveys.lifecycle.errors import NotOpen
 from surveys.locks import wait_for_writers
 from surveys.models import Survey, Wave
+from surveys.models.asked_questions import forget_if_unanswered
 
 
 def state_people_invited(*, survey: Survey, people: int | None) -> None:

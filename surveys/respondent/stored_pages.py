@@ -10,6 +10,7 @@ from django.conf import settings
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
+from surveys.models.stored_texts import StoredText, Text, make_key, store_text
 from surveys.respondent.client_files import (
     client_files,
     find_client_file,
@@ -20,7 +21,6 @@ from surveys.respondent.joining import SOURCES
 from surveys.respondent.page import render_notice, render_questions
 from surveys.respondent.parts import choose_parts
 from surveys.respondent.single_page import build_check_page, build_single_page
-from surveys.stored_texts import StoredText, Text, make_key, store_text
 
 _PAGES: dict[str, Callable[..., bytes]] = {
     "open": partial(render_questions, "open"),

@@ -22,7 +22,7 @@ from aggregator.publishing.public_page import (
 from aggregator.publishing.public_releases import find_public
 from surveys.downloads import attach
 from surveys.manifest.modes import Mode
-from surveys.stored_texts import Text, make_key
+from surveys.models.stored_texts import Text, make_key
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import GONE, unless_deleted
 

@@ -9,7 +9,7 @@ from django import forms
 
 from surveys.formatting import day, moment, whole
 from surveys.manifest.manifest import Manifest
-from surveys.survey_settings import SETTINGS
+from surveys.models.settings import SETTINGS
 
 
 @dataclass(frozen=True, kw_only=True)

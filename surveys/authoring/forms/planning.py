@@ -11,9 +11,9 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.form_fields import decimal_range, number_messages
 from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
+from surveys.models.settings import MAX_PEOPLE
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
 from surveys.planning.plan_input import PlanInput
-from surveys.survey_settings import MAX_PEOPLE
 
 
 class PlanForm(forms.Form):

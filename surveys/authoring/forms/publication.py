@@ -21,8 +21,8 @@ from surveys.manifest.manifest import (
     largest_release_delta,
 )
 from surveys.manifest.readers import Loss
+from surveys.models.settings import SurveySettings
 from surveys.respondent.label.guesses import write_guess
-from surveys.survey_settings import SurveySettings
 
 # Said under each choice. The page shows the limits only under the last one.
 DETAILS = {

@@ -1,4 +1,4 @@
-"""The form of a survey's settings, made of what `surveys/survey_settings.py` declares."""
+"""The form of a survey's settings, made of what `surveys/models/settings.py` declares."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from surveys.authoring.launch_checks import describe_early_deletion
 from surveys.form_fields import BrowserDay, BrowserMoment, PlainText, WholeNumber
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
+from surveys.models.settings import SETTINGS
 from surveys.planning.plan_sentences import describe_declining
-from surveys.survey_settings import SETTINGS
 
 _FIND_PROBLEM = {"url": find_address_problem, "tel": find_phone_problem}
 

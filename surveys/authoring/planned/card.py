@@ -10,7 +10,7 @@ from surveys.comparing.choice import NotComparable, check_two_questions
 from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.planned_comparisons import MAX_PLANNED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ import gzip
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-from surveys.stored_texts import Busy, Text, compress, read_text
+from surveys.models.stored_texts import Busy, Text, compress, read_text
 
 HTML = "text/html; charset=utf-8"
 RETRY_SECONDS = "5"

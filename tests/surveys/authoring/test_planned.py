@@ -28,7 +28,7 @@ from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.planned_comparisons import MAX_PLANNED
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of

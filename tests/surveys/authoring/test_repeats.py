@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.asked_questions import AskedQuestion
 from surveys.authoring.drafts import describe
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems, list_warnings
 from surveys.authoring.repeats import MOST_NAMED, Repeat, find_repeats
 from surveys.authoring.services import add_question, copy_survey, edit_question
 from surveys.models import Survey, Wave
+from surveys.models.asked_questions import AskedQuestion
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.reading import words_of
 

@@ -17,12 +17,12 @@ from surveys.authoring.drafts import describe
 from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Survey, Wave
+from surveys.models.stored_texts import compress as pack
 from surveys.respondent.client_files import client_files, page_script
 from surveys.respondent.fetching import FILE, LARGEST_BYTES, PAGE, Unreadable
 from surveys.respondent.page import render_questions
 from surveys.respondent.single_page import build_check_page, build_single_page
 from surveys.respondent.verification import Finding, check_client
-from surveys.stored_texts import compress as pack
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 pytestmark = pytest.mark.django_db

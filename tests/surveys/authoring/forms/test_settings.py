@@ -12,7 +12,7 @@ from surveys.authoring.forms import SettingsForm
 from surveys.authoring.launch_checks import list_warnings
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey
-from surveys.survey_settings import SETTING_NAMES
+from surveys.models.settings import SETTING_NAMES
 from tests.support.factories import make_survey, make_user
 
 USUAL = {

@@ -12,10 +12,9 @@ from django.db import DatabaseError
 from django.test import Client
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from surveys import stored_texts
-from surveys.models import StoredText, Wave
+from surveys.models import StoredText, Wave, stored_texts
+from surveys.models.stored_texts import Text, make_key, read_text
 from surveys.respondent.client_files import client_files, page_script
-from surveys.stored_texts import Text, make_key, read_text
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
 

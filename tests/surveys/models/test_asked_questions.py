@@ -16,11 +16,11 @@ from accounts.models import User
 from aggregator.models import SpentId
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
-from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.errors import ChangedMeanwhile
 from surveys.authoring.services import add_question, launch_survey
 from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
+from surveys.models.asked_questions import AskedBefore, AskedQuestion
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import sign_in
 
