@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.errors import NotClosed
-from surveys.authoring.views.access import authoring
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import Survey
+from surveys.views.authoring.access import authoring
 
 
 class DeleteForm(forms.Form):
@@ -45,7 +45,7 @@ def _as_read(text: str) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @authoring
 def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
-    wave = survey.wave
+    wave = survey.find_wave()
     if wave is None:
         return redirect("surveys:delete", slug=survey.slug)
     if wave.is_open:

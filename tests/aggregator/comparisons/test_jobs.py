@@ -33,13 +33,13 @@ from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.tables import Variable
 from privacy.associations.two_questions import associate
-from surveys.authoring.services import close_wave
 from surveys.comparing.choice import (
     DIFFERENT_QUESTIONS,
     TWO_QUESTIONS,
     UNKNOWN_QUESTION,
     NotComparable,
 )
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave, snapshot_of
 from tests.support.fielding import process

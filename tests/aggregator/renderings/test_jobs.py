@@ -171,8 +171,7 @@ def test_only_the_newest_files_of_a_wave_are_kept(survey: Survey) -> None:
     first = request(survey)
     for number in range(KEPT_PER_WAVE):
         request(survey, inputs=f"another {number}")
-    assert survey.wave is not None
-    assert survey.wave.renderings.count() == KEPT_PER_WAVE
+    assert survey.waves.get().renderings.count() == KEPT_PER_WAVE
     assert not Rendering.objects.filter(pk=first.pk).exists()
     assert Rendering.objects.filter(pk=other.pk).exists()
 

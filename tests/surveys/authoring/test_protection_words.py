@@ -16,28 +16,14 @@ from surveys.authoring.services import add_question
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.models import Question, Survey
 from surveys.respondent.label.label import describe_protection
-from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import at
 from tests.support.label import all_odds, lines
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 GUESSED = "Partly. The researchers could make a fair guess at: “Have you ever driven after…”."
 FIVE_ROWS = ["Meals", "Medicine", "Books", "Heating", "Rent"]
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:

@@ -16,8 +16,8 @@ from aggregator.leases import Queue
 from aggregator.models import Comparison, Snapshot
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import close_wave
 from surveys.comparing.choice import NotComparable
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.breakdowns.waves import break_down, make_closed_wave, make_grouped_survey
 from tests.support.comparisons import ask, compute
