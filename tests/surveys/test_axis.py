@@ -9,7 +9,7 @@ def test_whiskers_that_leave_the_axis_are_cut() -> None:
     axis = Axis(least=-1, greatest=1, reference=0)
     assert [axis.mark(value) for value in (-5, 0, 5)] == ["0.00%", "50.00%", "100.00%"]
     whisker = axis.place_whisker(low=-5, value=0.5, high=5)
-    assert whisker is not None
+    assert whisker
     assert (whisker.start, whisker.dot, whisker.end) == ("0.00%", "75.00%", "100.00%")
 
 

@@ -189,7 +189,7 @@ def test_whatever_the_form_accepts_can_be_compared(
     assert comparison is not None
     assert 0 <= comparison.axis.least < comparison.axis.greatest <= 1
     for line, whisker in comparison.rows:
-        assert whisker is not None
+        assert whisker
         assert 0 <= whisker.low <= whisker.value <= whisker.high <= 1
         assert line.people >= 1
     cost = cost_of_publication(given_input)
