@@ -20,6 +20,7 @@ from aggregator.releases.figures import (
 from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
+from surveys.axis import Axis
 from surveys.formatting import whole
 from surveys.manifest.questions import ManifestQuestion
 
@@ -157,8 +158,11 @@ def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> Shown
         value=row.share,
         low=row.low,
         high=row.high,
-        scale=(float(question.minimum), float(question.maximum)),
-        ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+        axis=Axis(
+            least=question.minimum,
+            greatest=question.maximum,
+            ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+        ),
         number=number,
         range=range_,
         text=f"{number} ({range_})",

@@ -308,6 +308,8 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
+    # What is typed into a form must stay.
+    assert "HX-Refresh" not in Client().post(address, headers={"HX-Request": "true"})
 
 
 def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
