@@ -88,7 +88,8 @@ def furnish(root: Path) -> None:
     """Add what a machine has: names, certificates, a copy of the project, systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     names = f"127.0.0.1 localhost {gethostname()} murmur.example\n127.0.0.2 db.internal\n"
-    (root / "etc" / "hosts").write_text(names)
+    (hosts := root / "etc" / "hosts").write_text(names)
+    hosts.chmod(0o644)  # servers read it, and this process has the umask of Murmur
     if certificates := os.environ.get("PIP_CERT"):  # of a mirror of packages
         shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     for name, content in (
@@ -145,6 +146,7 @@ def run(root: Path, commands: str, *, isolated: bool) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        umask=0o022,  # Debian's
     )
     logs = "".join(
         f"--- {path.name}\n{path.read_text()[-2000:]}" for path in root.glob("var/log/unit-*")
