@@ -160,7 +160,7 @@ def read_block(number: str, *settings: str) -> str:
     section, place = map(int, number.split("."))
     commands = FETCHES.split(read_blocks(section)[place - 1])[-1]
     if settings == ("shared",):
-        return replace_database(commands)
+        return share(commands)
     for setting in settings:
         pattern = rf"(?<!\S){setting.partition('=')[0]}=\S+"
         assert re.search(pattern, commands), setting
@@ -168,12 +168,16 @@ def read_block(number: str, *settings: str) -> str:
     return commands
 
 
-def replace_database(commands: str) -> str:
-    """Do what the document says of a machine where others use PostgreSQL."""
-    parts = commands.split("\n\n")
-    [place] = [n for n, part in enumerate(parts) if "deploy/postgresql-init.sh" in part]
-    parts[place] = read_blocks(2)[1]
-    return "\n".join(parts)
+def share(commands: str) -> str:
+    """Do what the document says of a machine where others use PostgreSQL and nginx."""
+    database, proxy = read_blocks(2)[2:]
+    for lines, theirs in (
+        (r"cp deploy/postgresql\.conf .*\n.*\n.*postgresql-init\.sh .*\n", database),
+        (r"sed .* >/etc/nginx/nginx\.conf\nsystemctl restart nginx\n", proxy),
+    ):
+        commands, times = re.subn(lines, lambda _, theirs=theirs: theirs, commands)
+        assert times == 1, lines
+    return commands
 
 
 def read_scenario() -> str:
