@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -26,9 +26,9 @@ from surveys.manifest.questions import has_point_shares
 from surveys.manifest.serialization import parse_manifest
 from surveys.planned_comparisons import PlannedComparison as PlannedComparison
 from surveys.stored_texts import StoredText as StoredText
+from surveys.survey_settings import MAX_QUESTIONS as MAX_QUESTIONS
 from surveys.survey_settings import MIN_BATCH_FLOOR, SurveySettings
 
-MAX_QUESTIONS = 100
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
 # Authors have at least this long to take what they need, and read that it will be deleted.
@@ -117,20 +117,31 @@ class Survey(SurveySettings):
         """Whether a date or a number of people ends the survey."""
         return self.closes_at is not None or self.cap is not None
 
-    @property
-    def wave(self) -> Wave | None:
-        """The newest wave; None while the survey is a draft."""
+    def find_wave(self) -> Wave | None:
+        """Return the newest wave; None while the survey is a draft."""
         return self.waves.electronic().newest()
 
-    @property
     def is_draft(self) -> bool:
         return not self.waves.exists()
 
-    @property
-    def asked_elsewhere(self) -> int:
-        """What its newest wave says; 0 for a draft, whose own manifest counts."""
-        wave = self.wave
-        return 0 if wave is None else wave.asked_elsewhere
+
+class QuestionContent(TypedDict, total=False):
+    """Everything that an author decides about a question, except its place."""
+
+    type: str
+    text: str
+    flips: int
+    options: list[str]
+    minimum: int | None
+    maximum: int | None
+    unit: str
+    low_label: str
+    high_label: str
+    limit: int | None
+    follow_up: str
+    refusal: bool
+    rule: dict[str, Any] | None
+    same_fact: int | None
 
 
 class Question(models.Model):
@@ -163,23 +174,7 @@ class Question(models.Model):
     # rules (surveys.authoring.rule_checks).
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
 
-    # Everything that an author decides about a question, except its place.
-    CONTENT = (
-        "type",
-        "text",
-        "flips",
-        "options",
-        "minimum",
-        "maximum",
-        "unit",
-        "low_label",
-        "high_label",
-        "limit",
-        "follow_up",
-        "refusal",
-        "rule",
-        "same_fact",
-    )
+    CONTENT = tuple(QuestionContent.__annotations__)
 
     class Meta:
         ordering = ["position"]
@@ -271,6 +266,10 @@ class WaveQuerySet(models.QuerySet["Wave"]):
 
     def past_deletion_date(self, now: datetime) -> WaveQuerySet:
         return self.filter(delete_on__lte=now.astimezone(UTC).date())
+
+    def shown(self) -> WaveQuerySet:
+        """Leave out those whose day of deletion has come, even if no worker has deleted them."""
+        return self.filter(models.Q(delete_on=None) | models.Q(delete_on__gt=today()))
 
 
 class Wave(models.Model):
@@ -372,9 +371,8 @@ class Wave(models.Model):
         """C: exact figures and rows describe at least as many reports."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
-    @property
-    def asked_elsewhere(self) -> int:
-        """How many other surveys of the author share a question with this wave, today."""
+    def count_elsewhere(self) -> int:
+        """Count how many other surveys of the author share a question with this wave, today."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0

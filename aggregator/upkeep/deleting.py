@@ -22,7 +22,7 @@ from aggregator.models import (
 )
 from aggregator.upkeep.verification.run import forget_differences
 from surveys.asked_questions import remember_questions
-from surveys.authoring.errors import NotClosed
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
 
 _COLLECTED = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from django.db.models import prefetch_related_objects
 from django.utils.translation import override
@@ -19,6 +19,10 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
+from surveys.survey_settings import SETTING_NAMES
+
+# What a manifest has by the same name; whether blocks are drawn depends on the questions.
+_FROZEN = {one.name for one in fields(Manifest)}.intersection(SETTING_NAMES) - {"drawn"}
 
 
 def load_draft(survey: Survey) -> None:
@@ -66,39 +70,18 @@ def _choose_concentration(manifest: Manifest) -> int:
 def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Question]) -> Manifest:
     with override(survey.language):
         described = describe_questions(questions)
-    publication = Publication(survey.publication)
-    is_protected = publication == Publication.PROTECTED
+    settings = {name: getattr(survey, name) for name in _FROZEN}
+    settings["publication"] = Publication(survey.publication)
+    if survey.publication != Publication.PROTECTED:
+        settings |= dict.fromkeys(("release_epsilon_hundredths", "release_delta_nanos"))
     manifest = Manifest(
         survey=survey.slug,
         wave=wave_number,
-        title=survey.title,
-        introduction=survey.introduction,
-        language=survey.language,
-        minimum_batch=survey.minimum_batch,
-        display_minimum=survey.display_minimum,
         opens=survey.opens_at,
         closes=survey.closes_at,
-        cap=survey.cap,
-        people_expected=survey.people_expected,
         questions=described,
-        organization=survey.organization,
-        contact=survey.contact,
-        notice_url=survey.notice_url,
-        approval=survey.approval,
-        delete_on=survey.delete_on,
-        help_name=survey.help_name,
-        help_phone=survey.help_phone,
-        help_url=survey.help_url,
-        consent=survey.consent,
-        minimum_age=survey.minimum_age,
-        shared_devices=survey.shared_devices,
-        closing_message=survey.closing_message,
-        quick_exit=survey.quick_exit,
-        coins=survey.coins,
         planned_comparisons=_name_plans(survey, name_questions(questions)),
-        publication=publication,
-        release_epsilon_hundredths=survey.release_epsilon_hundredths if is_protected else None,
-        release_delta_nanos=survey.release_delta_nanos if is_protected else None,
+        **settings,
     )
     words = describe_words(survey=survey, manifest=manifest)
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})

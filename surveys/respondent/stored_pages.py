@@ -140,7 +140,7 @@ def list_texts(wave: Wave) -> Iterator[Text]:
     yield describe_frozen(wave)
     if wave.mode != Mode.ELECTRONIC:
         return
-    manifest, asked_elsewhere = wave.description, wave.asked_elsewhere
+    manifest, asked_elsewhere = wave.description, wave.count_elsewhere()
     for language in wave.words:
         yield describe_frozen(wave, language)
     for language in manifest.languages:

@@ -16,42 +16,32 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from surveys.respondent.label.parts import Odds
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 FORBIDDEN = re.compile(
     r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
 )
 LONGEST_SENTENCE = 20
 RULE = {"name": "q1", "is": [1]}
-NO = (
-    "No. The researchers cannot see your answers. "
-    "Hackers or courts with the database cannot either."
-)
-COULD = "Hackers or courts could too."
-MOSTLY = f"Mostly yes. The researchers can mostly read your answers. {COULD}"
-PARTLY = f"Partly. The researchers could make a fair guess at your answers. {COULD}"
-TOGETHER = f"Partly. The researchers could learn a lot from all your codes together. {COULD}"
-NOBODY = "No. Nobody can prove what you answered."
-OPENED = "Yes. Others can see that this device opened this page."
+NO = "Can the researchers see my answers? No. Hackers or courts with the database cannot either."
+SEE = "Can researchers, hackers or courts see my answers?"
+PROVE = "Can anyone prove my answer?"
+MOSTLY = f"{SEE} Mostly yes."
+PARTLY = f"{SEE} Partly. They could make a fair guess."
+TOGETHER = f"{SEE} Partly. They could learn a lot from all your codes together."
+NOBODY = f"{PROVE} No."
+OPENED = "Can others see that this device opened this page? Yes."
 WEBSITE = "The website’s owners see which code is yours, and could change this page."
 THREE = tuple(Option(code=code, text=f"Row {code}") for code in range(3))
 ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
 
 
 def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
+    return make_manifest(
+        *(replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)),
         minimum_batch=50,
         display_minimum=100,
-        opens=None,
-        closes=None,
         cap=cap,
-        questions=tuple(
-            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
-        ),
     )
 
 
@@ -67,7 +57,8 @@ def describe(*questions: ManifestQuestion) -> PrivacyLabel:
 
 
 def lines(label: PrivacyLabel) -> list[str]:
-    return [f"{one.answer} {one.sentence} {one.exception}".rstrip() for one in label.consequences]
+    told = [(one.question, one.answer, *one.sentences, one.exception) for one in label.consequences]
+    return [" ".join(filter(None, line)) for line in told]
 
 
 def warnings(label: PrivacyLabel) -> list[str]:

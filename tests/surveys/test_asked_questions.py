@@ -18,20 +18,16 @@ from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
 from surveys.asked_questions import AskedBefore, AskedQuestion
 from surveys.authoring.errors import ChangedMeanwhile
-from surveys.authoring.services import add_question, close_wave, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 SAID = re.compile(r"(?:is|are) asked in (\d+) other survey")
 TODAY = re.compile(r'<main id="survey"[^>]* data-elsewhere="(\d+)"')
 BRIBES = "Have you ever taken a bribe?"
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
 
 
 def shown(survey: Survey, *, route: str = "surveys:respond", client: Client | None = None) -> int:
@@ -103,7 +99,7 @@ def test_a_rehearsal_has_no_rows(owner: User) -> None:
     survey = make_survey(owner=owner)
     wave = open_rehearsal(survey=survey, people=20)
     assert not AskedQuestion.objects.exists()
-    assert wave.survey.asked_elsewhere == 0
+    assert wave.count_elsewhere() == 0
 
 
 # --- deleted surveys ------------------------------------------------------------------------------
@@ -139,8 +135,7 @@ def test_no_deleted_survey_is_left_out_and_never_more_are_told_than_there_were(o
         ("Bright?",): 0,
     }
     for questions, expected in asked.items():
-        wave = end(make_launched_survey(owner=owner, questions=questions), reports=0).wave
-        assert wave is not None
+        wave = end(make_launched_survey(owner=owner, questions=questions), reports=0).waves.get()
         # Two would be right for the first: surveys with two questions in common may count twice,
         # but never more often than surveys were deleted.
         assert wave.description.asked_elsewhere == expected, questions
@@ -192,9 +187,9 @@ def test_a_new_secret_key_starts_anew_unless_the_old_one_is_kept(
     delete_survey(survey=end(make_launched_survey(owner=owner)))
     make_launched_survey(owner=owner)
     old, settings.SECRET_KEY = settings.SECRET_KEY, "another one" * 5
-    assert end(make_launched_survey(owner=owner), reports=0).asked_elsewhere == 0
+    assert end(make_launched_survey(owner=owner), reports=0).waves.get().count_elsewhere() == 0
     settings.SECRET_KEY_FALLBACKS = [old]
-    assert make_launched_survey(owner=owner).survey.asked_elsewhere == 2
+    assert make_launched_survey(owner=owner).count_elsewhere() == 2
 
 
 def test_the_number_at_the_launch_stays_and_only_a_larger_one_is_added(owner: User) -> None:
@@ -204,7 +199,7 @@ def test_the_number_at_the_launch_stays_and_only_a_larger_one_is_added(owner: Us
     assert b"asked_elsewhere" not in bytes(other.manifest)
     assert (shown(wave.survey), read(TODAY, wave.survey)) == (1, 0)
     end(other, reports=0)  # it no longer counts
-    assert (wave.survey.asked_elsewhere, shown(wave.survey), read(TODAY, wave.survey)) == (0, 1, 0)
+    assert (wave.count_elsewhere(), shown(wave.survey), read(TODAY, wave.survey)) == (0, 1, 0)
     for _ in range(2):
         make_launched_survey(owner=owner)
     assert (shown(wave.survey), read(TODAY, wave.survey)) == (2, 2)

@@ -13,7 +13,7 @@ from aggregator.models import SpentId
 from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import Server, django_on
 from surveys.asked_questions import AskedBefore
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 

@@ -9,18 +9,18 @@ from collections.abc import Callable
 import pytest
 from django.db import DatabaseError, IntegrityError, transaction
 
-from surveys.authoring.errors import NotDraft, NotLaunchable, NotOpen, TooManyQuestions
+from surveys.authoring.errors import NotDraft, NotLaunchable, TooManyQuestions
 from surveys.authoring.services import (
     add_question,
-    close_wave,
     copy_survey,
     delete_draft,
     delete_question,
     edit_question,
     move_question,
     save_draft,
-    state_people_invited,
 )
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave, state_people_invited
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from tests.support.factories import open_survey

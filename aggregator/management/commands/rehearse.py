@@ -24,7 +24,7 @@ from aggregator.simulation.rehearsal import (
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import compute_truth, write_comparison
 from surveys.authoring.drafts import describe
-from surveys.authoring.errors import SurveyError
+from surveys.lifecycle.errors import SurveyError
 from surveys.models import Survey, Wave
 
 POLL_SECONDS = 0.5

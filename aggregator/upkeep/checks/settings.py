@@ -16,7 +16,7 @@ from django.http.request import split_domain_port, validate_host
 from accounts.mail.delivery import describe_delivery, describe_remedy
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
-from surveys.authoring.reach import find_local_host
+from surveys.lifecycle.reach import find_local_host
 
 
 def check_privacy_settings(**_kwargs: Any) -> list[CheckMessage]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from accounts.models import User
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.languages import list_texts, translate_manifest
 from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import parse_manifest
@@ -326,7 +326,9 @@ def make_mixed() -> Wave:
 
 def _make(title: str, **settings: Any) -> Survey:
     owner = User.objects.create_user(email=f"{secrets.token_hex(8)}@example.org", password=None)
-    return create_survey(owner=owner, title=title, **{"introduction": "", **USUAL, **settings})
+    return Survey.objects.create(
+        owner=owner, title=title, **{"introduction": "", **USUAL, **settings}
+    )
 
 
 def _ask(survey: Survey, text: str, **content: Any) -> Question:

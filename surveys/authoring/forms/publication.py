@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from surveys.authoring.forms.fields import WholeNumber, decimal_range
+from surveys.form_fields import WholeNumber, decimal_range
 from surveys.formatting import whole
 from surveys.manifest.manifest import (
     HUNDREDTHS,

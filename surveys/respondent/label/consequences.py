@@ -1,4 +1,4 @@
-"""What scrambling means for a person: a few lines before the first question, the answer first.
+"""What scrambling means for a person: a few questions with their answers, before the first page.
 
 The lines say the worst that holds of any scrambled question, or of all codes together. They name
 the questions of which it holds, if these are not all.
@@ -46,13 +46,11 @@ def describe_lead(manifest: Manifest) -> str:
 def describe_consequences(manifest: Manifest) -> tuple[Consequence, ...]:
     """Say what the researchers can see, what can be proved, and what others see."""
     worst = _find_worst(manifest)
+    opened = _("Can others see that this device opened this page?")
     return (
         _describe_sight(manifest, worst),
-        _answer(worst.level, _describe_proof(manifest, worst)),
-        replace(
-            _answer(Level.YES, _("Others can see that this device opened this page.")),
-            of_page=True,
-        ),
+        _describe_proof(manifest, worst),
+        replace(_answer(opened, Level.YES), of_page=True),
         *_describe_anyone(manifest),
     )
 
@@ -76,37 +74,41 @@ def _write_answer(level: Level) -> str:
 
 def _describe_sight(manifest: Manifest, worst: _Worst) -> Consequence:
     """Say whether the researchers, or others who get the codes, can see the answers."""
-    others = (
-        _("Hackers or courts with the database cannot either.")
-        if worst.level == Level.NO
-        else _("Hackers or courts could too.")
-    )
-    seen = _answer(worst.level, _write_sight(manifest, worst), others)
+    if worst.level == Level.NO:
+        question = _("Can the researchers see my answers?")
+        more = [_("Hackers or courts with the database cannot either.")]
+    else:
+        question = _("Can researchers, hackers or courts see my answers?")
+        more = list(_list_seen(worst))
+    seen = _answer(question, worst.level, *more)
+    if 0 < len(worst.questions) < len(scrambled(manifest)):
+        seen = replace(seen, answer=_name_worst(manifest, worst))
     return replace(seen, exception=describe_unscrambled(manifest))
 
 
-def _write_sight(manifest: Manifest, worst: _Worst) -> str:
-    if worst.level == Level.NO:
-        return _("The researchers cannot see your answers.")
+def _list_seen(worst: _Worst) -> Iterator[str]:
     if not worst.questions:
-        return _("The researchers could learn a lot from all your codes together.")
-    are_all = len(worst.questions) == len(scrambled(manifest))
-    if worst.level == Level.MOSTLY:
-        all_ = _("The researchers can mostly read your answers.")
-        some = _("The researchers can mostly read: %(name)s.")
-    else:
-        all_ = _("The researchers could make a fair guess at your answers.")
-        some = _("The researchers could make a fair guess at: %(name)s.")
-    return all_ if are_all else some % {"name": name_questions(manifest, worst.questions)}
+        yield _("They could learn a lot from all your codes together.")
+    elif worst.level == Level.PARTLY:
+        yield _("They could make a fair guess.")
 
 
-def _describe_proof(manifest: Manifest, worst: _Worst) -> str:
+def _name_worst(manifest: Manifest, worst: _Worst) -> str:
+    """Answer for the questions of which it is true, if these are not all."""
+    # Translators: "name" is "Question 3", "Questions 1, 3 and 4" or the words of questions.
+    partly, mostly = _("Partly: %(name)s."), _("Mostly yes: %(name)s.")
+    answer = partly if worst.level == Level.PARTLY else mostly
+    return answer % {"name": name_questions(manifest, worst.questions)}
+
+
+def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
     """Say whether anyone can prove an answer, or how well it can be guessed."""
+    question = _("Can anyone prove my answer?")
     if worst.questions:
-        return describe_readable(manifest, worst.questions)
+        return _answer(question, worst.level, describe_readable(manifest, worst.questions))
     if worst.level == Level.NO:
-        return _("Nobody can prove what you answered.")
-    return _("Someone could make a good guess at what you answered.")
+        return _answer(question, worst.level)
+    return _answer(question, worst.level, _("Someone could make a good guess."))
 
 
 def draw_picture(manifest: Manifest) -> Picture | None:
@@ -124,11 +126,12 @@ def draw_picture(manifest: Manifest) -> Picture | None:
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
     """Say what is published; nothing where the researchers decide."""
     published = describe_anyone(manifest)
-    return (_answer(Level.YES, published),) if published else ()
+    return (_answer(_("Can anyone see the results?"), Level.YES, published),) if published else ()
 
 
-def _answer(level: Level, *sentences: str) -> Consequence:
-    return Consequence(level=level, answer=_write_answer(level), sentences=sentences)
+def _answer(question: str, level: Level, *sentences: str) -> Consequence:
+    answer = _write_answer(level)
+    return Consequence(question=question, level=level, answer=answer, sentences=sentences)
 
 
 def describe_unscrambled(manifest: Manifest) -> str:
@@ -156,7 +159,7 @@ def describe_warnings(manifest: Manifest, *, asked_elsewhere: int = 0) -> tuple[
 
 
 def _warn(*sentences: str) -> Consequence:
-    return Consequence(level=Level.BUT, answer="", sentences=sentences)
+    return Consequence(question="", level=Level.BUT, answer="", sentences=sentences)
 
 
 def _list_warnings(manifest: Manifest, asked_elsewhere: int) -> Iterator[tuple[str, ...]]:

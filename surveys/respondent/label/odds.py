@@ -84,8 +84,8 @@ def picture_least(questions: Iterable[ManifestQuestion], *, are_read: bool) -> P
     same = _count_same(weakest, PICTURED)
     if same:
         some = ngettext(
-            "Of %(people)s people with another answer, about %(count)s sends your code too.",
-            "Of %(people)s people with another answer, about %(count)s send your code too.",
+            "By chance, about %(count)s of %(people)s people with another answer sends your code.",
+            "By chance, about %(count)s of %(people)s people with another answer send your code.",
             same,
         )
         numbers = {"people": write_whole(PICTURED), "count": write_whole(same)}

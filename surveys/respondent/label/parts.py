@@ -34,8 +34,9 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Consequence:
-    """What scrambling means for a person, the answer first."""
+    """What scrambling means for a person: a question, its answer in a word, and more of it."""
 
+    question: str
     level: Level
     answer: str
     sentences: tuple[str, ...]

@@ -42,7 +42,7 @@ def describe_readable(manifest: Manifest, questions: Sequence[ManifestQuestion])
 
 def _describe_guess(manifest: Manifest) -> str:
     """Say how often a guess from all codes is right at most."""
-    guess = _("Guesses from your codes can be right %(most)s times in 100.")
+    guess = _("%(most)s of 100 guesses can be right.")
     return guess % {"most": write_guess(manifest.drawn_epsilon)}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from aggregator.results.blocks import Block, RowKind, list_blocks, row_of_share
 from aggregator.results.display import find_view
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.factories import make_launched_survey

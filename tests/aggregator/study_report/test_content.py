@@ -24,8 +24,9 @@ from aggregator.study_report.sections.participants import NOT_SHOWN, PARTICIPANT
 from aggregator.study_report.sections.protection import PROTECTION, name_questions
 from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report
-from surveys.authoring.services import add_question, close_wave, plan_comparison
+from surveys.authoring.services import add_question, plan_comparison
 from surveys.formatting import epsilon
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
 from tests.aggregator.study_report.report_text import find_section, text_of_section

@@ -32,7 +32,8 @@ from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.deletion_dates import RETRY_AFTER, delete_on_its_date
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
 from scripts.attacks.linker.server import Server, django_on, migrate, running_server
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
+from surveys.manifest.manifest import Publication
 from surveys.models import DeletedWave, Survey, Wave
 from tests.support.deaths import Moment, killed
 from tests.support.factories import make_user
@@ -185,15 +186,41 @@ def test_a_survey_that_its_owner_deleted_before_is_left_alone(clock: Clock) -> N
 
 
 def test_from_its_day_on_an_open_survey_takes_no_report_even_without_a_worker(
-    clock: Clock, static_files: None, client: Client
+    clock: Clock,
 ) -> None:
     day = in_a_month()
     wave = make_wave(delete_on=day)
     clock(midnight(day))
     reply = post(bytes(wave.manifest_hash))
     assert (reply.status, json.loads(reply.body)["type"]) == (410, "/problems/wave-closed")
-    page = client.get(f"/s/{wave.survey.slug}", headers={"host": "localhost"})
-    assert "This survey is closed" in page.text
+
+
+ENDINGS = (
+    *("", "/en", "/check", "/page.html", "/results"),
+    *("/coins", "/paper", "/results/coins", "/send"),
+)
+
+
+def test_from_its_day_on_every_page_answers_as_after_the_deletion_even_without_a_worker(
+    clock: Clock, static_files: None, client: Client
+) -> None:
+    day = in_a_month()
+    wave = make_wave(delete_on=day, coins=True, publication=Publication.EXACT)
+    manifest = f"/m/{wave.manifest_hash_hex}.json"
+    addresses = [*(f"/s/{wave.survey.slug}{ending}" for ending in ENDINGS), manifest]
+
+    def read() -> list[tuple[int, bytes]]:
+        got = [client.get(address, headers={"host": "localhost"}) for address in addresses]
+        return [(one.status_code, one.content) for one in got]
+
+    clock(midnight(day) - timedelta(seconds=1))
+    assert {status for status, _ in read()} == {200}
+    clock(midnight(day))
+    told = read()
+    assert {status for status, _ in told} == {410}
+    delete_on_its_date(wave_id=wave.pk)
+    assert not Survey.objects.exists()
+    assert read() == told
 
 
 def test_the_database_refuses_to_move_the_day() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import close_wave, switch_public_results
+from surveys.lifecycle.services import close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE

@@ -59,8 +59,15 @@ def pictures(tmp_path: Path) -> Path:
 def survey(live: LiveApplication) -> Survey:
     types = Question.Type
     survey = make_survey(questions=["Have you worked while ill?"], title="Health at work")
-    ends = {"low_label": "Not at all", "high_label": "Very"}
-    add_question(survey=survey, type=types.SCALE, text=TIRED, minimum=1, maximum=5, **ends)
+    add_question(
+        survey=survey,
+        type=types.SCALE,
+        text=TIRED,
+        minimum=1,
+        maximum=5,
+        low_label="Not at all",
+        high_label="Very",
+    )
     add_question(survey=survey, type=types.DECLARED, text=WHERE, options=["Wards", "Offices"])
     return survey
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
 from surveys.respondent.client_files import RANDOMIZER

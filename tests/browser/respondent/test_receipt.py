@@ -65,7 +65,8 @@ def read_letters(receipt: Locator) -> dict[str, str]:
 def read_meanings(receipt: Locator) -> dict[str, list[str]]:
     """Return the notes beside the letters of each question."""
     rows = receipt.locator(".letters > div").all()
-    return {row.locator("dt").inner_text(): row.locator("small").all_inner_texts() for row in rows}
+    notes = "small, .but"
+    return {row.locator("dt").inner_text(): row.locator(notes).all_inner_texts() for row in rows}
 
 
 def test_the_receipt_shows_what_was_sent_and_disappears_with_the_page(visitor: Visitor) -> None:

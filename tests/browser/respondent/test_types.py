@@ -106,8 +106,8 @@ def test_a_visit_can_answer_every_type(
         seen = walk_through(page, {text: and_it_fits(act) for text, act in LONG_WAY.items()})
         assert seen == [MOVED, "Please read", *list(LONG_WAY)[1:]]
         assert checked_rows(page) == {
-            MOVED: "Yes",
-            THINGS: "Friends, A job",
+            MOVED: "Yes Protection: light",
+            THINGS: "Friends, A job Protection: light",
             LONELY: "Yes",
             LONELY_STILL: "No",
             HOURS: "7 hours",
@@ -307,17 +307,54 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     assert checked_rows(page) == {"Rested?": "10 (Always)", "Calm?": "1 (Never)"}
 
 
-def test_unscrambled_answers_are_marked_when_asked_and_before_sending(
+# How a warning looks: its colour, and its mark.
+LOOK = """(one) => {
+    const { clipPath, backgroundColor, blockSize } = getComputedStyle(one, "::before");
+    return [getComputedStyle(one).color, clipPath, backgroundColor, blockSize];
+}"""
+AS_THEY_ARE = "When you press Submit, answers marked “Not scrambled” are sent as they are."
+OTHERS = "This page scrambles the others."
+
+
+@pytest.mark.parametrize(
+    ("group", "said", "marks"),
+    [
+        ("In a town", f"{AS_THEY_ARE} {OTHERS}", ["Not scrambled", "Hardly protected"]),
+        ("Elsewhere", AS_THEY_ARE, ["Not scrambled"]),  # nothing that is scrambled is asked
+    ],
+)
+def test_the_check_takes_no_warning_back(
+    visitor: Visitor, group: str, said: str, marks: list[str]
+) -> None:
+    survey = make_survey(title="Moving", questions=())
+    first = ask(survey, GROUP, type="declared", options=["In a town", "Elsewhere"])
+    rule = {"name": f"{first.pk}", "is": [0]}
+    ask(survey, MOVED, type="yes_no", flips=5, rule=rule)
+    ask(survey, LONELY, type="follow_up", follow_up=LONELY_STILL, rule=rule)
+    page = visitor.open(open_survey(survey=survey))
+    warned = page.locator(".told .but").evaluate(LOOK)
+    yes = choose("Yes")
+    walk_through(page, {GROUP: choose(group), MOVED: yes, LONELY: yes, LONELY_STILL: yes})
+    assert page.locator("main > p").first.inner_text() == f"Not sent yet. {said}"
+    assert page.locator(".checks :is(b, h2)").all_inner_texts() == marks
+    assert page.locator(".checks .but").evaluate(LOOK) == warned
+    page.get_by_role("link", name=f"Change the answer to: {GROUP}").click()
+    asked = "This question is not scrambled. Your answer is sent as it is."
+    expect(page.locator("fieldset")).to_have_accessible_description(asked)
+    assert page.locator("#hint").evaluate(LOOK) == warned
+
+
+def test_the_check_says_that_only_codes_are_sent_where_all_answers_are_scrambled(
     visitor: Visitor,
 ) -> None:
-    page = visitor.open(make_branching_survey())
-    said = "This question is not scrambled. Your answer is sent as it is."
-    assert page.get_by_text(said).count() == 0
-    walk_through(page, LONG_WAY)
-    expect(page.get_by_text("An answer marked “Not scrambled” is sent as it is.")).to_be_visible()
-    page.get_by_role("link", name=f"Change the answer to: {GROUP}").click()
-    expect(page.locator("fieldset")).to_have_accessible_description(said)
-    expect(page.locator("#hint")).to_be_visible()
+    survey = make_survey(title="Moving", questions=(MOVED,))
+    page = visitor.open(open_survey(survey=survey))
+    walk_through(page, {MOVED: choose("Yes")})
+    expect(page.locator("main > p").first).to_have_text(
+        "Not sent yet. When you press Submit, this page scrambles your answers. "
+        "Only the code is sent."
+    )
+    assert page.locator(".checks :is(b, h2)").count() == 0
 
 
 def test_every_type_can_be_answered_by_keyboard_alone(visitor: Visitor) -> None:
@@ -343,8 +380,8 @@ def test_every_type_can_be_answered_by_keyboard_alone(visitor: Visitor) -> None:
         for key in presses:
             page.keyboard.press(key)
     assert checked_rows(page) == {
-        MOVED: "Yes",
-        THINGS: "Friends, A garden",
+        MOVED: "Yes Protection: light",
+        THINGS: "Friends, A garden Protection: light",
         LONELY: "Yes",
         LONELY_STILL: "No",
         HOURS: "8 hours",

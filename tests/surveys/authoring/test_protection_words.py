@@ -16,28 +16,14 @@ from surveys.authoring.services import add_question
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.models import Question, Survey
 from surveys.respondent.label.label import describe_protection
-from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import at
 from tests.support.label import all_odds, lines
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-GUESSED = "Partly. The researchers could make a fair guess at: “Have you ever driven after…”."
+GUESSED = "Partly: “Have you ever driven after…”. They could make a fair guess."
 FIVE_ROWS = ["Meals", "Medicine", "Books", "Heating", "Rent"]
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
@@ -83,7 +69,7 @@ def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: Use
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Protection: strong"})
     for text in pages.values():
-        assert "No. The researchers cannot see your answers." in text
+        assert "Can the researchers see my answers? No." in text
         assert (
             "With all codes about one answer, at most 75 in 100. "
             "If all your answers are related, at most 90 in 100." in text
@@ -153,11 +139,11 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
     pages = read_everywhere(author, survey)
     assert_same_words(pages, survey, {"Hardly protected"})  # 5 ln 3 = 5.49
     for text in pages.values():
-        assert "Mostly yes. Guesses from your codes can be right 99.6 times in 100." in text
+        assert "Mostly yes. 99.6 of 100 guesses can be right." in text
     label = describe_protection(describe(survey=survey, wave_number=1))
     [odds] = all_odds(label)
     assert "25 send your code too. All rows together tell more." in odds.sentence
-    assert not [line for line in lines(label) if line.startswith("No")]
+    assert not [line for line in lines(label) if "? No" in line]
 
 
 def test_what_is_hardly_protected_is_named_among_other_questions(owner: User) -> None:
@@ -166,8 +152,7 @@ def test_what_is_hardly_protected_is_named_among_other_questions(owner: User) ->
     label = describe_protection(describe(survey=survey, wave_number=1))
     assert [group.strength for group in label.groups] == ["strong", "hardly"]
     answers = [one.answer for one in label.consequences]
-    assert answers == ["Mostly yes."] * 2 + ["Yes."]
-    assert "mostly read: Question 3." in lines(label)[0]
+    assert answers == ["Mostly yes: Question 3.", "Mostly yes.", "Yes."]
 
 
 def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User) -> None:

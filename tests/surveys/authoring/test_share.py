@@ -20,11 +20,13 @@ from accounts.models import User
 from config.headers import headers_for
 from surveys.authoring.drafts import describe
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
-from surveys.authoring.reach import find_local_host
-from surveys.authoring.services import add_question, close_wave, save_translation
+from surveys.authoring.services import add_question, save_translation
+from surveys.lifecycle.reach import find_local_host
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.fielding import at
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -37,11 +39,6 @@ POSTER_WORDS = (
     "The results tell the share of everybody, never the answer of one person.",
     "Scan the code to answer",
 )
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
 
 
 @pytest.fixture
@@ -58,16 +55,6 @@ def wave(owner: User) -> Wave:
 @pytest.fixture(autouse=True)
 def public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.conf.settings.PUBLIC_URL", PUBLIC)
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def link_to(survey: Survey, language: str = "") -> str:

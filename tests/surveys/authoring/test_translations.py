@@ -7,7 +7,6 @@ from html import unescape
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
@@ -24,7 +23,6 @@ from surveys.authoring.services import (
     save_translation,
 )
 from surveys.authoring.translations import summarize_languages
-from surveys.authoring.views.translations import TEXTS_OF_A_PART
 from surveys.manifest.languages import (
     INFORMATION_TEXT,
     SourceText,
@@ -35,7 +33,9 @@ from surveys.manifest.languages import (
     translate_manifest,
 )
 from surveys.models import MAX_QUESTIONS, Question, Survey
+from surveys.views.authoring.translations import TEXTS_OF_A_PART
 from tests.support.factories import QUESTIONS, make_survey, make_user, open_survey
+from tests.support.fielding import at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FRENCH = {
@@ -50,11 +50,6 @@ FRENCH = {
 
 
 @pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
 def survey(owner: User) -> Survey:
     survey = make_survey(owner=owner, introduction="We ask\neverybody.")
     add_question(
@@ -64,16 +59,6 @@ def survey(owner: User) -> Survey:
         options=["By bus", "By car"],
     )
     return survey
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey, *more: str) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug, *more])
 
 
 def fields(words: dict[str, str]) -> dict[str, str]:

@@ -83,7 +83,10 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
     for number in range(codes):
         first = survey.questions.first()
         add_question(
-            survey=survey, text=f"Moved ({number})?", flips=flips, same_fact=first and first.pk
+            survey=survey,
+            text=f"Moved ({number})?",
+            flips=flips,
+            same_fact=first.pk if first else None,
         )
     manifest = read(survey)
     found = find_answered(manifest, manifest.questions[0]).epsilon
@@ -106,7 +109,7 @@ def test_the_smallest_bound_counts() -> None:
             text=text,
             options=REGIONS,
             flips=12,
-            same_fact=first and first.pk,
+            same_fact=first.pk if first else None,
         )
     manifest = read(survey)
     mechanism = manifest.questions[0].mechanism

@@ -28,18 +28,13 @@ from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
 from surveys.planning.question_costs import find_question_cost
 from surveys.respondent.label.odds import word_of
-from tests.support.factories import make_survey, make_user, open_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 COINS = log(3)
 TEXTS = ("Ever driven after drinking?", "Children?", "Ever drunk before you drove?")
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
 
 
 @pytest.fixture

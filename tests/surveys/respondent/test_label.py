@@ -44,6 +44,7 @@ from tests.support.label import (
     NOBODY,
     OPENED,
     PARTLY,
+    PROVE,
     RULE,
     WEBSITE,
     all_odds,
@@ -90,8 +91,8 @@ def test_lines_odds_and_strength_follow_the_flips(flips: int, word: str, level: 
         expected = [NO, NOBODY, OPENED]
     else:
         odds = f"{100 - flips} of 100 codes are the true answer."
-        sight = {"partly": PARTLY, "mostly": MOSTLY}[level]
-        expected = [sight, f"{sight.partition('.')[0]}. {odds}", OPENED]
+        sight, answer = {"partly": (PARTLY, "Partly."), "mostly": (MOSTLY, "Mostly yes.")}[level]
+        expected = [sight, f"{PROVE} {answer} {odds}", OPENED]
     assert lines(label) == expected
     assert warnings(label) == ([] if level == "no" else [WEBSITE])
     assert [one.level for one in label.consequences] == [level] * 2 + ["yes"]
@@ -128,18 +129,19 @@ def test_the_label_computes_its_counts_from_the_threshold_in_every_language(
     assert group.strength == (word or ("strong" if flips >= 25 else "medium"))
 
 
-ALIKE = "Of 10 people with another answer, {} your code too."
+CHANCE = "By chance, about {} of 10 people with another answer {} your code."
+NOT_ONE = "Of 10 people with another answer, not even one sends your code too."
 
 
 @pytest.mark.parametrize(
     ("flips", "same", "said"),
     [
-        (40, 4, "about 4 send"),
-        (25, 2, "about 2 send"),
-        (19, 1, "about 1 sends"),
-        (11, 1, "about 1 sends"),
-        (9, 0, "not even one sends"),
-        (5, 0, "not even one sends"),
+        (40, 4, CHANCE.format(4, "send")),
+        (25, 2, CHANCE.format(2, "send")),
+        (19, 1, CHANCE.format(1, "sends")),
+        (11, 1, CHANCE.format(1, "sends")),
+        (9, 0, NOT_ONE),
+        (5, 0, NOT_ONE),
     ],
 )
 def test_of_ten_people_only_those_who_send_the_same_are_orange(
@@ -148,7 +150,7 @@ def test_of_ten_people_only_those_who_send_the_same_are_orange(
     """Rounded down: ten people promise no more than runs."""
     label = describe(question(flips=flips))
     assert label.picture is not None
-    assert (label.picture.same, label.picture.sentence) == (same, ALIKE.format(said))
+    assert (label.picture.same, label.picture.sentence) == (same, said)
     html = text_of(label)
     assert html.count("<svg") == 1
     orange = re.findall(r"<g>(.*?)</g>", html)
@@ -194,7 +196,7 @@ def test_questions_of_different_strength_are_told_apart() -> None:
     assert [group.strength for group in label.groups] == ["strong", "hardly"]
     assert [odds.scope for odds in all_odds(label)] == ["Questions 1, 3 and 4", "Question 2"]
     assert [odds.names for odds in all_odds(label)] == [("q1", "q3", "q4"), ("q2",)]
-    assert lines(label)[0].startswith("Mostly yes. The researchers can mostly read: Question 2.")
+    assert label.consequences[0].answer == "Mostly yes: Question 2."
 
 
 def test_several_codes_reveal_more_than_one() -> None:

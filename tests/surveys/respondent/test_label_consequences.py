@@ -1,4 +1,4 @@
-"""The lines before the first question: the answer first, true of every survey."""
+"""The lines before the first question: each answers a question, truly of every survey."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from surveys.respondent.label.label import describe_protection, quote_label
 from surveys.respondent.label.names import name_questions
 from tests.support.factories import make_launched_survey
 from tests.support.label import (
-    COULD,
     MOSTLY,
     NO,
     NOBODY,
     OPENED,
     PARTLY,
+    PROVE,
     RULE,
+    SEE,
     TOGETHER,
     WEBSITE,
     describe,
@@ -51,25 +52,25 @@ def test_the_picture_counts_the_least_of_all_questions() -> None:
 def test_the_weakest_question_decides_and_is_named() -> None:
     strong, weak = make("yes_no"), make("yes_no", flips=5)
     assert lines(describe(strong, strong, weak)) == [
-        f"Mostly yes. The researchers can mostly read: Question 3. {COULD}",
-        "Mostly yes. Up to 95 of 100 codes are the true answer.",
+        f"{SEE} Mostly yes: Question 3.",
+        f"{PROVE} Mostly yes. Up to 95 of 100 codes are the true answer.",
         OPENED,
     ]
     assert lines(describe(weak, weak))[0] == MOSTLY
     parent, child = make("yes_no"), make("yes_no", rule=RULE)
     # With two codes about the first: 3² / (1 + 3²); all related, 3³ / (1 + 3³).
     assert lines(describe(parent, child, strong)) == [
-        f"Partly. The researchers could make a fair guess at: “Driven?”. {COULD}",
-        "Partly. Guesses from your codes can be right 97 times in 100.",
+        f"{SEE} Partly: “Driven?”. They could make a fair guess.",
+        f"{PROVE} Partly. 97 of 100 guesses can be right.",
         OPENED,
     ]
     lights = describe(*[make("number", flips=8)] * 2)  # ε = 2.45 each, and 4.9 together
     assert lines(lights)[0] == PARTLY
-    assert lines(lights)[1] == "Partly. Guesses from your codes can be right 99.3 times in 100."
+    assert lines(lights)[1] == f"{PROVE} Partly. 99.3 of 100 guesses can be right."
 
 
 def test_what_is_practically_certain_from_all_codes_is_denied_by_no_line() -> None:
-    proof = "Partly. Someone could make a good guess at what you answered."
+    proof = f"{PROVE} Partly. Someone could make a good guess."
     four, five, fifteen = (describe(*[make("yes_no")] * number) for number in (4, 5, 15))
     assert lines(four) == [NO, NOBODY, OPENED]
     for label in (five, fifteen):
@@ -89,13 +90,11 @@ def test_who_runs_the_website_is_told_below_and_before_start_where_a_code_tells_
 
 # --- random surveys ------------------------------------------------------------------------------
 
+GUESS = r"(Someone could|[\d.]+ of 100 guesses|(Up to )?\d+ of 100 codes) "
 CLAIMS = {
-    "no": ("The researchers cannot see ", "Nobody can prove "),
-    "partly": (
-        "The researchers could ",
-        r"(Someone could|Guesses|(Up to )?\d+ of 100 codes) ",
-    ),
-    "mostly": ("The researchers can ", r"(Guesses|(Up to )?\d+ of 100 codes) "),
+    "no": (r"No\. Hackers or courts with the database cannot either\.", r"No\."),
+    "partly": (r"Partly(: .+)?\. They could ", rf"Partly\. {GUESS}"),
+    "mostly": (r"Mostly yes(: .+)?\.", rf"Mostly yes\. {GUESS}"),
 }
 
 
@@ -130,10 +129,11 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
             shares = [(1 - one.mechanism.threshold / 2**32) / (one.k - 1) for one in asked]
             assert label.picture.same <= 10 * min(shares) + 1e-6
         for line, claim in zip(told, CLAIMS[level], strict=False):
-            assert re.match(claim, line.sentence), line.sentence
+            assert line.question.endswith("?")
+            assert re.match(claim, f"{line.answer} {line.sentence}"), line
         worst = list_worst(manifest, level)
         if worst and len(worst) < len(asked):
-            assert told[0].sentences[0].endswith(f": {name_questions(manifest, worst)}.")
+            assert told[0].answer.endswith(f": {name_questions(manifest, worst)}.")
         plain = [one for one in manifest.questions if one.is_declared]
         sent = f"Sent as it is: {name_questions(manifest, plain)}." if plain else ""
         assert told[0].exception == sent
@@ -151,7 +151,8 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
     with override("en"):
         label = describe_protection(wave.description)
     assert label.lead in before
-    assert all(one.answer in before and one.sentences[0] in before for one in label.consequences)
+    for one in label.consequences:
+        assert f"<dt>{one.question}</dt>\n<dd><b>{one.answer}</b> {one.sentence}" in before
     assert 'id="label"' not in before
     assert all(told in below for told in (label.told_crowd, *label.shows, label.told_process))
     # How it works comes last.

@@ -18,6 +18,7 @@ from tests.support.label import (
     NO,
     OPENED,
     PARTLY,
+    PROVE,
     RULE,
     THREE,
     all_odds,
@@ -104,7 +105,7 @@ def test_a_question_that_is_not_scrambled_is_named() -> None:
     light = label(make("yes_no", flips=5), make("declared"))
     assert lines(light) == [
         f"{MOSTLY} Sent as it is: Question 2.",
-        "Mostly yes. 95 of 100 codes are the true answer.",
+        f"{PROVE} Mostly yes. 95 of 100 codes are the true answer.",
         OPENED,
     ]
 
@@ -201,7 +202,7 @@ def test_a_number_is_never_called_the_true_answer() -> None:
     described = label(make("number", flips=4))
     assert lines(described)[:2] == [
         MOSTLY,
-        "Mostly yes. Guesses from your codes can be right 96 times in 100.",
+        f"{PROVE} Mostly yes. 96 of 100 guesses can be right.",
     ]
     assert (described.picture, described.lead) == (None, "")
 
@@ -212,14 +213,14 @@ def test_with_many_codes_few_of_them_are_the_true_answer() -> None:
     # t = 96 / (96 + 4 · 39) = 38 of 100, but against any other answer it is 96 : 4.
     [odds] = all_odds(described)
     assert odds.sentence == OF_100.replace("send", "sends").format("answer", 1)
-    guess = "Mostly yes. Guesses from your codes can be right 96 times in 100."
-    assert lines(described)[1] == guess
+    assert lines(described)[1] == f"{PROVE} Mostly yes. 96 of 100 guesses can be right."
 
 
 def test_questions_of_different_numbers_of_codes_share_a_line() -> None:
     described = label(make("yes_no", flips=5), make("choice", flips=5), make("yes_no"))
     # 95 of 100, and 95 / (95 + 2 · 5) = 90.5
-    assert lines(described)[1] == "Mostly yes. Up to 95 of 100 codes are the true answer."
+    guess = "Mostly yes. Up to 95 of 100 codes are the true answer."
+    assert lines(described)[1] == f"{PROVE} {guess}"
 
 
 # --- words ---------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def test_a_page_that_says_fewer_other_surveys_than_the_manifest_is_found() -> No
     ("where", "old", "new", "found"),
     [
         ("", b"</head>", b"<script src='/evil.js'></script></head>", "the page"),
-        ("", b"cannot see your answers", b"cannot see your address", "the page"),
+        ("", b"with the database cannot", b"with the database could", "the page"),
         ("page.js", b"const DRAWS=100;", b"const DRAWS=101;", "page.js"),
         ("randomize.js", b"kept*symbol", b"symbol", "randomize.js"),
         (".json", b'"wave":1', b'"wave":2', "manifest"),

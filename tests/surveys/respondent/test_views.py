@@ -19,8 +19,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from config.headers import headers_for
 from surveys.authoring.drafts import describe, describe_words
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
 from surveys.base64url import encode_base64url
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Survey, Wave
@@ -43,7 +44,7 @@ from surveys.respondent.guard import GUARD
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
-from surveys.respondent.views.compressed import accepts_gzip
+from surveys.views.respondent.compressed import accepts_gzip
 from tests.support.factories import (
     QUESTIONS,
     make_launched_survey,

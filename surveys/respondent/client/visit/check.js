@@ -1,7 +1,7 @@
 /** Makes the page on which a person checks their answers before they are scrambled. */
-import { make, makeBack, makeButton, makeLink } from "./elements.js";
+import { copyAll, make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
-import { pageData } from "./screen.js";
+import { label, pageData } from "./screen.js";
 import { say } from "./words.js";
 
 /**
@@ -18,21 +18,23 @@ import { say } from "./words.js";
  */
 export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
   const rows = asked.map((page) => {
-    const { name, text, type } = page;
+    const { name, text, type, follows = name } = page;
     const again = makeLink(say("change"), () => onChange(name), "again");
     again.append(make("span", { class: "visually-hidden" }, say("change-what"), quote(text)));
     const answer = visit.answers[name];
     const words = answer === null ? [say("refusal")] : findKind(page).describe(page, answer, quote);
-    const chosen = make("dd", {}, ...words);
-    if (type === "declared") chosen.append(make("small", {}, say("plain")));
+    const warning = type === "declared"
+      ? [make("b", { class: "but" }, say("plain"))]
+      : copyAll(`[data-names~="${follows}"] :is(.light, .hardly)`, label);
+    const chosen = make("dd", {}, ...words, ...warning);
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
   const list = make("dl", { class: "checks" }, ...rows);
-  const isMixed = asked.some(({ type }) => type === "declared");
+  const plain = asked.filter(({ type }) => type === "declared").length;
   return [
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
-    make("p", {}, say("check"), isMixed ? ` ${say("mixed")}` : ""),
+    make("p", {}, say(plain ? "mixed" : "check"), plain % asked.length ? say("others") : ""),
     makeCover(list, visit),
     list,
     ...makeEnd(onSubmit),

@@ -29,7 +29,7 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
   const { rows, first, read, after = [] } = makeFields(page, visit, quote);
   const legend = make("legend", {}, title);
   const hints = page.type === "declared"
-    ? [make("p", { id: "hint", class: "notice" }, say("declared"))]
+    ? [make("p", { id: "hint", class: "but" }, say("declared"))]
     : hint
     ? [make("p", { id: "hint" }, hint(page))]
     : [];

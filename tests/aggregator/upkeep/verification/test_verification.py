@@ -25,7 +25,8 @@ from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave, save_translation
+from surveys.authoring.services import save_translation
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
 from tests.support.factories import make_survey, open_survey
