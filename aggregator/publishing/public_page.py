@@ -19,9 +19,9 @@ from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
     Charged,
     describe_all_readers,
-    describe_public,
     find_charged,
     find_public,
+    list_public,
 )
 from aggregator.releases.sentences import describe_exact_readers, promise_together
 from aggregator.results.display import Results, View, find_view
@@ -53,7 +53,7 @@ def store_public_page(wave: Wave) -> None:
     try:
         wave = find_published_wave(wave.survey.slug, Mode(wave.mode))
         if not wave.is_open and not wave.description.publishes_releases:
-            read_text(describe_exact(wave, describe_published_survey(wave)))
+            read_text(build_exact_page(wave, build_context(wave)))
     except (Http404, NothingToShow):
         return
 
@@ -67,7 +67,7 @@ def find_published_wave(slug: str, mode: Mode) -> Wave:
     return wave
 
 
-def describe_published_survey(wave: Wave) -> dict[str, Any]:
+def build_context(wave: Wave) -> dict[str, Any]:
     manifest = wave.description
     return {
         "survey": wave.survey,
@@ -79,7 +79,7 @@ def describe_published_survey(wave: Wave) -> dict[str, Any]:
     }
 
 
-def describe_releases(wave: Wave, context: dict[str, Any]) -> Text:
+def build_releases_page(wave: Wave, context: dict[str, Any]) -> Text:
     """Describe the page of a protected survey, as it is today."""
     day = today()
     releases = find_public(wave, day=day)
@@ -103,7 +103,7 @@ def _render_releases(
 ) -> SafeString:
     manifest = wave.description
     context |= {
-        "releases": describe_public(manifest, releases, spent=charged.spent),
+        "releases": list_public(manifest, releases, spent=charged.spent),
         "readers": describe_all_readers(manifest, charged) if releases else [],
         "together": promise_together(
             manifest, spent_hundredths=charged.spent, delta_nanos=charged.delta
@@ -119,7 +119,7 @@ class NothingToShow(Exception):
     """The argument says why: the survey is open, reports are counted, or too few came."""
 
 
-def describe_exact(wave: Wave, context: dict[str, Any]) -> Text:
+def build_exact_page(wave: Wave, context: dict[str, Any]) -> Text:
     """Describe the page of final results. It is stored once there are some."""
     decides = ("pk", "method_version", "earlier_final", "final", "looks", "counts", "told")
     newest = wave.snapshots.order_by("-through_batch").values_list(*decides).first()
@@ -135,7 +135,7 @@ def _render_exact(wave: Wave, context: dict[str, Any]) -> bytes:
     view = find_view(wave.survey, mode=wave.mode)
     if view.results is None or not view.results.is_final:
         raise NothingToShow(_explain(view))
-    context = context | _describe(wave.survey, view.results)
+    context = context | _build_results_context(wave.survey, view.results)
     return render_to_string("aggregator/results/public_results.html", context).encode()
 
 
@@ -143,7 +143,7 @@ def _explain(view: View) -> str:
     return "too-few" if view.is_settled else "counting"
 
 
-def _describe(survey: Survey, results: Results) -> dict[str, Any]:
+def _build_results_context(survey: Survey, results: Results) -> dict[str, Any]:
     truth = known_truth(survey)
     return {
         "results": results,

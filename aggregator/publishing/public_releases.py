@@ -51,7 +51,7 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
     return list(drawn.order_by("public_from", "pk"))
 
 
-def describe_public(
+def list_public(
     manifest: Manifest, releases: Sequence[Release], *, spent: int
 ) -> list[PublicRelease]:
     """Describe releases for readers: tables first, then the newest first.
@@ -59,13 +59,15 @@ def describe_public(
     `spent` is that of `Charged`.
     """
     found = [
-        _describe(number, release, manifest, spent=spent)
+        _build_release(number, release, manifest, spent=spent)
         for number, release in enumerate(releases, start=1)
     ]
     return sorted(found, key=lambda one: (one.release.kind != Release.Kind.TABLE, -one.number))
 
 
-def _describe(number: int, release: Release, manifest: Manifest, *, spent: int) -> PublicRelease:
+def _build_release(
+    number: int, release: Release, manifest: Manifest, *, spent: int
+) -> PublicRelease:
     figures = read_figures(release, manifest)
     return PublicRelease(
         number=number,

@@ -17,7 +17,7 @@ from aggregator.releases.figures import (
     QuestionFigures,
     TableFigures,
 )
-from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
+from aggregator.releases.sentences import build_asked_cells, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
 from surveys.axis import Axis
@@ -120,7 +120,7 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     if figures.question.follow_up:
         notes.append(f"Then: {figures.question.follow_up}")
     # For questions that everyone was asked, one sentence above all questions says it.
-    notes += [] if shows_people and figures.of_everyone else [describe_asked(figures)]
+    notes += [] if shows_people and figures.of_everyone else [build_asked_cells(figures)]
     return ShownQuestion(
         question=figures.question,
         rows=tuple(_show_row(figures.question, row) for row in rows),

@@ -43,7 +43,7 @@ def render_blocks(
     blocks can learn. Both follow from the manifest, and may take a second, so they are called only
     if the blocks are rendered.
     """
-    key = (is_public, describe_content(results, has_truth=bool(truth)))
+    key = (is_public, make_content_key(results, has_truth=bool(truth)))
     return render_once(
         key,
         lambda: _render_blocks(
@@ -101,7 +101,7 @@ def _find_charts_page(results: Results) -> str:
     return reverse("aggregator:data", args=[results.manifest.survey])
 
 
-def describe_content(results: Results, *, has_truth: bool) -> Hashable:
+def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
     """Everything that decides what the blocks show; the manifest's hash stands for all words."""
     snapshot = results.snapshot
     return (

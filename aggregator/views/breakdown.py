@@ -143,12 +143,12 @@ def _context(
         "demo": describe_truth(survey),
     }
     if standing.breakdown is not None:
-        context |= _describe(request, results, declared, standing.breakdown)
+        context |= _build_context(request, results, declared, standing.breakdown)
         context["charts"] = list_breakdown_menu(comparison, standing)
     return context
 
 
-def _describe(
+def _build_context(
     request: HttpRequest, results: Results, declared: ManifestQuestion, result: BreakdownResult
 ) -> dict[str, object]:
     page = _paginate(list_others(results.manifest, declared), result).get_page(

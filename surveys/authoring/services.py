@@ -13,7 +13,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
-from surveys.authoring.drafts import describe, describe_words, name_questions
+from surveys.authoring.drafts import build_manifest, build_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
@@ -183,7 +183,7 @@ def plan_comparison(*, survey: Survey, pair: tuple[str, str]) -> None:
     Raises NotComparable if the draft has changed so that they cannot be compared.
     """
     locked = lock_draft(survey=survey)
-    manifest = describe(survey=locked, wave_number=1)
+    manifest = build_manifest(survey=locked, wave_number=1)
     check_two_questions(manifest=manifest, names=pair)
     if pair in manifest.planned_comparisons or len(manifest.planned_comparisons) >= MAX_PLANNED:
         return  # a second window was faster
@@ -272,7 +272,7 @@ def _copy_translations(survey: Survey, copied: Survey) -> None:
 
     Another text may have the words of the title, and keeps them.
     """
-    sources = {source.text for source in list_texts(describe(survey=copied, wave_number=1))}
+    sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
         texts = dict(translation.texts)
         if survey.title in texts:
@@ -304,7 +304,7 @@ def save_translation(
     if not created:
         compare_stamps(stamp, stored=stamp_translation(translation))
     merged = {**translation.texts, **texts}
-    sources = list_texts(describe(survey=locked, wave_number=1))
+    sources = list_texts(build_manifest(survey=locked, wave_number=1))
     translation.texts = {
         source.text: merged[source.text] for source in sources if merged.get(source.text)
     }
@@ -332,14 +332,14 @@ def launch_survey(
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
-    manifest = describe(survey=locked, wave_number=1)
+    manifest = build_manifest(survey=locked, wave_number=1)
     content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
     missing = [limit for limit in manifest.acknowledged if limit not in acknowledged]
     if missing:
         raise NotAcknowledged(missing)
-    words = describe_words(survey=locked, manifest=manifest)
+    words = build_words(survey=locked, manifest=manifest)
     wave = _open_wave(survey=locked, content=content, words=words)
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:

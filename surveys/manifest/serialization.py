@@ -64,14 +64,14 @@ def _find_default(field: Field[Any]) -> object:
 def _write(value: object) -> object:
     """Write what JSON does not know."""
     if isinstance(value, ManifestQuestion):
-        return _describe_question(value)
+        return _build_question_object(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime(_MOMENT)
     assert isinstance(value, date)
     return value.isoformat()
 
 
-def _describe_question(question: ManifestQuestion) -> dict[str, Any]:
+def _build_question_object(question: ManifestQuestion) -> dict[str, Any]:
     content: dict[str, Any] = {"name": question.name, "type": question.type, "text": question.text}
     if question.is_answered:
         content["options"] = [{"code": o.code, "text": o.text} for o in question.options]

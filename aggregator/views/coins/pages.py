@@ -21,7 +21,7 @@ from surveys.models import Wave
 from surveys.respondent.client_files import OTHER_PAGES, client_files
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
-from surveys.respondent.page import describe_page, link_languages
+from surveys.respondent.page import build_page_context, link_languages
 from surveys.views.respondent.deleted import is_deleted
 
 
@@ -98,7 +98,7 @@ def render_page(
         return f"{request.path}?lang={code}"
 
     context = {
-        **describe_page(language, manifest),
+        **build_page_context(language, manifest),
         "languages": link_languages(source, but=language, find_url=find_url) if source else [],
         "path": request.path,
         "other_style": client_files()[OTHER_PAGES],
@@ -107,13 +107,13 @@ def render_page(
     }
     with override(language):
         if wave is not None and manifest is not None:
-            context |= _describe_survey(manifest, asked_elsewhere=wave.count_elsewhere(), **more)
+            context |= _build_context(manifest, asked_elsewhere=wave.count_elsewhere(), **more)
         # Without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)
 
 
-def _describe_survey(
+def _build_context(
     manifest: Manifest,
     *,
     asked_elsewhere: int,

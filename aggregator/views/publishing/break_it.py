@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from aggregator.results.display import Results, find_view
-from aggregator.results.rendered_blocks import describe_content, render_once
+from aggregator.results.rendered_blocks import make_content_key, render_once
 from aggregator.simulation.attacks import play_attacks
 from aggregator.simulation.demo import is_invented
 from aggregator.simulation.demo_surveys import DEMOS, OPEN
@@ -64,7 +64,7 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 def _show_attacks(results: Results, choices: list[Choice], chosen: Choice) -> SafeString:
     """Play the attacks, which takes a second, once for the same results and ε."""
-    key = ("attacks", describe_content(results, has_truth=False), chosen)
+    key = ("attacks", make_content_key(results, has_truth=False), chosen)
     return render_once(
         key,
         lambda: render_to_string(

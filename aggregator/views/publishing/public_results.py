@@ -14,9 +14,9 @@ from aggregator.exports.releases import write_releases
 from aggregator.models import today
 from aggregator.publishing.public_page import (
     NothingToShow,
-    describe_exact,
-    describe_published_survey,
-    describe_releases,
+    build_context,
+    build_exact_page,
+    build_releases_page,
     find_published_wave,
 )
 from aggregator.publishing.public_releases import find_public
@@ -34,15 +34,15 @@ OK = 200
 def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
     """Show what is published; 404 unless something may be, 410 if its owner took it back."""
     wave = find_published_wave(slug, mode)
-    context = describe_published_survey(wave)
+    context = build_context(wave)
     if wave.survey.public_results_off:
         return _render(request, "results/public_off.html", context, status=GONE)
     if wave.description.publishes_releases:
-        return serve(request, describe_releases(wave, context), content_type=HTML)
+        return serve(request, build_releases_page(wave, context), content_type=HTML)
     try:
         if wave.is_open:
             raise NothingToShow("open")
-        return serve(request, describe_exact(wave, context), content_type=HTML)
+        return serve(request, build_exact_page(wave, context), content_type=HTML)
     except NothingToShow as nothing:
         context |= {"why": nothing.args[0]}
         return _render(request, "results/public_nothing.html", context)
@@ -58,9 +58,7 @@ def public_results_csv(
     if not wave.description.publishes_releases:
         raise Http404
     if wave.survey.public_results_off:
-        return _render(
-            request, "results/public_off.html", describe_published_survey(wave), status=GONE
-        )
+        return _render(request, "results/public_off.html", build_context(wave), status=GONE)
     releases = find_public(wave, day=today())
     file = Text(
         name=f"{wave.manifest_hash_hex} releases.csv",

@@ -11,7 +11,7 @@ from django.utils.text import Truncator
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.answer_options import number_answered
-from surveys.authoring.drafts import describe_questions
+from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
@@ -205,7 +205,7 @@ class QuestionForm(forms.Form):
 
     def _count_answers(self) -> int:
         """Count the answers that were written, even if the rule is wrong."""
-        [described] = describe_questions([Question(**self.content() | {"rule": None})])
+        [described] = build_questions([Question(**self.content() | {"rule": None})])
         return described.answers
 
     def _example(self) -> Question | None:

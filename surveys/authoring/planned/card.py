@@ -31,9 +31,7 @@ class PlannedCard:
     most: int = MAX_PLANNED
 
 
-def describe_planned(
-    survey: Survey, manifest: Manifest, form: PlannedForm | None = None
-) -> PlannedCard:
+def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = None) -> PlannedCard:
     """Describe what a draft plans, and the form to plan more."""
     keys = [plan.pk for plan in survey.planned_comparisons.all()]
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}

@@ -11,16 +11,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from surveys.authoring.drafts import describe, load_draft
+from surveys.authoring.drafts import build_manifest, load_draft
 from surveys.authoring.errors import NotDraft
 from surveys.authoring.forms import list_frozen
 from surveys.authoring.launch_checks import (
-    describe_limits,
     describe_size,
     find_launch_problems,
+    list_exceeded_limits,
     list_warnings,
 )
-from surveys.authoring.planned.card import describe_planned, list_titles
+from surveys.authoring.planned.card import build_card, list_titles
 from surveys.authoring.translations import summarize_languages
 from surveys.lifecycle.errors import SurveyError
 from surveys.manifest.manifest import Manifest
@@ -77,12 +77,12 @@ def show_questions(
     """Show the workbench, with a refusal if something could not be done."""
     load_draft(survey)
     questions = list(survey.questions.all())
-    manifest = describe(survey=survey, wave_number=1, questions=questions)
+    manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
     context: dict[str, object] = {
         "survey": survey,
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
-        "planned": describe_planned(survey, manifest),
+        "planned": build_card(survey, manifest),
         "total_epsilon": manifest.epsilon,
         "size": describe_size(manifest),
     }
@@ -93,13 +93,13 @@ def show_questions(
 def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show what a draft still needs, and what it reveals in total."""
     load_draft(survey)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     plan = plan_for(manifest)
     context: dict[str, object] = {
         "survey": survey,
         "problems": find_launch_problems(survey=survey, now=timezone.now()),
         "warnings": list_warnings(survey=survey, manifest=manifest),
-        "limits": describe_limits(manifest),
+        "limits": list_exceeded_limits(manifest),
         "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan": plan,
         "plan_query": urlencode(plan.query) if plan else "",

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from surveys.authoring import services
-from surveys.authoring.drafts import describe
-from surveys.authoring.planned.card import describe_pair, describe_planned
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.planned.card import build_card, describe_pair
 from surveys.authoring.planned.form import PlannedForm
 from surveys.models import Survey
 from surveys.views.authoring.access import authoring
@@ -29,13 +29,13 @@ CARD = "#planned"
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Add a comparison; show the card alone with what is wrong about it."""
     require_draft(survey)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     form = PlannedForm(posted_to(request), manifest=manifest)
     if form.is_valid():
         services.plan_comparison(survey=survey, pair=form.pair)
         messages.success(request, f"{describe_pair(manifest, form.pair)} is planned.")
         return to_questions(survey, CARD)
-    context = {"survey": survey, "form": form, "planned": describe_planned(survey, manifest, form)}
+    context = {"survey": survey, "form": form, "planned": build_card(survey, manifest, form)}
     status = REFUSED if form.errors else 200
     return render(request, "surveys/authoring/planned.html", context, status=status)
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.drafts import build_manifest, build_words
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.respondent.page import link_languages, render_notice, render_questions
@@ -61,5 +61,5 @@ def _freeze(survey: Survey, wave: Wave | None) -> tuple[bytes, dict[str, str]]:
     """Manifest and words of the wave, or those that a draft would be frozen as."""
     if wave is not None:
         return bytes(wave.manifest), wave.words
-    manifest = describe(survey=survey, wave_number=1)
-    return serialize_manifest(manifest), describe_words(survey=survey, manifest=manifest)
+    manifest = build_manifest(survey=survey, wave_number=1)
+    return serialize_manifest(manifest), build_words(survey=survey, manifest=manifest)

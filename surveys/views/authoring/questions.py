@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from surveys.authoring import services
 from surveys.authoring.answer_options import name_answers, number_answered
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import AddedTwice, BrokenRules, Overtaken, TooManyQuestions
 from surveys.authoring.forms import (
     QUESTION_FORMS,
@@ -213,7 +213,7 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
         symbols = form.guess_codes()
         return {"strengths": _pair(form, partial(describe_strength, symbols=symbols))}
     questions = form.with_candidate(candidate)
-    manifest = describe(survey=survey, wave_number=1, questions=questions)
+    manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.position - 1]
     facts = find_facts(manifest, described)
     # The first question has no parent, so it stands in for one: nothing is offered there.
@@ -269,7 +269,7 @@ def delete(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
         else:
             messages.success(request, f"The question was deleted. {dropped}".rstrip())
             return to_questions(survey)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     context = {
         "survey": survey,
         "question": question,

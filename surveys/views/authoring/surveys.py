@@ -17,7 +17,7 @@ from accounts import audit
 from accounts.models import User
 from privacy.mechanism.accounting import cumulative_epsilon
 from surveys.authoring import services
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import (
     BrokenRules,
     ChangedMeanwhile,
@@ -33,8 +33,8 @@ from surveys.authoring.forms import (
     list_stored,
 )
 from surveys.authoring.launch_checks import (
-    describe_limits,
     find_launch_problems,
+    list_exceeded_limits,
     list_warnings,
 )
 from surveys.authoring.stamps import stamp_settings
@@ -104,7 +104,7 @@ def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
         return _show_frozen_settings(request, survey, wave)
     require_draft(survey)
     posted = posted_to(request)
-    everything = describe(survey=survey, wave_number=1)
+    everything = build_manifest(survey=survey, wave_number=1)
     blocks = everything.block_count
     if posted is None:
         form = SettingsForm.from_survey(survey, blocks=blocks)
@@ -145,7 +145,7 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
     context: dict[str, object] = {
         "survey": survey,
         "wave": wave,
-        "limits": describe_limits(manifest),
+        "limits": list_exceeded_limits(manifest),
         "waves": _add_up_waves(survey),
         **total_context(manifest),
     }
@@ -178,8 +178,8 @@ def _describe_switched(switched: services.Switched) -> str:
 def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show exactly what would be frozen; freeze it only if it is still the same."""
     require_draft(survey)
-    manifest = describe(survey=survey, wave_number=1)
-    form = LaunchForm(posted_to(request), limits=describe_limits(manifest))
+    manifest = build_manifest(survey=survey, wave_number=1)
+    form = LaunchForm(posted_to(request), limits=list_exceeded_limits(manifest))
     if form.is_valid():
         try:
             services.launch_survey(

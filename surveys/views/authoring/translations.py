@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 
 from surveys.authoring import services
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import Overtaken
 from surveys.authoring.forms import LanguageForm, TranslationForm, list_stored
 from surveys.authoring.forms.translations import PREFIX, field_name
@@ -48,7 +48,7 @@ def languages(request: HttpRequest, survey: Survey) -> HttpResponse:
         frozen = wave.description
         context = {"survey": survey, "frozen": [*frozen.languages]}
         return render(request, "surveys/authoring/languages.html", context)
-    states = list_states(survey=survey, manifest=describe(survey=survey, wave_number=1))
+    states = list_states(survey=survey, manifest=build_manifest(survey=survey, wave_number=1))
     taken = [survey.language, *(state.language for state in states)]
     form = LanguageForm(posted_to(request), taken=taken)
     if request.method == "POST" and form.is_valid():
@@ -65,7 +65,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
     """The words of one language; a long survey is divided into parts."""
     require_draft(survey)
     found = _find_translation(request, survey, code)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     sources = list_texts(manifest)
     parts = -(-len(sources) // TEXTS_OF_A_PART)
     part = _read_part(request, parts)

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from surveys.models import Wave
 from surveys.respondent.single_page import describe_download
-from surveys.respondent.stored_pages import describe_page
+from surveys.respondent.stored_pages import build_page
 from surveys.views.respondent.compressed import HTML, serve
 from surveys.views.respondent.deleted import unless_deleted
 
@@ -38,7 +38,7 @@ def _serve(request: HttpRequest, slug: str, *, kind: str) -> HttpResponse:
         raise Http404
     manifest = wave.description
     language = request.GET.get("lang", manifest.language)
-    page = describe_page(
+    page = build_page(
         wave,
         kind=kind,
         language=language if language in manifest.languages else manifest.language,

@@ -19,10 +19,10 @@ from surveys.models import Wave
 from surveys.respondent.client_files import client_version, find_content_type
 from surveys.respondent.page import render_notice
 from surveys.respondent.stored_pages import (
-    describe_early,
-    describe_file,
-    describe_frozen,
-    describe_page,
+    build_early_page,
+    build_file,
+    build_frozen,
+    build_page,
     is_served,
 )
 from surveys.views.respondent.compressed import HTML, answer, serve
@@ -55,10 +55,10 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
     language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
-        return serve(request, describe_early(wave, language=language), content_type=HTML)
+        return serve(request, build_early_page(wave, language=language), content_type=HTML)
     # A closed survey still loads the scripts: a report that looks unsent may have been counted.
     kind = "open" if wave.accepts_at(now) else "closed"
-    text = describe_page(wave, kind=kind, language=language, asked_elsewhere=wave.count_elsewhere())
+    text = build_page(wave, kind=kind, language=language, asked_elsewhere=wave.count_elsewhere())
     response = serve(request, text, content_type=HTML)
     if kind == "open" and not (wave.description.quick_exit or wave.description.shared_devices):
         response["Cache-Control"] = IN_MEMORY
@@ -91,7 +91,7 @@ def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> Http
     wave = found.defer("words").first()
     if wave is None or (language and language not in wave.description.translations):
         raise Http404
-    response = serve(request, describe_frozen(wave, language), content_type=JSON)
+    response = serve(request, build_frozen(wave, language), content_type=JSON)
     return response if wave.description.shared_devices else _for_ever(response)
 
 
@@ -100,7 +100,7 @@ def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
     """Return one of our files exactly as written; another version is a different file."""
     if version != client_version() or not is_served(name):
         raise Http404
-    return _for_ever(serve(request, describe_file(name), content_type=find_content_type(name)))
+    return _for_ever(serve(request, build_file(name), content_type=find_content_type(name)))
 
 
 def _for_ever(response: HttpResponse) -> HttpResponse:

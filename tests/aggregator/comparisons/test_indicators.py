@@ -36,7 +36,7 @@ from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
 from privacy.associations.tables import kronecker
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import ALL_KNOWN, DIFFERENT_QUESTIONS, UNKNOWN_QUESTION, NotComparable
 from surveys.comparing.indicators import (
@@ -57,7 +57,7 @@ def manifest(db: None) -> Manifest:
     owner = User.objects.create_user(email="indicators@example.org")
     survey = Survey.objects.create(owner=owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def plain(db: None) -> Manifest:
     survey = Survey.objects.create(owner=owner, title="Plain", drawn=2)
     for number in range(4):
         add_question(survey=survey, text=f"Number {number}?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def send_anything(manifest: Manifest, *, people: int) -> list[bytes]:
@@ -274,7 +274,7 @@ def gated(db: None) -> Manifest:
     add_question(survey=survey, text="Which?", rule=rule, **several)
     add_question(survey=survey, text="Where?", **several)
     add_question(survey=survey, text="When?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Release, today
-from aggregator.publishing.public_releases import PublicRelease, describe_public
+from aggregator.publishing.public_releases import PublicRelease, list_public
 from aggregator.results.snapshots import update_snapshot
 from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
@@ -120,9 +120,9 @@ def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def count(*args: Any, **kwargs: Any) -> list[PublicRelease]:
         rendered.append("once")
-        return describe_public(*args, **kwargs)
+        return list_public(*args, **kwargs)
 
-    monkeypatch.setattr("aggregator.publishing.public_page.describe_public", count)
+    monkeypatch.setattr("aggregator.publishing.public_page.list_public", count)
     wave = protect()
     store_table(wave, "q1", epsilon=20)
     assert len({read_as_kept(wave.survey) for _ in range(3)}) == len(rendered) == 1

@@ -25,7 +25,7 @@ from aggregator.simulation.rehearsal import (
     share_out,
 )
 from aggregator.simulation.respondents import Answers, find_asked, randomize_answers
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import list_texts, read_words
@@ -44,7 +44,7 @@ def survey(db: None) -> Survey:
 
 @pytest.fixture
 def manifest(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None
     add_question(survey=survey, text="Now?")
     rule = {"not": {"name": str(first.pk), "is": [1]}}
     add_question(survey=survey, text="Read this.", type="information", rule=rule)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     answers: Answers = {"q1": 0, "q2": 0}
     blocks = manifest.blocks
     assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "t1"}
@@ -171,8 +171,8 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
     assert wave.survey.rehearsal
     assert survey.is_draft()
     assert not survey.rehearsal
-    rehearsed = describe(survey=wave.survey, wave_number=1)
-    assert rehearsed.questions == describe(survey=survey, wave_number=1).questions
+    rehearsed = build_manifest(survey=wave.survey, wave_number=1)
+    assert rehearsed.questions == build_manifest(survey=survey, wave_number=1).questions
 
 
 def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import describe, describe_questions
+from surveys.authoring.drafts import build_manifest, build_questions
 from surveys.authoring.errors import BrokenRules, NotLaunchable
 from surveys.authoring.rule_checks import find_rule_problems
 from surveys.authoring.services import (
@@ -68,7 +68,7 @@ def everything(survey: Survey) -> Survey:
 
 
 def manifest_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 # --- bytes ---------------------------------------------------------------------------------------
@@ -420,7 +420,7 @@ def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) 
     everything.drawn, everything.people_expected = 3, 200
     everything.save()
     copied = copy_survey(survey=everything)
-    first, second = (describe_questions(list(one.questions.all())) for one in (everything, copied))
+    first, second = (build_questions(list(one.questions.all())) for one in (everything, copied))
     assert first == second
     assert (copied.drawn, copied.people_expected) == (3, 200)
     delete_question(question=everything.questions.get(position=10))

@@ -14,9 +14,9 @@ from django.urls import reverse
 from accounts.models import User
 from aggregator.simulation.rehearsal import open_rehearsal
 from surveys.authoring import launch_checks
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotAcknowledged, NotLaunchable
-from surveys.authoring.launch_checks import describe_limits, describe_size
+from surveys.authoring.launch_checks import describe_size, list_exceeded_limits
 from surveys.authoring.services import copy_survey, launch_survey
 from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
@@ -46,7 +46,7 @@ def shown_hash(page: str) -> str:
 
 
 def exceeded(survey: Survey) -> list[str]:
-    return list(describe(survey=survey, wave_number=1).acknowledged)
+    return list(build_manifest(survey=survey, wave_number=1).acknowledged)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_the_launch_page_has_a_box_and_a_reason_for_each_limit(author: Client, o
     page = author.get(launch_page(survey))
     assert list_boxes(page.text) == [f"acknowledge_{limit}" for limit in sorted(Limit)]
     said = words_of(page)
-    for limit in describe_limits(describe(survey=survey, wave_number=1)):
+    for limit in list_exceeded_limits(build_manifest(survey=survey, wave_number=1)):
         assert limit.text in said
         assert limit.reason in said
 
@@ -186,7 +186,7 @@ def test_a_draft_from_before_shows_what_it_exceeds_and_opens_after_the_tick(
     author: Client, owner: User, settings: dict[str, Any], found: str
 ) -> None:
     survey = make_survey(owner=owner, **settings)
-    [limit] = describe_limits(describe(survey=survey, wave_number=1))
+    [limit] = list_exceeded_limits(build_manifest(survey=survey, wave_number=1))
     draft = author.get(reverse("surveys:edit", args=[survey.slug]))
     assert limit.key == found
     assert limit.text in words_of(draft)
@@ -202,7 +202,7 @@ def test_the_settings_of_an_opened_survey_say_what_was_acknowledged(
 ) -> None:
     wave = open_survey(survey=make_survey(owner=owner, **EVERYTHING))
     page = words_of(author.get(reverse("surveys:settings", args=[wave.survey.slug])))
-    for limit in describe_limits(wave.description):
+    for limit in list_exceeded_limits(wave.description):
         assert limit.text in page
 
 
@@ -253,7 +253,7 @@ def test_the_size_is_said_near_the_limit_and_refused_above_it(
     room: float, said: str, may_open: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     survey = make_survey()
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     size = len(serialize_manifest(manifest))
     limit = int(size * room) if room > 1 else size + int(room)
     monkeypatch.setattr(launch_checks, "MOST_BYTES", limit)
@@ -270,7 +270,7 @@ def test_the_size_is_said_near_the_limit_and_refused_above_it(
 
 def test_the_form_counts_what_is_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = make_survey()
-    size = len(serialize_manifest(describe(survey=survey, wave_number=1)))
+    size = len(serialize_manifest(build_manifest(survey=survey, wave_number=1)))
     monkeypatch.setattr(launch_checks, "MOST_BYTES", size + 250)
     path = reverse("surveys:question_create", args=[survey.slug]) + "?type=yes_no"
     client = sign_in(survey.owner)

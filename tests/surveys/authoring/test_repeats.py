@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems, list_warnings
 from surveys.authoring.repeats import MOST_NAMED, Repeat, find_repeats
@@ -31,7 +31,7 @@ def repeats(*questions: dict[str, Any]) -> list[tuple[int, int, bool]]:
     survey = make_survey(questions=())
     for question in questions:
         add_question(survey=survey, **question)
-    found = find_repeats(describe(survey=survey, wave_number=1))
+    found = find_repeats(build_manifest(survey=survey, wave_number=1))
     return [(one.first, one.second, one.is_equal) for one in found]
 
 
@@ -41,7 +41,7 @@ def problems_of(survey: Survey) -> list[str]:
 
 def warnings_of(survey: Survey) -> list[str]:
     survey.organization, survey.quick_exit = "Murmur demo", False  # only repeats are left
-    return list_warnings(survey=survey, manifest=describe(survey=survey, wave_number=1))
+    return list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1))
 
 
 CHOICE = {"text": "How do you get here?", "type": "choice", "options": OPTIONS}
@@ -97,7 +97,7 @@ def test_a_hundred_different_questions_of_a_thousand_letters_are_compared() -> N
     survey = make_survey(questions=())
     for number in range(100):
         add_question(survey=survey, text=f"{number:03}" + "ab" * 490 + f"{number:03}" * 3)
-    found = find_repeats(describe(survey=survey, wave_number=1))
+    found = find_repeats(build_manifest(survey=survey, wave_number=1))
     assert not any(one.is_equal for one in found)
 
 
@@ -130,7 +130,7 @@ def test_questions_marked_as_the_same_fact_are_no_repeat(text: str) -> None:
     survey = make_survey(questions=(DRIVEN, text, text))
     first, second, third = survey.questions.all()
     edit_question(question=second, same_fact=first.pk)
-    assert find_repeats(describe(survey=survey, wave_number=1)) == [
+    assert find_repeats(build_manifest(survey=survey, wave_number=1)) == [
         Repeat(first=1 if text == DRIVEN else 2, second=3, is_equal=True)
     ]
     edit_question(question=third, same_fact=second.pk)  # and so as the first

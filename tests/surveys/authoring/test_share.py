@@ -18,7 +18,7 @@ from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from config.headers import headers_for
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
 from surveys.authoring.services import add_question, save_translation
 from surveys.lifecycle.reach import find_local_host
@@ -46,7 +46,7 @@ def wave(owner: User) -> Wave:
     """A survey in English, French and Arabic, with a fixed end and strong overall protection."""
     survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES, flips=40)
     for language, mark in (("fr", "fr"), ("ar", "ع")):
-        texts = list_texts(describe(survey=survey, wave_number=1))
+        texts = list_texts(build_manifest(survey=survey, wave_number=1))
         words = {source.text: f"{mark} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
     return open_survey(survey=survey)
@@ -173,7 +173,7 @@ def test_one_language_needs_one_link(author: Client, owner: User) -> None:
 def test_two_coins_are_shared_too(author: Client, owner: User, languages: list[str]) -> None:
     survey = make_survey(owner=owner, coins=True)
     for language in languages:
-        texts = list_texts(describe(survey=survey, wave_number=1))
+        texts = list_texts(build_manifest(survey=survey, wave_number=1))
         words = {source.text: f"{language} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
     open_survey(survey=survey)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.closing import close_due_waves
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.services import add_question
 from surveys.lifecycle.errors import NotOpen
@@ -42,7 +42,7 @@ def make_mixed_survey(**settings: Any) -> Survey:
 
 
 def draft_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def test_only_plain_yes_no_questions_are_asked_and_in_the_same_words() -> None:

@@ -8,7 +8,7 @@ from math import exp, log, prod
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType
@@ -36,7 +36,7 @@ def make(*, cap: int = 100, delta: int = 0, questions: tuple[str, ...] = ("Moved
 
 
 def read(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def largest_log_ratio(mechanisms: list[RandomizedResponse], *, epsilon: float) -> float:

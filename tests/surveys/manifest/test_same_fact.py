@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import BrokenRules, Overtaken
 from surveys.authoring.services import (
     add_question,
@@ -47,7 +47,7 @@ def survey(owner: User) -> Survey:
 
 
 def manifest_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def epsilons(manifest: Manifest) -> list[float]:

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 
 from config.headers import headers_for
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Survey, Wave
@@ -255,7 +255,8 @@ def test_the_expected_policy_is_that_of_the_table() -> None:
 def make_translated_survey() -> Wave:
     survey = make_survey(quick_exit=True)
     texts = {
-        one.text: f"« {one.text} »" for one in list_texts(describe(survey=survey, wave_number=1))
+        one.text: f"« {one.text} »"
+        for one in list_texts(build_manifest(survey=survey, wave_number=1))
     }
     for language in ("fr", "ar"):
         save_translation(survey=survey, language=language, texts=texts)

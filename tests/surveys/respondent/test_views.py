@@ -18,7 +18,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from config.headers import headers_for
-from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.drafts import build_manifest, build_words
 from surveys.authoring.services import add_question
 from surveys.base64url import encode_base64url
 from surveys.lifecycle.services import close_wave
@@ -476,8 +476,8 @@ def test_a_long_list_of_preferred_languages_is_read_to_its_end() -> None:
 def test_untranslated_text_in_a_preview_is_marked_with_its_language() -> None:
     survey = make_survey(title="Roads", introduction="Hello.")
     survey.translations.create(language="ar", texts={"Roads": "طرق"})
-    manifest = describe(survey=survey, wave_number=1)
-    words = describe_words(survey=survey, manifest=manifest)["ar"]
+    manifest = build_manifest(survey=survey, wave_number=1)
+    words = build_words(survey=survey, manifest=manifest)["ar"]
     content = serialize_manifest(manifest)
     page = render_questions("preview", content=content, language="ar", words=words).decode()
     assert '<html lang="ar" dir="rtl">' in page

@@ -19,7 +19,7 @@ from aggregator.results.sentences import MAY_BE_ZERO
 from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.axis import Whisker
 from surveys.comparing.indicators import Indicator, list_indicators
@@ -42,7 +42,7 @@ def manifest() -> Manifest:
     add_question(survey=survey, text="How often?", type=types.SCALE, minimum=1, maximum=5)
     add_question(survey=survey, text="Hours?", type=types.NUMBER, minimum=10, maximum=30, unit="h")
     add_question(survey=survey, text="Ever?", type=types.FOLLOW_UP, follow_up="This year?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def find(manifest: Manifest, name: str) -> Indicator:

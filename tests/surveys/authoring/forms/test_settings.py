@@ -7,7 +7,7 @@ import re
 import pytest
 from django.test import Client
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import SettingsForm
 from surveys.authoring.launch_checks import list_warnings
 from surveys.authoring.services import add_question
@@ -219,7 +219,7 @@ def test_the_longest_texts_are_stored_shown_and_frozen(author: Client, survey: S
     page = author.get(f"/surveys/{survey.slug}/launch").text
     for text in ("O" * 120, "c" * 10_000, *HELP.values()):
         assert text in page
-    assert describe(survey=survey, wave_number=1).consent == survey.consent
+    assert build_manifest(survey=survey, wave_number=1).consent == survey.consent
 
 
 # --- declining -----------------------------------------------------------------------------------
@@ -324,6 +324,6 @@ def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Su
     assert "no page says where to find help." in page
     assert "Open the survey</button>" in page  # neither prevents it
     survey.organization, survey.help_name = "Murmur demo", "Helpline"
-    assert list_warnings(survey=survey, manifest=describe(survey=survey, wave_number=1)) == []
+    assert list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1)) == []
     survey.help_name, survey.quick_exit = "", False
-    assert list_warnings(survey=survey, manifest=describe(survey=survey, wave_number=1)) == []
+    assert list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1)) == []
