@@ -1,7 +1,7 @@
 """Checks of arguments that all functions of this package share.
 
 Each check raises a ValueError that names the argument and the value received, and returns the
-value as a plain number or array, so that what follows does not depend on how it was passed.
+value as a plain number or array, so that later code does not depend on how it was passed.
 Booleans are refused where a number is expected: they usually come from a mistaken comparison.
 """
 
@@ -27,7 +27,7 @@ _CLOSE = 1e-9  # tolerance for a sum of one
 def check_whole(
     name: str, value: int, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
-    """Refuse anything but a whole number in a range; numpy's integers are whole numbers too."""
+    """Refuse anything but a whole number in a range; numpy's integers are accepted too."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)
@@ -47,7 +47,7 @@ def check_whole_counts(
     at_most: int = MOST_REPORTS,
     shape: tuple[int, ...] | None = None,
 ) -> Numbers:
-    """Refuse an array of anything but whole numbers in a range; floats with whole values pass."""
+    """Refuse an array of anything but whole numbers in a range; whole floats are accepted."""
     counts = _as_array(name, values)
     if shape is not None and counts.shape != shape:
         wanted = f"{shape[0]} entries" if len(shape) == 1 else f"the shape {shape}"
@@ -62,7 +62,7 @@ def check_whole_counts(
 def check_successes(
     successes: ArrayLike, total: ArrayLike, *, at_least: int = 0, effective: bool = False
 ) -> tuple[Floats, Floats]:
-    """Refuse counts that are not some of the reports; `effective` ones need not be whole."""
+    """Refuse counts that are not between 0 and the total; `effective` ones need not be whole."""
     if effective:
         whole = check_numbers("total", total, at_least=at_least)
         part = check_numbers("successes", successes)
@@ -98,7 +98,7 @@ def check_not_negative(name: str, value: float) -> float:
 
 
 def check_share(name: str, value: float, *, ends: Ends = "[]") -> float:
-    """Refuse anything but a fraction; a round bracket in `ends` leaves that end out."""
+    """Refuse anything but a fraction; a round bracket in `ends` excludes that end."""
     if not _is_number(value) or not (
         0 <= value <= 1 and (value > 0 or ends[0] == "[") and (value < 1 or ends[1] == "]")
     ):

@@ -1,4 +1,4 @@
-"""Whether any true answers at all agree with a table of reports."""
+"""Tests of whether any true answers agree with a table of reports."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_level
 
 CONTRADICTION_LEVEL = 0.99
-# With fewer reports for each cell, the likelihood ratio is too often above its quantile. In a
-# large table its excess grows with the cells, and its spread only with their square root.
+# With fewer reports for each cell, the likelihood ratio exceeds its quantile too often. In a large
+# table, the excess grows with the number of cells, but its standard deviation only with the square
+# root of that number.
 _FEWEST_FOR_EACH_CELL = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contradiction:
-    """Whether a table of reports contradicts its design, by two tests.
+    """Results of two tests of whether a table of reports contradicts its design.
 
     Attributes
     ----------
@@ -37,14 +38,14 @@ class Contradiction:
 
     @classmethod
     def of_any(cls, several: Sequence[Contradiction]) -> Contradiction:
-        """Whether any of several tables contradicts its design."""
+        """Combine several tables: a test is True if it is True for any of them."""
         return cls(
             while_watched=any(each.while_watched for each in several),
             after_fixed_end=any(each.after_fixed_end for each in several),
         )
 
     def applies(self, *, fixed_end: bool) -> bool:
-        """Whether the table contradicts its design by the test that is valid."""
+        """Return the result of the test that is valid."""
         return self.after_fixed_end if fixed_end else self.while_watched
 
 
@@ -54,7 +55,7 @@ def find_contradiction(
     variables: Sequence[Variable],
     level: float = CONTRADICTION_LEVEL,
 ) -> Contradiction:
-    """Say whether no true answers at all agree with a table of reports.
+    """Test whether a table of reports disagrees with every possible table of true answers.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ def find_contradiction(
       mixture against the most likely shares. A mixture of likelihood ratios is a nonnegative
       martingale, so Ville's inequality bounds the probability that it ever becomes this large.
     - After a fixed end: 2 (sum N ln(N / n) - L) >= the quantile of chi-square with as many degrees
-      of freedom as there are cells, less one. That is the likelihood ratio of free shares of
+      of freedom as there are cells, minus one. That is the likelihood ratio of free shares of
       reports against those that true shares can give. The true shares are among the latter, so it
       never exceeds the ratio against them, which has this distribution for large n: the test is
-      conservative. With fewer reports for each cell than 5 and the root of the number of cells,
-      the test for every look replaces it.
+      conservative. With fewer reports for each cell than 5 and the square root of the number of
+      cells, the test for every look is used instead.
 
     References
     ----------
@@ -121,7 +122,7 @@ def find_contradiction(
 
 
 def _mix_likelihoods(cells: Floats) -> float:
-    """Log of the likelihood, averaged over shares of reports with a Dirichlet(1/2) distribution."""
+    """Return the log of the likelihood averaged over report shares with a Dirichlet(1/2) prior."""
     mixture = gammaln(cells + 0.5).sum() - gammaln(cells.sum() + 0.5 * len(cells))
     prior = len(cells) * gammaln(0.5) - gammaln(0.5 * len(cells))
     return float(mixture - prior)

@@ -38,14 +38,14 @@ class IntervalEstimate:
 
     @property
     def below(self) -> float:
-        """How far the interval reaches below the value, as if nothing had cut it off."""
+        """Distance from the value to the lower end, corrected if that end was cut off."""
         reach = max(self.value - self.low, 0.0)
         is_cut = self.low - self.least <= self._rounding
         return max(reach, self.high - self.value) if is_cut else reach
 
     @property
     def above(self) -> float:
-        """How far the interval reaches above the value, as if nothing had cut it off."""
+        """Distance from the value to the upper end, corrected if that end was cut off."""
         reach = max(self.high - self.value, 0.0)
         is_cut = self.greatest - self.high <= self._rounding
         return max(reach, self.value - self.low) if is_cut else reach
@@ -62,9 +62,9 @@ class IntervalDifference:
     Attributes
     ----------
     difference : float
-        Of the values clipped to their intervals.
+            Difference of the values clipped to their intervals.
     low, high : float
-        Ends of the interval, at the level of the two intervals it was made from.
+        Ends of the interval, at the level of the two original intervals.
     """
 
     difference: float
@@ -96,11 +96,12 @@ def difference_of_intervals(
     Each end uses the sides of the two intervals that bound the difference there, so it keeps the
     asymmetry of both. For Wilson intervals of plain shares it is Newcombe's method. Only the two
     intervals are used, so it also holds for ratios and means, whose sampling distributions have no
-    simple form. It inherits the coverage of the two intervals, approximately.
+    simple form. Its coverage is approximately that of the two intervals.
 
     An end at the smallest or largest possible value says nothing about the error on that side: the
-    interval was cut off there. Then the longer side is used for both. Without this, 95 % intervals
-    for a share of 0 in 100 reports and of .1 in 900, with two coins, cover in .89 of all cases.
+    interval was cut off there. In that case, the longer side is used for both. Without this, 95 %
+    intervals for a share of 0 in 100 reports and of .1 in 900, with two coins, cover in .89 of all
+    cases.
 
     References
     ----------

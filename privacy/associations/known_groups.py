@@ -301,7 +301,7 @@ def _wilson(group: _Group, level: float) -> tuple[float, float]:
 
 
 def _profile(first: _Group, second: _Group, level: float) -> tuple[float, float, float]:
-    """Ends of the interval, and the likelihood-ratio statistic for no difference."""
+    """Return the ends of the interval and the likelihood-ratio statistic for no difference."""
     most = first.log_likelihood(first.closest) + second.log_likelihood(second.closest)
 
     def statistic(difference: float) -> float:
@@ -342,7 +342,7 @@ def _likelihood_ratio_test(statistic: float, *, freedom: int) -> SignificanceTes
 
 
 def _maximize(score: Callable[[float], float], low: float, high: float) -> float:
-    """Where the derivative of a concave function changes its sign within [low, high]."""
+    """Find where the derivative of a concave function changes sign within [low, high]."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if score(middle) > 0:

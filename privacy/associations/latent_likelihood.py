@@ -18,14 +18,14 @@ from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
 _ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
-_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can tell from zero
+_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can distinguish from zero
 _NEWTON_ROUNDS = 50
 _CONVERGED = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellLayout:
-    """Where the cells of the model lie in the flat table.
+    """The positions of the model's cells in the flat table.
 
     The masses of a model are those of the answered predictor combinations (rows), each split
     into event and other answer by the coefficients, followed by all other cells, which are free.
@@ -147,7 +147,7 @@ class LatentModel:
         return None
 
     def _derivatives(self, state: ModelState) -> tuple[Floats, Floats, Floats]:
-        """Score and observed information along the directions that keep the sum of the masses."""
+        """Return score and observed information along directions that keep the sum of masses."""
         layout, rows = self.layout, self.layout.rows
         shares = self._shares(state.masses, state.coefficients)
         cells, columns = len(state.masses), self.design.shape[1]
@@ -195,7 +195,7 @@ class LatentModel:
 
 
 def _keep_sum(active: NDArray[np.bool_], columns: int) -> Floats:
-    """Directions in which the active masses keep their sum and the coefficients are free."""
+    """Return directions in which the active masses keep their sum and the coefficients are free."""
     cells, places = len(active), np.flatnonzero(active)
     basis = np.linalg.qr(np.eye(len(places)) - 1 / len(places))[0][:, : len(places) - 1]
     directions = np.zeros((cells + columns, basis.shape[1] + columns))
@@ -213,7 +213,7 @@ def _fit_expected(
     names: tuple[str, ...],
     strict: bool,
 ) -> Floats:
-    """Ordinary logistic regression on expected counts: the M step, by Newton's method."""
+    """Do the M step: fit an ordinary logistic regression to expected counts by Newton's method."""
     coefficients = start
 
     def height(values: Floats) -> float:

@@ -108,7 +108,7 @@ def fit_latent_logistic(
     Notes
     -----
     The distribution of the predictors is unrestricted and estimated jointly, as are the shares of
-    all combinations with a refusal; so nothing is assumed about who refuses. Uses EM over the
+    all combinations with a refusal, so nothing is assumed about who refuses. Uses EM over the
     latent cells, then Newton steps. Standard errors come from the full observed information over
     the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
     docs/methods/comparing.md. Valid for one look at the data, with the amount of data fixed in
@@ -188,7 +188,7 @@ def _check_outcome(variables: Sequence[Variable]) -> None:
 
 
 def _build_design(variables: Sequence[Variable]) -> Floats:
-    """An intercept, and one indicator for each answer of each predictor except its first."""
+    """Build an intercept, and an indicator for each answer of each predictor except its first."""
     shape = tuple(variable.answered for variable in variables[1:])
     levels = np.indices(shape).reshape(len(shape), -1)
     columns = [np.ones(levels.shape[1])]

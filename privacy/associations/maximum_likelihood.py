@@ -40,7 +40,7 @@ class SeparationError(ValueError):
 
 
 def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
-    """Refuse flat counts without a report, and a channel that does not match their cells."""
+    """Refuse flat counts without any report, and a channel that does not match their cells."""
     check_whole_counts("counts", counts)
     if counts.ndim != 1 or not counts.any():
         raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
@@ -181,7 +181,7 @@ class _Climb:
         for halvings in range(20):
             moved: Floats = shares + (target - shares) / 2**halvings
             if self.height(moved) > start:
-                # Never to 0: EM could not raise it again.
+                # Never to 0, because EM could not raise it again.
                 return np.maximum(moved, _TINY)
         return shares
 
@@ -194,7 +194,7 @@ class _Climb:
         length = float(np.linalg.norm(moved)) / bend
         if length <= 1:
             return twice
-        # Never to 0 in one leap: EM keeps a share of 0 at 0.
+        # Never to 0 in one step, because EM keeps a share of 0 at 0.
         far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
         # One more step brings it back to the model and to shares that sum to one.
         settled = self.step(far / far.sum())

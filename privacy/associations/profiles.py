@@ -19,10 +19,10 @@ from privacy.associations.maximum_likelihood import (
 )
 from privacy.checks import Floats, check_distribution, check_level, check_not_negative
 
-# The smallest share: ratios stay defined, and the effect on results is invisible.
+# The smallest share. It keeps ratios defined, and its effect on results is negligible.
 _FLOOR = 1e-12
 _HAIR = 1e-9
-_STEP = 1e-30  # for the complex-step derivative: no difference is taken, so nothing cancels
+_STEP = 1e-30  # for the complex-step derivative, which takes no difference and loses no digits
 _SLACK = 1e-3  # tolerance for the drop in likelihood, which is about 1 to 10
 _STARTS = (0.95,)
 _BEST_STARTS = 3  # starts kept among those that mix extreme points
@@ -94,7 +94,7 @@ def profile_interval(
 
 
 class LikelyShares:
-    """All true shares that a likelihood-ratio test with one degree of freedom does not reject.
+    """The true shares that a likelihood-ratio test with one degree of freedom does not reject.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class LikelyShares:
         Sets of cells whose sums the estimands are made of; by default single cells.
         Searches start from where these sums are extreme.
     spent : float, optional
-        How far the log-likelihood of `shares` is already below the maximum, if `shares` is the
-        best under a restriction.
+        By how much the log-likelihood of `shares` is below the maximum, if `shares` is the most
+        likely point under a restriction.
 
     Raises
     ------
@@ -116,8 +116,9 @@ class LikelyShares:
     -----
     The region is convex. An estimand is minimized and maximized over it by sequential quadratic
     programming, in coordinates u in which the region is nearly a ball: shares = best + axes u.
-    Estimands such as a difference of ratios have several local extremes, so there are many starts:
-    mixtures of the points where the parts are extreme, which convexity keeps inside.
+    Estimands such as a difference of ratios have several local extremes, so there are many starting
+    points: mixtures of the points where the parts are extreme. These lie inside because the region
+    is convex.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class LikelyShares:
     def interval(
         self, *, estimand: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
     ) -> tuple[float, float]:
-        """Least and greatest value of an estimand; arguments as for `profile_interval`."""
+        """Find the least and greatest value of an estimand; arguments as for `profile_interval`."""
         if not limits[0] < limits[1]:
             raise ValueError(f"limits must be a smaller and a larger value, got {limits!r}")
         low = self._extreme(estimand, sign=1.0)
@@ -166,7 +167,7 @@ class LikelyShares:
         )
 
     def without(self, cells: NDArray[np.bool_]) -> LikelyShares | None:
-        """The likely shares that are 0 in some cells; None if there are none."""
+        """Return the likely shares that are 0 in some cells; None if there are none."""
         rest = ~cells
         if not rest.any():
             return None
@@ -185,7 +186,7 @@ class LikelyShares:
         )
 
     def _whiten(self) -> Floats:
-        """Directions that keep the sum, each as long as one standard error."""
+        """Return directions that keep the sum, each as long as one standard error."""
         cells = len(self._best)
         # An orthonormal basis of the shares that sum to zero.
         basis = np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
@@ -196,7 +197,7 @@ class LikelyShares:
         return axes
 
     def _drop(self, u: Floats) -> float:
-        """How far the log-likelihood falls from its maximum."""
+        """Return by how much the log-likelihood is below its maximum."""
         change = self._channel @ (self._axes @ u) / self._reported
         if (change <= -1).any():
             return float("inf")
@@ -214,7 +215,7 @@ class LikelyShares:
         return shares
 
     def _extreme(self, estimand: Callable[[NDArray[Any]], Any], *, sign: float) -> float:
-        """The least value of sign times the estimand, times sign; the best of several searches."""
+        """Return the estimand's least (sign 1) or greatest (sign -1) value in several searches."""
 
         def value(u: Floats) -> float:
             return sign * float(np.real(estimand(self._shares_at(u))))
@@ -257,7 +258,7 @@ class LikelyShares:
 
     @cached_property
     def _mixes(self) -> list[Floats]:
-        """Points spread over the region: mixtures of those where the parts are extreme."""
+        """Return points spread over the region: mixtures of those where the parts are extreme."""
         zero = np.zeros(self._axes.shape[1])
         ends = [zero]
         for part in self._parts:
@@ -281,7 +282,7 @@ class LikelyShares:
         return list(np.vstack([even, weights]) @ np.array(ends))
 
     def _quadratic_starts(self, gradient: Callable[[Floats], Floats]) -> list[Floats]:
-        """Points on the way to where the end would be if the likelihood were quadratic."""
+        """Return points on the way to the end that a quadratic likelihood would have."""
         zero = np.zeros(self._axes.shape[1])
         direction = -gradient(zero)
         length = float(np.linalg.norm(direction))

@@ -30,8 +30,8 @@ class SignificanceTest:
     Attributes
     ----------
     method : str
-        "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or
-        "no_variation" where all reports are the same: no evidence against the hypothesis (p = 1).
+        "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or "no_variation"
+        where all reports are the same, which is no evidence against the hypothesis (p = 1).
     statistic : float or None
         None for the exact test, which has none.
     degrees_of_freedom : int or None
@@ -66,8 +66,8 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     SignificanceTest
         "pearson" on the reports if every category of both is an answer, or "fisher_exact" if the
         table is 2 x 2 and an expected count is below 5, or "no_variation" (p = 1) if all reports of
-        one question are alike. Where there are refusals or structural "not asked", the symbols
-        depend on each other for trivial reasons: then "latent_likelihood_ratio" tests independence
+        one question are the same. Where there are refusals or structural "not asked", the symbols
+        depend on each other for trivial reasons; then "latent_likelihood_ratio" tests independence
         among those who answered both.
 
     Raises
@@ -183,7 +183,7 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
     Returns
     -------
     list of float
-        In the same order; reject those at or below the level desired for all tests together.
+        In the same order; reject those at or below the desired level for all tests together.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Tables of the true answers to several questions, from the table of their reports.
 
-Questions are randomized independently, so the channel of a table is the Kronecker product of
-the questions' channels. Codes may be gathered into categories first: however they are
-gathered, the result is still randomized response.
+Questions are randomized independently, so the channel of a table is the Kronecker product of the
+questions' channels. Codes may first be combined into categories; the result is still randomized
+response.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_CELLS = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Variable:
-    """One question in a joint analysis: its codes, gathered into categories.
+    """One question in a joint analysis, with its codes combined into categories.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ class Variable:
 
     @classmethod
     def plain(cls, mechanism: RandomizedResponse) -> Variable:
-        """Every code is a category, and every category an answer."""
+        """Make every code a category, and every category an answer."""
         codes = tuple((code,) for code in range(mechanism.symbols))
         return cls(mechanism=mechanism, categories=codes, answered=len(codes))
 
     @classmethod
     def gated(cls, mechanism: RandomizedResponse, *, gate: RandomizedResponse) -> Variable:
-        """A bit that counts only where its gate says that the question was answered.
+        """Build a yes/no item that counts only where its gate says that the question was answered.
 
         Examples
         --------
@@ -110,8 +110,8 @@ class Variable:
         """Probabilities of the reported category (row) given the true one (column).
 
         A true code is reported in another category with probability c for each code of that
-        category, whichever code it was; so gathering codes loses nothing but detail. Behind a
-        gate, reports whose gate does not say "answered" are one category, whatever their bit.
+        category, whichever code it was; so combining codes loses only detail. Behind a gate,
+        reports whose gate does not say "answered" are one category, whatever their bit is.
         """
         if self.gate is not None:
             return self._gated_channel(self.gate)
@@ -185,7 +185,7 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
     Returns
     -------
     TableEstimates
-        Over the categories of the variables.
+        Estimates for the categories of the variables.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
 def prepare_table(
     *, counts: ArrayLike, variables: Sequence[Variable]
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Check a table of reports, gather its codes into categories, and build its channel.
+    """Check a table of reports, combine its codes into categories, and build its channel.
 
     Parameters
     ----------

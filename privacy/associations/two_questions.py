@@ -1,7 +1,7 @@
-"""How two randomized questions are related: difference, odds ratio, correlation.
+"""The relationship of two randomized questions: difference, odds ratio, correlation.
 
-Grouping people by their reported answers would compare mixtures of the true groups. Everything
-here is computed from the table of true answers, by its likelihood.
+Grouping people by their reported answers would compare mixtures of the true groups. Everything here
+is computed from the likelihood of the table of true answers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class AssociationEstimate:
         Value at the unbiased shares, unclipped; None where it is undefined for them.
     standard_error : float or None
         Standard error of `raw`, by the delta method; None where `raw` is None, and for the odds
-        ratio, whose logarithm has one (`Association.log_odds_ratio`).
+        ratio, whose logarithm has a standard error (`Association.log_odds_ratio`).
     estimate : float or None
         Value at the most likely shares; None where it is not defined (0 / 0).
     low, high : float
@@ -52,7 +52,7 @@ class AssociationEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """How the share of one answer differs between people with two answers to another question.
+    """Differences in the share of an answer between people with two answers to another question.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ def associate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Analysis:
-    """Finds every estimate of an association from the table and its likely shares."""
+    """Computes all estimates of an association from the table and its likely shares."""
 
     table: TableEstimates
     cells: _Cells
@@ -178,7 +178,7 @@ class _Analysis:
 
     def describe(self, test: SignificanceTest) -> Association:
         cells, region = self.cells, self.region
-        # The share of an empty group can be anything, so it stays open if a group may be empty.
+        # The share of an empty group can be anything, so it is left open if a group may be empty.
         nobody = [region.without(group) for group in cells.groups]
         vague = any(region.without(answer) for answer in cells.answers) or any(nobody)
         a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
@@ -238,7 +238,7 @@ class _Analysis:
 
 
 def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:
-    """Find how far the difference can reach if one group may be empty and its share free."""
+    """Find the extreme differences if one group may be empty and its share can be anything."""
     if empty is None:
         return ()
     other = cells.groups[1 - side][~cells.groups[side]]
@@ -263,7 +263,7 @@ class _Cells:
 
     @property
     def masks(self) -> list[NDArray[np.bool_]]:
-        """Where event and non-event lie in the first group, then in the second."""
+        """Return the cells of event and non-event in the first group, then in the second."""
         masks = []
         for group in (self.first, self.second):
             table = np.zeros(self.shape, dtype=bool)
@@ -282,12 +282,12 @@ class _Cells:
 
     @property
     def answers(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the event lies in either group, and where the non-event lies."""
+        """Return the cells of the event in either group, then those of the non-event."""
         a, b, c, d = self.masks
         return a | c, b | d
 
     def split(self, shares: NDArray[Any]) -> tuple[Any, Any, Any, Any]:
-        """Event and non-event in the first group, then in the second."""
+        """Return the shares of event and non-event in the first group, then in the second."""
         table = shares.reshape(self.shape)[: self.outcome.answered]
         a, c = table[self.event, self.first], table[self.event, self.second]
         return a, table[:, self.first].sum() - a, c, table[:, self.second].sum() - c
@@ -304,7 +304,7 @@ class _Cells:
         return self.share_first(shares) - self.share_second(shares)
 
     def odds_share(self, shares: NDArray[Any]) -> Any:
-        """OR / (1 + OR): from 0 to 1, so that an infinite odds ratio needs no special treatment."""
+        """Return OR / (1 + OR), in [0, 1]; an infinite odds ratio needs no special treatment."""
         a, b, c, d = self.split(shares)
         return a * d / (a * d + b * c)
 
@@ -318,7 +318,7 @@ class _Cells:
 
 
 def _delta(estimand: Callable[[NDArray[Any]], Any], table: TableEstimates) -> tuple[float, float]:
-    """The estimand at the unbiased shares and its standard error by the delta method."""
+    """Return the estimand at the unbiased shares and its standard error by the delta method."""
     shares = table.shares.ravel()
     slopes = np.empty(len(shares))
     for cell in range(len(shares)):

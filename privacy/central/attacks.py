@@ -1,10 +1,11 @@
-"""Attacks on what a survey publishes, on exact figures and on figures with central noise.
+"""Attacks on published figures, both exact ones and ones with central noise.
 
-Each attacker decides between two stories that are equally likely beforehand, so guessing is right
-in half of the cases. A scale of 0 stands for exact publication.
+Each attacker decides between two hypotheses that are equally likely beforehand, so a random guess
+is right in half of all cases. A scale of 0 stands for exact publication.
 
-Numpy draws the noise of the reconstruction. That noise protects nobody: it shows on invented
-answers what an attacker would find. Releases draw theirs in aggregator/releases/noise.py only.
+Numpy draws the noise of the reconstruction. That noise protects nobody: it demonstrates on invented
+answers what an attacker would find. The noise of releases is drawn only in
+aggregator/releases/noise.py.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from privacy.checks import (
     check_whole_counts,
 )
 
-MOST_PEOPLE = 1000  # the equations of more would take seconds
+MOST_PEOPLE = 1000  # solving the equations of more people would take seconds
 MOST_GROUPS = 10_000
 MOST_RUNS = 1000
 MOST_SYMBOLS = 2**20
-LARGEST_SCALE = 1e12  # numpy's geometric numbers end near 1e19
+LARGEST_SCALE = 1e12  # numpy's geometric numbers cannot exceed about 1e19
 
 
 def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
-    """Find how often any attacker can at most tell which of two neighbours was published.
+    """Find the greatest chance that any attacker can tell which of two neighbours was published.
 
     Parameters
     ----------
@@ -76,15 +77,15 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
 
 
 def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
-    """Find how often subtracting two counts shows whether the one person between them is counted.
+    """Find how often subtracting two counts shows whether one person was counted.
 
     Parameters
     ----------
     scale : float
         Scale b of the discrete Laplace noise of each count, at least 0; 0 for exact counts.
     noisy_figures : int, optional
-        1 if the attacker knows the count without the person exactly, from whatever source; 2 if
-        both counts were published with independent noise.
+        1 if the attacker knows the exact count without the person, from whatever source; 2 if both
+        counts were published with independent noise.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def _largest_probability(scale: float) -> float:
 def needle_log_ratio(
     *, published: Sequence[int] | NDArray[np.int64], others: Sequence[int], scale: float
 ) -> float:
-    """Weigh by a published table whether one report is in it, given all other reports.
+    """Compute the evidence of a published table that one report is in it, given all others.
 
     Parameters
     ----------
@@ -149,19 +150,19 @@ def needle_log_ratio(
     Returns
     -------
     float
-        Log of P(published | report in the table) / P(published | report not in it); positive
-        values speak for it. Infinite for exact counts.
+        Log of P(published | report in the table) / P(published | report not in it); positive values
+        favour that it is. Infinite for exact counts.
 
     Raises
     ------
     ValueError
         If published is not whole numbers, others are not counts, their lengths differ or are 0,
-        scale is negative or not finite, or exact counts fit neither story.
+        scale is negative or not finite, or exact counts fit neither hypothesis.
 
     Notes
     -----
     Neighbours: one report added or removed, which changes s cells by one, so the table is
-    s/b-DP. Other cells have the same distribution in both stories.
+    s/b-DP. Other cells have the same distribution under both hypotheses.
 
     Examples
     --------
@@ -201,7 +202,7 @@ def needle_success(*, symbols: int, scale: float) -> float:
     Returns
     -------
     float
-        Probability that the more likely story is the true one; a tie is broken by a fair coin.
+        Probability that the more likely hypothesis is the true one; a tie is broken by a fair coin.
 
     Raises
     ------
@@ -210,10 +211,10 @@ def needle_success(*, symbols: int, scale: float) -> float:
 
     Notes
     -----
-    The attacker knows all other reports and this one. Each of its cells speaks for one of the
-    stories by 1/b, and for the true one with probability exp(1/b)/(1 + exp(1/b)), independently.
-    So the attack is a majority of s such votes, and s = 1 reaches `success_bound`. At
-    b = s/epsilon, several symbols leave the attack weaker than one.
+    The attacker knows all other reports and this one. Each of its cells independently favours one
+    of the hypotheses by 1/b, and it favours the true one with probability exp(1/b)/(1 + exp(1/b)).
+    So the attack is a majority vote of s such cells, and s = 1 reaches `success_bound`. At b =
+    s/epsilon, several symbols leave the attack weaker than one.
 
     References
     ----------
@@ -239,7 +240,7 @@ def needle_success(*, symbols: int, scale: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Reconstruction:
-    """What an attacker makes of many counts about the same people."""
+    """What an attacker recovers from many counts about the same people."""
 
     right: float  # share of people whose bit was recovered, mean over the runs
     people: int
@@ -292,7 +293,7 @@ def reconstruct(
     likely. Exact counts are solved once there are about as many groups as people, whatever their
     smallest size. Beyond Laplace noise that is small against sqrt(people), rounding fails.
 
-    The noise here is a demonstration: numpy's generator is no source for a release.
+    The noise here is a demonstration: numpy's generator is not suitable for a release.
 
     References
     ----------

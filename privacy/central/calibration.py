@@ -1,4 +1,4 @@
-"""How much noise a release needs for its epsilon and delta, and which kind is cheaper."""
+"""The noise that a release needs for its epsilon and delta, and which kind is smaller."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from privacy.checks import (
 )
 
 MOST_CELLS = 4096  # cells that one report may change
-LEAST_EPSILON = Fraction(1, 10**9)  # below, no release is of any use
+LEAST_EPSILON = Fraction(1, 10**9)  # with less, no release is of any use
 # A Gaussian's sigma is a multiple of 1 / 64: exact as a float, and wider by a hundredth at most.
 _STEP = Fraction(1, 64)
 # From this variance on, a sum of discrete Gaussians is one as well, to more digits than floats.
 _WIDE = 4.0
-# Standard deviations kept of a sum of narrow ones: exp(-98) is missing at each end.
+# Standard deviations of a convolved sum that are kept; exp(-98) is missing at each end.
 _KEPT = 14
 _CHUNK = 2**20
 # Covers the rounding of sums of positive terms, so that a delta is never understated.
@@ -91,9 +91,9 @@ def analytic_gaussian_scale(*, epsilon: float, delta: float, sensitivity: float 
 
     Notes
     -----
-    Solves Phi(D / (2 sigma) - epsilon sigma / D) - exp(epsilon) Phi(-D / (2 sigma) - epsilon
-    sigma / D) = delta by bisection, D the sensitivity. Releases do not use it as it stands: their
-    noise is discrete, and `choose_table_noise` checks the discrete delta.
+    Solves Phi(D / (2 sigma) - epsilon sigma / D) - exp(epsilon) Phi(-D / (2 sigma) - epsilon sigma
+    / D) = delta by bisection, D the sensitivity. Releases do not use it directly: their noise is
+    discrete, and `choose_table_noise` checks the discrete delta.
 
     References
     ----------
@@ -176,7 +176,7 @@ def discrete_gaussian_delta(
     for start in range(least, last, _CHUNK):
         sums = np.arange(start, min(start + _CHUNK, last), dtype=np.float64)
         total += _excess(sums, gaussian_terms(sums, width), spread, cells, epsilon)
-    # What is missing: the terms beyond, which fall at least geometrically, at either end.
+    # The missing terms at either end, which fall at least geometrically.
     beyond = float(gaussian_terms(np.array([float(last)]), width)[0]) / -expm1(-last / width)
     below = beyond if least < 0 else 0.0
     return min(total * _SLACK + beyond + below, 1.0)
@@ -282,7 +282,7 @@ def choose_table_noise(
 
 
 def _least_sigma(cells: int, *, epsilon: float, delta: float, at_most: float) -> Fraction | None:
-    """The least sigma on the grid that is private, or None if its variance is not below a limit."""
+    """Find the least private sigma on the grid, or None if its variance is not below a limit."""
     start = analytic_gaussian_scale(epsilon=epsilon, delta=delta, sensitivity=sqrt(cells))
     sigma = max(floor(start / _STEP), 1) * _STEP
     while discrete_gaussian_variance(variance=sigma**2) < min(at_most, MOST_VARIANCE):
@@ -296,24 +296,24 @@ def _least_sigma(cells: int, *, epsilon: float, delta: float, at_most: float) ->
 
 
 def _continuous_delta(sigma: float, epsilon: float) -> float:
-    """Delta of continuous Gaussian noise for sensitivity one, rounded up."""
+    """Compute the delta of continuous Gaussian noise for sensitivity one, rounded up."""
     upper, lower = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
     if upper > 0:
         return float(ndtr(upper) - exp(epsilon + log_ndtr(lower))) * _SLACK
-    # exp(epsilon) phi(lower) = phi(upper): factored out, nothing small is lost.
+    # exp(epsilon) phi(lower) = phi(upper): factoring it out keeps small numbers exact.
     ratio = erfcx(-upper / sqrt(2)) - erfcx(-lower / sqrt(2))
     return float(exp(-upper * upper / 2) / 2 * ratio) * _SLACK
 
 
 def _excess(sums: Floats, chances: Floats, variance: float, cells: int, epsilon: float) -> float:
-    """Sum of chance times (1 - exp(epsilon - loss))+ over sums of the changed cells' noise."""
+    """Add up chance times (1 - exp(epsilon - loss))+ over sums of the changed cells' noise."""
     with np.errstate(under="ignore"):
         parts = -np.expm1(np.minimum(epsilon - (sums + cells / 2) / variance, 0.0))
     return float((chances * parts).sum())
 
 
 def _convolved_delta(variance: float, cells: int, epsilon: float) -> float:
-    """The same delta for narrow noise, whose sum is not a discrete Gaussian."""
+    """Compute the same delta for narrow noise, whose sum is not a discrete Gaussian."""
     single = np.arange(-60, 61, dtype=np.float64)
     base, chances = gaussian_terms(single, variance), np.ones(1)
     # Square and multiply; a window of the sum's standard deviations is kept at every step.

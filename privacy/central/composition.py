@@ -1,4 +1,4 @@
-"""What several releases about the same people cost together.
+"""The total privacy loss of several releases about the same people.
 
 Each function gives a valid upper bound, rounded up. The basic sum is a sum, in whole hundredths;
 the smallest bound for pure releases is
@@ -76,10 +76,10 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
     Notes
     -----
-    The least over alpha > 1 of rho alpha + (ln(1 / delta) + (alpha - 1) ln(1 - 1 / alpha) - ln
+    The minimum over alpha > 1 of rho alpha + (ln(1 / delta) + (alpha - 1) ln(1 - 1 / alpha) - ln
     alpha) / (alpha - 1). Its derivative is 0 where rho (alpha - 1)**2 + ln alpha = ln(1 / delta),
-    whose left side rises, so there is one such point. Any alpha gives a valid bound; the
-    bisection decides only how tight it is.
+    whose left side is increasing, so there is one such point. Any alpha gives a valid bound; the
+    bisection only affects how tight it is.
 
     References
     ----------
@@ -96,7 +96,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     if rho == 0:
         return 0.0
     needed = -log(delta)
-    # alpha - 1, at which neither term alone exceeds its part.
+    # The search interval of alpha - 1; at its upper end, one term alone reaches `needed`.
     low, high = 0.0, min(sqrt(needed) / sqrt(rho), 1 / delta)
     while low < (middle := low + (high - low) / 2) < high:
         if rho * middle * middle + log1p(middle) < needed:
@@ -132,10 +132,10 @@ def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Valid for a series whose epsilons were fixed beforehand, not as a rule of when to stop. With
-    equal epsilons it is `privacy.mechanism.composition_with_delta.advanced_composition`. The proof
-    is the same: losses lie within +-epsilon, their means are at most epsilon (exp(epsilon) - 1),
-    and Azuma's inequality bounds the rest.
+    Valid for a series whose epsilons were fixed beforehand, but not as a rule for when to stop.
+    With equal epsilons it is `privacy.mechanism.composition_with_delta.advanced_composition`. The
+    proof is the same: losses lie within +-epsilon, their means are at most epsilon (exp(epsilon) -
+    1), and Azuma's inequality bounds the rest.
 
     References
     ----------
@@ -232,7 +232,7 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
     if delta == 0 or people == 1:
         return delta
     if people > 700 / epsilon:
-        # ln of the bound, without the 1 that no float shows.
+        # ln of the bound without its 1, which is below a float's precision.
         logarithm = log(delta) + people * epsilon - epsilon - log(-expm1(-epsilon))
         return 1.0 if logarithm >= 0 else min(exp(logarithm) * (1 + 1e-12), 1.0)
     return min(delta * (expm1(people * epsilon) / expm1(epsilon)) * (1 + 1e-12), 1.0)

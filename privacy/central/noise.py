@@ -1,7 +1,7 @@
 """The noise of releases: whole numbers from the discrete Laplace and Gaussian distributions.
 
-Nothing here draws. The functions give the probabilities, variances and bounds that a page states
-about noise that a library has drawn.
+Nothing here draws. The functions give the probabilities, variances and bounds that pages state
+about noise drawn by a library.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from privacy.checks import (
     check_whole_counts,
 )
 
-# Largest variance whose tails are summed, term by term: a standard deviation of two million.
+# Largest variance whose tails are summed term by term: a standard deviation of two million.
 MOST_VARIANCE = 2.0**42
-# Sums end where a term is this factor (as a logarithm) below the first one.
+# Sums end where a term is smaller than the first by this factor (as a logarithm).
 _NEGLIGIBLE = 46.0
 _CHUNK = 2**20
 # Covers the rounding of sums of positive terms, so that a tail is never too small.
@@ -67,7 +67,7 @@ def discrete_laplace_probability(value: ArrayLike, *, scale: float | Fraction) -
 
 
 def discrete_laplace_tail(value: ArrayLike, *, scale: float | Fraction) -> Floats:
-    """Compute the probability that discrete Laplace noise is at least so far from zero.
+    """Compute the probability that discrete Laplace noise is at least this far from zero.
 
     Parameters
     ----------
@@ -141,7 +141,8 @@ def discrete_laplace_bound(*, scale: float | Fraction, level: float = 0.95) -> i
     Returns
     -------
     int
-        The least z with P(|Z| >= z) <= 1 - level: with that level, the noise is closer to zero.
+        The least z with P(|Z| >= z) <= 1 - level: with at least that probability, the noise is
+        closer to zero.
 
     Raises
     ------
@@ -250,7 +251,7 @@ def discrete_gaussian_probability(value: ArrayLike, *, variance: float | Fractio
 
 
 def discrete_gaussian_tail(value: ArrayLike, *, variance: float | Fraction) -> Floats:
-    """Compute the probability that discrete Gaussian noise is at least so far from zero.
+    """Compute the probability that discrete Gaussian noise is at least this far from zero.
 
     Parameters
     ----------
@@ -322,7 +323,7 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
 
 
 def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
-    """Compute the probabilities of the discrete Gaussian at values that were checked.
+    """Compute the probabilities of the discrete Gaussian at values that are already checked.
 
     Parameters
     ----------
@@ -354,7 +355,7 @@ def check_summed_variance(name: str, variance: float | Fraction) -> float:
 
 
 def _total(variance: float) -> float:
-    """The sum of exp(-z**2 / (2 variance)) over all whole numbers."""
+    """Compute the sum of exp(-z**2 / (2 variance)) over all whole numbers."""
     k = np.arange(1, 64)
     with np.errstate(under="ignore", over="ignore"):
         if variance < 1:
@@ -364,7 +365,7 @@ def _total(variance: float) -> float:
 
 
 def _upper_tail(least: int, variance: float) -> float:
-    """P(Z >= least) for least >= 1, summed term by term and rounded up."""
+    """Compute P(Z >= least) for least >= 1, summed term by term and rounded up."""
     # Beyond `last`, terms are below exp(-46) of the first and fall at least geometrically.
     last = ceil(sqrt(least * least + 2 * variance * _NEGLIGIBLE)) + 1
     total = 0.0
@@ -375,7 +376,7 @@ def _upper_tail(least: int, variance: float) -> float:
 
 
 def _inverse(scale: float) -> float:
-    """1 / scale, or a large float where it would be infinite."""
+    """Return 1 / scale, or a large float where it would be infinite."""
     return min(1 / scale, 1e308)
 
 

@@ -1,7 +1,7 @@
 """The mean of a rating scale from a protected table.
 
-The cells of all points are released with noise. Their mean is that of the reported points, and the
-channel, which pulls it towards the middle of the scale, is inverted.
+The counts of all points are released with noise. They give the mean of the reported points. The
+channel pulls this mean towards the middle of the scale, so it is inverted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TableMean:
     low, high : float
         Ends, inside the scale.
     parts : SpreadParts
-        Its standard error in points, and what it consists of.
+        Its standard error in points, and the parts of it.
     """
 
     value: float
@@ -82,9 +82,9 @@ def table_mean(
     Notes
     -----
     A score interval, as in `privacy.central.table.table_interval`: all means Y of reported points
-    with (A - Y)**2 <= z**2 (E (w - Y)**2 / n + v sum((w_j - Y)**2) / n**2), in which
-    E (w - Y)**2 = s**2 + (A - Y)**2 and s**2 is the variance of the reported points. Where the
-    noise of n alone is so wide that the set has no ends, it is the whole scale.
+    with (A - Y)**2 <= z**2 (E (w - Y)**2 / n + v sum((w_j - Y)**2) / n**2), in which E (w - Y)**2 =
+    s**2 + (A - Y)**2 and s**2 is the variance of the reported points. If the noise of n alone is so
+    wide that the set has no ends, the interval is the whole scale.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a reader of a publication can learn about one answer, beyond scrambling on the device.
+"""What readers of a publication can learn about one answer that was scrambled on the device.
 
 The server keeps the scrambled reports, and its epsilon is the local one. A reader sees only what
 is published: either a figure with noise, or the exact count at the close of a survey.
@@ -29,11 +29,11 @@ from privacy.mechanism.subsampling import subsampled_epsilon
 _SLACK = 1 + 1e-14
 # Probability omitted at either end of a binomial. It is added to delta.
 _TAIL = 1e-20
-# How many of the others' possible answers are told apart, and how many probabilities are kept.
+# How many possible answers of the others are distinguished, and how many probabilities are kept.
 _ROWS = 1024
 _CELLS = 2**21
-# Longer sums are convolved by Fourier transform. Its errors, which are added to delta, amounted to
-# less than 1e-15 in all in comparisons with direct sums.
+# Longer sums are convolved by Fourier transform. Its errors, which are added to delta, were below
+# 1e-15 in total in comparisons with direct sums.
 _DIRECT = 2**10
 _FOURIER_ERROR = 1e-13
 # Covers the rounding of binomial probabilities, which are known to about twelve digits.
@@ -68,15 +68,15 @@ def reader_epsilon(*, mechanism: RandomizedResponse, epsilon: float) -> float:
     Notes
     -----
     The likelihoods of one output given each possible code lie within a factor e of each other, and
-    an answer mixes them by its column of the channel. The ratio of two such mixtures is largest
-    where the code of the one answer has likelihood e and all others have 1. Symbols are scrambled
-    and released independently, so the results of several symbols add up.
+    an answer mixes them with the weights in its column of the channel. The ratio of two such
+    mixtures is largest where the code of the one answer has likelihood e and all others have 1.
+    Symbols are scrambled and released independently, so the results of several symbols add up.
 
     If the loss about a replaced code also has a delta, the result has delta (t - c r) <= d delta,
     with r = exp(result). For P, Q and R_o the chances of one event given the code of the one
     answer, of the other, and of each further one, the first answer's chance exceeds r times the
     second's by (t - c r) P + (c - t r) Q + (1 - r) c sum of R_o. Q and R_o are at least
-    exp(-epsilon) (P - delta); put in, the terms with P cancel.
+    exp(-epsilon) (P - delta); with these values, the terms with P cancel.
 
     References
     ----------
@@ -242,7 +242,7 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
 
 
 def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
-    """Find how weakly reports may be scrambled if readers of shuffled ones are to learn epsilon.
+    """Find the weakest scrambling with which readers of shuffled reports learn at most epsilon.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
     -----
     Bisects the threshold with `privacy.mechanism.shuffling.shuffle_delta`, whose bound holds for
     more than the count. `exact_count_delta` is smaller and would allow more: 2.570063 instead of
-    2.302143 in the example. The server learns the local epsilon all the same.
+    2.302143 in the example. The server still learns the local epsilon.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
 
 
 def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float], float]:
-    """Delta as a function of epsilon: the worst over what the others truly answer."""
+    """Return delta as a function of epsilon: the worst case over the others' true answers."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     table, missing = _tabulate(people - 1, t, c)
     # The person's own bit is 1 or 0, and the others show the rest of the count.
@@ -311,7 +311,7 @@ def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 
 
 def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], float]:
-    """Probabilities of the others' count (columns) for what they may truly answer (rows).
+    """Tabulate the probabilities of the others' count (columns) for their possible answers (rows).
 
     A row stands for a block: from m to m + `skipped` of the others have the answer 1. It leaves
     `skipped` people out, which can only raise delta, because adding an independent report to a
@@ -335,7 +335,7 @@ def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], flo
     table = np.zeros((len(counted), longest + 2))
     for row, chances in zip(table, counted, strict=True):
         row[1 : len(chances) + 1] = chances
-    # What the windows leave out, and the error of Fourier transforms.
+    # The probability outside the windows, and the error of Fourier transforms.
     return table, 4 * _TAIL + (_FOURIER_ERROR if longest > _DIRECT else 0.0)
 
 
@@ -349,9 +349,9 @@ def _convolve(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 
 def _window(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ends between which all but 1e-20 of each binomial lies, at either end."""
+    """Find the ends beyond which each binomial has a probability of at most 1e-20."""
     binom = binomial()
     low = np.maximum(binom.ppf(_TAIL, counts, rate), 0)
-    # The mirror image: an upper quantile this far out is lost in 1 - 1e-20 = 1.
+    # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
     high = counts - np.maximum(binom.ppf(_TAIL, counts, 1 - rate), 0)
     return low.astype(np.int64), high.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Choosing one of several options by their scores: which one comes out, and how good it is.
+"""The choice of one of several options by score: probabilities and accuracy of the result.
 
 Only probabilities and accuracy are computed here. Scores are whole numbers or fractions, so that no
 rounding decides between two of them.
@@ -219,7 +219,7 @@ def selection_bound(
 
 
 def _gaps(scores: Sequence[int] | Sequence[Fraction], rate: float | Fraction) -> list[float]:
-    """How far each score lies below the best one, times the rate; exact up to one rounding."""
+    """Return each score's distance below the best one, times the rate; exact up to one rounding."""
     check_positive("rate", rate)
     exact = [_check_fraction("scores", score) for score in scores]
     if not exact:

@@ -1,4 +1,4 @@
-"""Shares from a protected table: standard errors, intervals, and how many people it takes.
+"""Shares from a protected table: standard errors, intervals, and the number of people needed.
 
 A released cell is the count of one code plus noise. All codes of a symbol are released, so their
 noisy sum stands for the number of people, and a share is the ratio of the two.
@@ -28,12 +28,12 @@ from privacy.checks import (
     check_whole_counts,
 )
 
-_SCALES = 10  # a release needs this many scales of its noise
+_SCALES = 10  # a release needs this many people for each unit of the noise's scale
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadParts:
-    """The standard error of a released share and the three parts that it consists of.
+    """The standard error of a released share and its three parts.
 
     Attributes
     ----------
@@ -107,8 +107,9 @@ def table_standard_error(
 
     Notes
     -----
-    The first order of the ratio of a noisy cell to the noisy sum, which is enough from
-    `least_people` on. People: p (1 - p) / n. Scrambling: the rest of l (1 - l) / (n d**2).
+    A first-order approximation of the ratio of a noisy cell to the noisy sum. It is accurate enough
+    for at least `least_people` people. People: p (1 - p) / n. Scrambling: the rest of l (1 - l) /
+    (n d**2).
 
     Examples
     --------
@@ -175,7 +176,7 @@ def table_interval(
     -----
     A score interval: all l with (r - l)**2 <= z**2 (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2)
     / n**2), r the noisy count divided by the noisy n. They are mapped by (l - c) / d and cut to
-    [0, 1]. Where the noise of n is so wide that the set has no ends, the interval is [0, 1].
+    [0, 1]. If the noise of n is so wide that the set has no ends, the interval is [0, 1].
 
     For a declared question, c = 0, the interval is half a count wider at both ends: at a true share
     of 0 or 1 only the whole-numbered noise is left, and without this the coverage of a 95 %
@@ -214,13 +215,14 @@ def table_interval(
     if c > 0:
         lowest, highest = _score_ends(found, n=n, k=k, v=v, square=square)
     else:
-        # Half a count wider, because a true share of 0 or 1 leaves nothing but the noise's lattice.
+        # Half a count wider, because at a true share of 0 or 1 only the noise varies, in whole
+        # numbers.
         below, above = found - 0.5 / n, found + 0.5 / n
         lowest, _ = _score_ends(below, n=n, k=k, v=v, square=square)
         _, highest = _score_ends(above, n=n, k=k, v=v, square=square)
         lowest, highest = np.fmin(lowest, below), np.fmax(highest, above)
     low, high = (lowest - c) / d, (highest - c) / d
-    # NaN where no l is plausible, not even one outside of what the channel allows.
+    # NaN where no l is plausible, not even one that the channel does not allow.
     empty = ~((high >= 0) & (low <= 1))
     nearest = (found - c) / d
     return TableInterval(
@@ -260,7 +262,7 @@ def least_people(
     number is this large, 95 % intervals cover the true share in at least .93 of all cases
     (`table_interval`).
 
-    With fewer people, shares are published only if the noise of the sum is lucky, and their
+    With fewer people, shares are published only if the noise raises the sum by chance, and their
     intervals may cover rarely: with 120 people, b = 20 and a declared question that nobody affirms,
     shares are published in .03 of all cases, and .55 of these intervals cover. Published *and*
     wrong were at most .034 of all cases in simulations with k from 2 to 5, local epsilons from .5
@@ -285,7 +287,7 @@ def least_people(
 def _score_ends(
     found: Floats, *, n: Floats, k: int, v: float, square: float
 ) -> tuple[Floats, Floats]:
-    """The ends of all l with a l**2 - 2 b l + e <= 0; NaN if there are none."""
+    """Return the ends of all l with a l**2 - 2 b l + e <= 0; NaN if there are none."""
     w = v / n / n
     a = 1 + square * (1 / n - k * w)
     b = found + square * (1 / (2 * n) - w)

@@ -1,7 +1,7 @@
 """Scores that choose the typical point of a scale, which divides the answers most evenly.
 
 All scores are fractions or whole numbers. For drawing, they are multiplied and rounded to whole
-numbers, because samplers of noise take nothing else.
+numbers, because noise samplers accept nothing else.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def typical_scores(
     is another point or a refusal. Below j lie j such points and above it a - 1 - j. So the expected
     difference is (2 j - a + 1) c n, plus the channel's slope d times the difference of the true
     counts. After subtracting the first part, the best point is the one for which the numbers of
-    people below and above it differ least: a gap of d in the scores is one person. That need not be
-    the median: if 40 chose the lowest of three points and 60 the highest, the one between them is
-    the best.
+    people below and above it differ least: a gap of d in the scores corresponds to one person. That
+    need not be the median: if 40 chose the lowest of three points and 60 the highest, the one
+    between them is the best.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def typical_scores(
 
 
 def typical_sensitivity(points: int, *, other_probability: int | Fraction) -> Fraction:
-    """Find the most by which one added or removed report changes any of `typical_scores`.
+    """Find the largest change of any of `typical_scores` by one added or removed report.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def scaled_scores(
     Returns
     -------
     list of int
-        Their sensitivity is `scaled_sensitivity`.
+        The scores; their sensitivity is `scaled_sensitivity`.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def scaled_scores(
 def scaled_sensitivity(
     points: int, *, other_probability: int | Fraction, factor: int = FACTOR
 ) -> int:
-    """Find the most by which one added or removed report changes any of `scaled_scores`.
+    """Find the largest change of any of `scaled_scores` by one added or removed report.
 
     Parameters
     ----------

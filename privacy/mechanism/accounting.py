@@ -1,7 +1,7 @@
 """The privacy loss of a whole survey: a ledger of its questions and their basic sum.
 
 The basic sum is what surveys state; `privacy.mechanism.composition_with_delta` has
-the weaker statements that need a delta.
+the weaker bounds that need a delta.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def pick_largest(
     parts = [[values[name] for name in block if name in values] for block in blocks]
     if drawn is not None:
         check_whole("drawn", drawn, at_least=1)
-        # Exact sums: two blocks must be told apart even if floats cannot show the difference.
+        # Exact sums: two blocks must be distinguished even if floats cannot show the difference.
         parts.sort(key=lambda part: sum(map(Fraction, part)), reverse=True)
     return [value for part in parts[:drawn] for value in part]
 
@@ -266,7 +266,7 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
 
 
 def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[Entry]]:
-    """The entries of each set of questions that parents link together."""
+    """Group the entries of questions that are linked by parents."""
     blocks: list[tuple[set[str], list[Entry]]] = []
     for entry, ancestors in entries:
         names, members = {entry.name, *ancestors}, [entry]
@@ -282,7 +282,7 @@ def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[E
 
 
 def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
-    """Names of the other questions whose reports directly reveal something about each one."""
+    """Name the other questions whose reports directly reveal something about each one."""
     tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
     for entry in entries:
         for parent in entry.parents:
@@ -294,7 +294,7 @@ def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
 
 
 def _reach(tells: Mapping[str, set[str]], name: str) -> frozenset[str]:
-    """Names of the questions that reveal something about this one at any depth, and its own."""
+    """Name this question and all that reveal something about it, at any depth."""
     found, waiting = {name}, [name]
     while waiting:
         new = tells[waiting.pop()] - found

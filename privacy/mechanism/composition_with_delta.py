@@ -1,7 +1,7 @@
 """The total privacy loss of several reports if delta is added to every chance.
 
-A statement with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which is
-what surveys state.
+A bound with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which surveys
+state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privacy.checks import (
 from privacy.distributions import binomial
 from privacy.mechanism.accounting import round_up_sum
 
-# Up to this many combined losses are listed one by one; more are gathered on a grid.
+# Up to this many combined losses are listed one by one; more are moved to a grid.
 _LISTED = 2**18
 _GRID = 2**17
 # Covers the rounding of sums of positive terms, so that a computed delta is never too small.
@@ -223,7 +223,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 def _composed_losses(
     epsilons: Iterable[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sum of the two-point losses: its values, and their probabilities under the truth."""
+    """Return the values of the sum of two-point losses and their probabilities under the truth."""
     # Sorted, so that the result does not depend on the order, not even in the last digit.
     groups = sorted(Counter(map(float, epsilons)).items())
     if len(groups) > 1 and prod(count + 1 for _, count in groups) > _LISTED:
@@ -258,7 +258,7 @@ def _losses_on_a_grid(
             np.concatenate([cells, cells + 1]) - cells.min(),
             np.concatenate([chances * (1 - upper), chances * upper]),
         )
-        # Added move by move, not by Fourier transform: all terms are positive, so even the smallest
+        # Added directly, not by Fourier transform: all terms are positive, so even the smallest
         # probabilities keep their digits.
         grown = np.zeros(len(weights) + len(moves) - 1)
         for move in np.flatnonzero(moves):

@@ -10,7 +10,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """The shares among honest people that agree with the reports, whatever the fake ones show.
+    """The shares among honest people that agree with the reports, whatever fake reports show.
 
     Attributes
     ----------

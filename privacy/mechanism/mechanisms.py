@@ -140,7 +140,7 @@ class RandomizedResponse:
         """
         _check_symbols(symbols)
         epsilon = check_positive("epsilon", epsilon)
-        # e**-epsilon, pushed up by far more than its rounding error: T can only get smaller.
+        # e**-epsilon, increased by far more than its rounding error, so T can only get smaller.
         shrink = _DECIMAL.multiply(
             _DECIMAL.exp(Decimal(-epsilon)), Decimal("1.0000000000000000000000000000000001")
         )

@@ -1,6 +1,6 @@
-"""How much privacy shuffling one question's reports would add: a calculation, not a promise.
+"""The privacy that shuffling one question's reports would add: a calculation, not a promise.
 
-Every function here answers "what would sealing add for one question" and holds only under the
+Every function here computes what sealing would add for one question, and holds only under the
 conditions listed at `shuffle_delta`. If one of them fails, only the local epsilon holds.
 """
 
@@ -124,9 +124,9 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
 
     Notes
     -----
-    **A calculation, not a claim of the product**: the conditions are those of `shuffle_delta`, and
-    if one fails, only the local epsilon holds. Bisects `shuffle_delta` to 1e-10 of the local
-    epsilon, and returns the upper end. A delta below 3e-20 gives the local epsilon.
+    **A calculation, not a promise of Murmur**: the conditions are those of `shuffle_delta`, and if
+    one fails, only the local epsilon holds. Bisects `shuffle_delta` to 1e-10 of the local epsilon,
+    and returns the upper end. A delta below 3e-20 gives the local epsilon.
 
     Examples
     --------
@@ -176,8 +176,8 @@ def shuffle_epsilon_closed_form(
 
     Notes
     -----
-    **A calculation, not a claim of the product**: the conditions are those of `shuffle_delta`.
-    Close to the limit the formula may exceed the local epsilon, which then holds instead.
+    **A calculation, not a promise of Murmur**: the conditions are those of `shuffle_delta`. Close
+    to the limit, the formula may exceed the local epsilon, which then applies instead.
 
     References
     ----------
@@ -218,7 +218,7 @@ class _Counts:
 
 
 def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float], float]:
-    """Delta as a function of epsilon, for epsilon from 0 to the local epsilon."""
+    """Return delta as a function of epsilon, for epsilon from 0 to the local epsilon."""
     c, d = mechanism.other_probability, mechanism.slope
     table = _tabulate(symbols=mechanism.symbols, c=c, people=people)
 
@@ -246,7 +246,7 @@ def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
     binom = binomial()
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))
-    # The mirror image: an upper quantile this far out is lost in 1 - 1e-20 = 1.
+    # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
     high = people - 1 - int(binom.ppf(_TAIL, people - 1, 1 - 2 * c))
     missing = float(others.cdf(low - 1) + others.sf(high)) + _TAIL
     informative = np.arange(low, min(high + 1, people) + 1)
@@ -266,7 +266,7 @@ def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
 
 
 def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
-    """Values of o to compute with, from 0 to n; dense where the count is likely."""
+    """Choose values of o to compute with, from 0 to n; dense where the count is likely."""
     binom = binomial()
     low = int(binom.ppf(1e-9, people, rate))
     high = people - int(binom.ppf(1e-9, people, 1 - rate))
@@ -298,7 +298,7 @@ def _shares_at(
 def _expected_excess(
     counts: NDArray[np.int64], *, slope: float, offset: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Expectation of (slope a + offset)+ for a ~ Bin(s, 1/2), s the counts of each row.
+    """Compute the expectation of (slope a + offset)+ for a ~ Bin(s, 1/2), s the counts of each row.
 
     With m the smallest a that makes the term positive, B ~ Bin(s, 1/2) and B' ~ Bin(s - 1, 1/2),
     it equals slope s/2 P(B' >= m - 1) + offset P(B >= m), and
@@ -317,7 +317,7 @@ def _expected_excess(
 
 
 def _upper_tail(least: NDArray[np.int64], trials: NDArray[np.int64]) -> NDArray[np.float64]:
-    """P(Bin(trials, 1/2) >= least), or 0 where Hoeffding's inequality puts it below exp(-200)."""
+    """Compute P(Bin(trials, 1/2) >= least); 0 where Hoeffding's bound is below exp(-200)."""
     excess = 2.0 * least - trials
     inside = (least >= 1) & (least <= trials) & (excess * np.abs(excess) <= 400.0 * trials)
     tails = np.where(least <= 0, 1.0, 0.0)

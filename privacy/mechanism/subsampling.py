@@ -1,4 +1,4 @@
-"""How much privacy a secret random sample of people would add. Murmur does not claim this."""
+"""The privacy that a secret random sample of people would add, which Murmur does not claim."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
 
     Notes
     -----
-    This holds only if the sample stays secret, even from the server. Here the server sees who
-    reports and which blocks were drawn, so the product does not claim this gain.
+    This holds only if the sample stays secret, even from the server. Murmur's server sees who
+    reports and which blocks were drawn, so Murmur does not claim this gain.
 
     References
     ----------
@@ -51,7 +51,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
 
 
 def _scaled_odds(epsilon: float, *, factor: float) -> float:
-    """ln(1 + factor (exp(epsilon) - 1)), even where exp(epsilon) is too large for a float."""
+    """Compute ln(1 + factor (exp(epsilon) - 1)), even where exp(epsilon) would overflow."""
     if epsilon < 700:
         return log1p(factor * expm1(epsilon))
     return epsilon + log(factor + (1 - factor) * exp(-epsilon))

@@ -1,4 +1,4 @@
-"""How precisely a share among those who answer will be known, and how many people that takes.
+"""The precision of a share among those who answer, and the number of people that it needs.
 
 Some people prefer not to say or are not asked; they send a code too. Every result assumes a rule
 for ending the survey, as in `privacy.planning.precision`.
@@ -31,7 +31,7 @@ from privacy.shares.ratio_cells import RatioCells
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExpectedReports:
-    """The reports that a question will get, from which a share of some people is estimated.
+    """The reports that are expected for a question, from which a share of some people is estimated.
 
     Attributes
     ----------
@@ -40,7 +40,8 @@ class ExpectedReports:
     truth : ndarray of float64, shape (true,)
         Expected shares of people; they sum to one.
     event, counted : ndarray of float64, shape (true,)
-        1 for the truths whose share is wanted, and for those among which; otherwise 0.
+        1 for the truths whose share is wanted, and for the truths of the people among whom it is
+        taken; otherwise 0.
     asked : ndarray of bool, shape (true,)
         Which truths are those of people who are asked.
     """
@@ -167,7 +168,7 @@ def expect_item(
     extra = (refusing is not None) + (asked is not None)
     check_symbols("gate", gate.symbols, at_least=extra + 1, at_most=extra + 1)
     opened, item = gate.channel(), mechanism.channel()
-    # Who did not answer chose no item.
+    # People who did not answer chose no item.
     own = [np.kron(opened[:, code], item[:, 0]) for code in range(1, extra + 1)]
     own[:0] = [np.kron(opened[:, 0], item[:, chosen]) for chosen in (1, 0)]
     return people.report(own=np.array(own), parent=parent)
@@ -175,7 +176,7 @@ def expect_item(
 
 @dataclass(frozen=True, kw_only=True)
 class _People:
-    """What people think of a question: the answer of interest, another, no answer, not asked."""
+    """Shares of people by truth: the answer of interest, another answer, no answer, not asked."""
 
     shares: tuple[float, ...]
     has_rule: bool
@@ -227,14 +228,15 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
     Returns
     -------
     float
-        The spread; divided by sqrt(n), it is the standard error from n reports of everyone who
+            The standard deviation; divided by sqrt(n), it is the standard error from n reports of
+            everyone who
         takes part.
 
     Notes
     -----
-    The spread of A - q B over the share of people who answer, with the weights of least variance
-    at the expected truth. It is that of the most likely share, and for a question's own code alone
-    that of the delta method. Assumes a fixed end and the normal approximation.
+    The standard deviation of A - q B divided by the share of people who answer, with the weights of
+    least variance at the expected truth. It is that of the most likely share, and for a question's
+    own code alone that of the delta method. Assumes a fixed end and the normal approximation.
 
     Examples
     --------
@@ -331,8 +333,9 @@ def watched_ratio_half_width(
 
     Notes
     -----
-    The betting sequence at the expected counts, rounded to whole reports: valid at every look; no
-    end has to be fixed. Its weights are those of `privacy.shares.joint.weights.fixed_weights`.
+    The betting sequence at the expected counts, rounded to whole reports: it is valid at every
+    look, and no end has to be fixed. Its weights are those of
+    `privacy.shares.joint.weights.fixed_weights`.
 
     Examples
     --------
@@ -396,7 +399,7 @@ def people_for_watched_ratio_half_width(
 
     def reached(people: int) -> bool:
         if people >= MOST_REPORTS:
-            return True  # more cannot be counted
+            return True  # floats cannot count more people
         width = watched_ratio_half_width(
             reports=reports,
             people=people,

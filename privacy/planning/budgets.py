@@ -1,4 +1,4 @@
-"""How precisely shares will be known when many questions share one privacy budget.
+"""The precision of shares when many questions share one privacy budget.
 
 Every result assumes a fixed end: a date or a number of people was fixed beforehand and kept. Shares
 and standard errors are fractions, not percentage points.

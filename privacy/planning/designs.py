@@ -1,4 +1,4 @@
-"""How a randomized question compares with a direct one, and two ways to ask one question."""
+"""Comparisons of a randomized question with a direct one, and of two ways to ask a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The power to detect a difference between shares, and how many people that takes.
+"""The power to detect a difference between shares, and the number of people that it needs.
 
 Every result assumes one test at a fixed end: a date or a number of people was fixed beforehand and
 kept. Shares are fractions, not percentage points.
@@ -160,7 +160,7 @@ def _power(shift: float, critical: float, spread: float, sides: Sides) -> float:
 
 
 def _channel_spread(share: float, *, c: float, d: float) -> float:
-    """s(p): standard error of an estimated share from one report, for any channel l = c + d p."""
+    """Compute s(p), an estimated share's standard error from one report with l = c + d p."""
     reported = c + d * share
     return sqrt(reported * (1 - reported)) / d
 

@@ -1,4 +1,4 @@
-"""How precisely shares will be known, and how many people that takes.
+"""The precision of shares, and the number of people that it needs.
 
 Every result assumes a rule for ending the survey. "Fixed end": a date or a number of people was
 fixed beforehand and kept. "Watched": researchers look at results as reports arrive and may stop at
@@ -157,9 +157,9 @@ def watched_half_width(
 
     Notes
     -----
-    The sequence holds at every look at once: researchers may look and stop at any time; no end has
-    to be fixed. Between two whole numbers of reports that show the symbol, the length is
-    interpolated.
+    The sequence holds at every look at once: researchers may look and stop at any time, and no end
+    has to be fixed. The length is interpolated between whole numbers of reports that show the
+    symbol.
 
     References
     ----------
@@ -178,7 +178,7 @@ def watched_half_width(
     people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
     shown = people * reported_share(share, mechanism)
     fewer = min(floor(shown), people - 1)
-    # Almost the identity, so that ends are reported shares and nothing is cut off at 0 or 1.
+    # Almost the identity: the ends are reported shares, and nothing is cut off at 0 or 1.
     found = confidence_sequence(
         successes=[fewer, fewer + 1],
         total=people,
@@ -241,7 +241,7 @@ def people_for_watched_half_width(
 
     def reached(people: int) -> bool:
         if people >= MOST_REPORTS:
-            return True  # more cannot be counted
+            return True  # floats cannot count more people
         width = watched_half_width(
             share=share,
             people=people,
@@ -262,7 +262,7 @@ def one_report_spread(*, share: float, mechanism: RandomizedResponse) -> float:
 
 
 def smallest_number(reached: Callable[[int], bool]) -> int:
-    """Find the smallest number of people that reaches a goal which, once reached, stays reached."""
+    """Find the smallest number of people that reaches a goal; more people reach it too."""
     high = 1
     while not reached(high):
         high *= 2

@@ -1,9 +1,9 @@
-"""What one share costs without protection, with central noise, with shuffling, and on the device.
+"""The standard error of a share without protection, and with three kinds of protection.
 
-In all four ways the same people answer one question honestly, and their number is public. The loss
-epsilon is about one person's answer: the same people took part, and one of them has another true
-answer. Every result assumes a fixed end. Shares and standard errors are fractions, not percentage
-points.
+In all four cases, the same people answer one question honestly, and their number is public. The
+loss epsilon is about one person's answer: the same people take part, and one of them has another
+true answer. Every result assumes a fixed end. Shares and standard errors are fractions, not
+percentage points.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
 from privacy.planning.precision import round_up_people, smallest_number
 
-# More people than this would allow a shuffled report to be weaker still. It hides next to nothing
-# there already, so the bound for this many is used, which errs on the safe side.
+# More people than this would allow even weaker scrambling of shuffled reports. It hides almost
+# nothing already, so the bound for this many people is used, which is conservative.
 _MOST_SHUFFLED = 2**20
 # Thresholds out of 2**32 realize every epsilon between these.
 _STRONGEST, _WEAKEST = 1e-7, 22.0
 
 
 class Protection(StrEnum):
-    """Where a question is protected, and so who must be trusted with the true answer.
+    """Where a question is protected, which determines who must be trusted with the true answer.
 
     `NONE`: nowhere; the server and every reader see the exact count. `CENTRAL`: the server holds
     the true answers and adds noise to the counts that it publishes. `SHUFFLED`: devices scramble
@@ -171,8 +171,8 @@ def people_for_protected_standard_error(
 
     Notes
     -----
-    The standard error falls with the number of people in all four ways. For shuffled reports more
-    people also allow each of them a weaker scrambling.
+    The standard error falls with the number of people in all four cases. For shuffled reports, more
+    people also allow weaker scrambling.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def people_for_protected_standard_error(
         )
 
     if protection in {Protection.NONE, Protection.LOCAL}:
-        # Both fall exactly as 1 / n.
+        # Both variances fall exactly as 1 / n.
         return min(MOST_REPORTS, round_up_people(variance(1) / wanted))
     if protection is Protection.SHUFFLED:
         return smallest_number(
@@ -210,7 +210,7 @@ def people_for_protected_standard_error(
             )
         )
     return smallest_number(
-        # A rounding error in the last bits must not ask for one more person.
+        # A rounding error in the last bits must not require one more person.
         lambda people: people >= MOST_REPORTS or variance(people) <= wanted * (1 + 1e-12)
     )
 
@@ -234,7 +234,7 @@ def _variance(
     sampling = share * (1 - share) / people
     if protection is Protection.NONE:
         return sampling
-    # One person's answer moves two counts; with two answers one of them is enough to publish.
+    # One person's answer changes two counts; with two answers, publishing one count is enough.
     scale = (1 if answers == 2 else 2) / epsilon / people
     return sampling + 2 * scale * scale
 
@@ -242,9 +242,9 @@ def _variance(
 def _shuffling_reaches(
     wanted: float, *, share: float, people: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether readers learn at most epsilon from reports as weak as this variance takes.
+    """Whether readers learn at most epsilon from reports scrambled for the wanted variance.
 
-    One bound for each number of people, where the variance itself would take one for each step of
+    This computes one bound for each number of people; the variance would need one for each step of
     a bisection.
     """
     scrambling = wanted * people - share * (1 - share)
@@ -263,7 +263,7 @@ def _shuffling_reaches(
 
 
 def _scrambled_variance(share: float, epsilon: float, answers: int) -> float:
-    """The variance of an estimated share from one scrambled report: l (1 - l) / d**2."""
+    """Compute the variance of an estimated share from one scrambled report: l (1 - l) / d**2."""
     # From exp(-epsilon), so that neither a large nor a small epsilon loses digits.
     ratio = exp(-epsilon)
     keep = 1 / (1 + (answers - 1) * ratio)

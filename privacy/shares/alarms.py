@@ -1,4 +1,4 @@
-"""Codes that are rarer or more frequent than any true share could make them, by exact sums."""
+"""Exact tests for codes that are rarer or more frequent than any true share could make them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def find_contradictions(
     slope: ArrayLike,
     level: ArrayLike,
 ) -> NDArray[np.bool_]:
-    """Say which codes are too rare or too frequent for every true share, at one look.
+    """Find the codes that are too rare or too frequent for every true share, at one look.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def find_contradictions(
     Notes
     -----
     True if P(X <= S) <= (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d, for
-    a binomial X. The tails are monotone in l, so no share in between does this more often. Valid
+    a binomial X. The tails are monotone in l, so no share in between makes this more likely. Valid
     for one look at the data, with the amount of data fixed in advance; it is then much more
     sensitive than `privacy.shares.intervals.confidence_sequence`, which holds at every look.
 
@@ -66,7 +66,7 @@ def find_contradictions(
     levels = check_shares("level", level, ends="()")
     check_together(successes=some, total=whole, other_probability=other, slope=kept, level=levels)
     tail = (1 - levels) / 2
-    # The beta function has no value where the tail is everything.
+    # The beta function is undefined where the tail is the whole distribution.
     last = np.maximum(whole - some, 1)
     below = np.where(some < whole, betaincc(some + 1, last, other), 1.0)
     above = np.where(some > 0, betainc(np.maximum(some, 1), whole - some + 1, other + kept), 1.0)

@@ -1,4 +1,4 @@
-"""Intervals for ratios that are valid at every look: nobody can get rich on fair bets."""
+"""Intervals for ratios that are valid at every look, because fair bets make nobody rich."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _EVERYWHERE = np.linspace(0.0, 1.0, 9)  # ratios that are tried first
 _NEARBY = np.array([-9.0, -6.0, -4.5, -3.5, -2.5, 2.5, 3.5, 4.5, 6.0, 9.0])  # in standard errors
 _CLOSE = 1e-10  # tolerance for a ratio
 _ROUNDS = 100
-_FALL = 34.0  # values further below the peak, as a logarithm, do not count
+_FALL = 34.0  # logarithm; values further below the peak are ignored
 # Distance between two nodes, in widths of the peak: more would lose digits.
 _STEP = 0.35
-_NEAR = 0.1  # how exactly the peak has to be found, in its widths
+_NEAR = 0.1  # tolerance for the place of the peak, in its widths
 _LEAST_BET = 1e-300  # instead of 0, whose logarithm would be infinite
 _LADDER = 6 * 1.5 ** np.arange(14)  # distances from the peak at which it may have fallen
 
@@ -44,7 +44,7 @@ class RatioInterval:
 def betting_sequence(
     *, cells: RatioCells, level: float, concentration: float | None
 ) -> RatioInterval:
-    """Find the ratios against which no fair bet has paid enough, at whichever look.
+    """Find the ratios that fair bets do not rule out, however often you look.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def betting_sequence(
 
     is a nonnegative martingale at the true q, and by Ville's inequality the probability that it
     ever reaches 1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. This holds
-    for any a and b that depend on q alone. Without a concentration, a = b = 1/2. With one, W is
-    .9 W(kappa) + .1 W(40) with a = max(kappa m, 1/2) and b = max(kappa (1 - m), 1/2): bets lie
+    for any a and b that depend on q alone. Without a concentration, a = b = 1/2. With one, W is .9
+    W(kappa) + .1 W(40) with a = max(kappa m, 1/2) and b = max(kappa (1 - m), 1/2): the bets lie
     around the one that neither wins nor loses. Where z is 0 or 1 for every report, this is
     `privacy.shares.intervals.confidence_sequence`.
 
@@ -137,14 +137,14 @@ def _check_stakes(concentration: float | None) -> tuple[tuple[float, float], ...
 
 
 def _list_ratios(ratio: float, error: float) -> Floats:
-    """The ratios to try first: a grid, and finer around the estimate, where the ends will be."""
+    """List the ratios to try first: a grid that is finer near the estimate and the ends."""
     nearby = ratio + error * _NEARBY
     return np.unique(np.clip(np.concatenate([_EVERYWHERE, [ratio], nearby]), 0.0, 1.0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Wealth:
-    """What a stake of 1 has become in mixed fair bets against ratios.
+    """The wealth that a stake of 1 has become in a mixture of fair bets against ratios.
 
     Arrays have an axis of ratios, one of stakes, one of nodes and one of cells.
     """
@@ -176,7 +176,7 @@ class _Wealth:
     def approach(
         self, limit: float, outer: Floats, inner: Floats, over: Floats, under: Floats
     ) -> Floats:
-        """Go from ratios that are kept outwards, to just beyond the ends of what is kept.
+        """Move outwards from ratios that are kept to just beyond the ends of the kept ratios.
 
         The regula falsi with the weights of Anderson and Björck (1973), for both ends at once.
         """
@@ -207,7 +207,7 @@ class _Wealth:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Product:
-    """The product of all bets, for each ratio, as a function of how much is bet on z."""
+    """The product of all bets for each ratio, as a function of the fraction that is bet on z."""
 
     counts: Floats
     lost: Floats

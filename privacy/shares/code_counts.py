@@ -1,4 +1,4 @@
-"""The checked counts of one code, and the search for the ends of the shares that are kept."""
+"""The checked counts of one code, and the search for the ends of the kept shares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CodeCounts:
         return self.total - self.successes
 
     def fall(self, reported: Floats) -> Floats:
-        """How fast the log-likelihood falls as the reported share grows."""
+        """Return the rate at which the log-likelihood falls as the reported share grows."""
         return self.misses / (1 - reported) - self.successes / reported
 
     def reported(self, share: Floats) -> Floats:
@@ -76,11 +76,11 @@ def check_counts(
 def search_ends(
     excess: Callable[[Floats], tuple[Floats, Floats]], data: CodeCounts
 ) -> tuple[Floats, Floats]:
-    """Find where an excess over what is kept becomes 0, on both sides of the closest share.
+    """Find where the excess over the limit becomes 0, on both sides of the closest share.
 
-    The excess comes with its derivative by the reported share and is convex in the share: from a
-    rejected end, Newton's steps come nearer and never cross. The outer side is returned, so that
-    nothing is cut off.
+    The excess is given with its derivative by the reported share and is convex in the share: from a
+    rejected end, Newton's steps come nearer and never cross the solution. The outer side is
+    returned, so that no kept share is cut off.
     """
     inside = data.closest
     share = np.stack([np.zeros_like(inside), np.ones_like(inside)])

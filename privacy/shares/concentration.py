@@ -1,7 +1,7 @@
-"""How closely the bets of a watched interval crowd around each share that they test.
+"""How closely the bets of a watched interval are concentrated around each tested share.
 
-A sequence bets against every share. Bets spread over all reports that might come pay for looks that
-never happen; bets close to the tested share pay for the number of people that is expected.
+A sequence bets against every share. Bets that are spread widely give up precision for looks that
+never happen; bets close to the tested share are most precise at the expected number of people.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from math import floor
 from privacy.checks import check_not_negative, check_positive
 
 LEAST, MOST = 40, 400
-UNKNOWN = 150  # where nobody can say how many reports to expect
+UNKNOWN = 150  # if the expected number of reports is unknown
 _REPORTS_PER_UNIT = 9
-# A part of every stake is as spread out as for few reports: early looks are not blind.
+# A part of every stake is spread out as for few reports, so that early looks are useful.
 _EARLY = 0.1
 # Beyond this, sums of log-gamma functions would lose their digits.
 _LARGEST = 10**6
@@ -42,8 +42,8 @@ def choose_concentration(reports_expected: float | None) -> int:
     Every concentration is valid, whatever number of reports arrives: it only shifts precision
     between early and late looks. After n reports the half-width of the sequence is about
     sqrt((ln(400 / .81) + ln(1 + n / kappa)) (1 + kappa / n)) standard errors at 95 %, which is
-    least near n = 9 kappa. For two coins and a true share of 20 % it is below 5 points from 3,392
-    reports on with kappa = 378, and from 5,472 with the Beta(1/2, 1/2) mixture.
+    smallest near n = 9 kappa. For two coins and a true share of 20 % it is below 5 points from
+    3,392 reports on with kappa = 378, and from 5,472 with the Beta(1/2, 1/2) mixture.
 
     References
     ----------

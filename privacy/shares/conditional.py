@@ -1,7 +1,7 @@
 """Shares among the people who were asked and answered.
 
-A question with "prefer not to say" or behind a rule has more symbols than answers. Readers want
-the share of an answer among the answers, which is a ratio of two estimates.
+A question with "prefer not to say" or behind a rule has more symbols than answers. Readers want the
+share of one answer among all answers, which is a ratio of two estimates.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _HALVINGS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalShare:
-    """The share of one symbol among some symbols.
+    """The share of one symbol among a set of symbols.
 
     Attributes
     ----------
     share : float or None
         Ratio of the unbiased estimates, a fraction that may lie outside [0, 1]; None where the
-        estimated share of those who answered is not positive: then there is no ratio.
+        estimated share of those who answered is not positive, because there is no ratio then.
     standard_error : float or None
         Standard error of `share`, by the delta method; None where `share` is None.
     among_share : float
@@ -61,7 +61,7 @@ def likelihood_ratio_share(
     among: Sequence[int],
     level: float = 0.95,
 ) -> ConditionalShare:
-    """Estimate the share of a symbol among some symbols, even where few answers are swapped.
+    """Estimate the share of a symbol among a set of symbols, even where few answers are swapped.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def _most_likely_ratio(cells: _Cells) -> float:
 
 
 def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
-    """The constrained maximum: as for single symbols, but with a floor per cell."""
+    """Find the constrained maximum: as for single symbols, but with a floor for each cell."""
     counts, floors = cells.counts, cells.floors
     free = {0, 1, 2}
     while True:
@@ -192,7 +192,7 @@ def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
 
 
 def _best_log_likelihood(cells: _Cells, ratio: float) -> float:
-    """The highest likelihood with this ratio: concave in the share of those who answered."""
+    """Find the highest likelihood with this ratio; it is concave in the share who answered."""
     floors, d = cells.floors, cells.d
     slopes = (d * ratio, d * (1 - ratio), -d)
     starts = (floors[0], floors[1], floors[2] + d)
@@ -206,7 +206,7 @@ def _top(
     starts: tuple[float, float, float],
     slopes: tuple[float, float, float],
 ) -> float:
-    """Where in [0, 1] the sum of n ln(start + slope x) is highest.
+    """Find where in [0, 1] the sum of n ln(start + slope x) is highest.
 
     The derivative times all three cells is a quadratic that opens downwards. It is positive to the
     left of its larger root as long as the cells are.

@@ -105,7 +105,7 @@ def exact_coverage(
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float
 ) -> FixedEndMethod:
-    """Choose the interval after a fixed end: the shorter one if its coverage is sufficient.
+    """Choose the interval after a fixed end: the shorter one, if its coverage is sufficient.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def choose_method(
     Raises
     ------
     ValueError
-        As for `choose_fixed_end_method`, whatever `fixed_end`.
+        As for `choose_fixed_end_method`, whatever `fixed_end` is.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def _check_question(total: int, other_probability: float, slope: float, level: f
 
 
 def _cumulative(count: NDArray[np.int64], total: int, probability: Floats) -> Floats:
-    """P(X <= count), also for counts of -1 and n."""
+    """Compute P(X <= count), including counts of -1 and n."""
     inside = np.clip(count, 0, total - 1)
     below = np.where(count < 0, 0.0, bdtr(inside.astype(np.float64), total, probability))
     return np.where(count >= total, 1.0, below)
@@ -236,13 +236,13 @@ def _likelihood_ratio_range(
     middle = np.minimum(np.floor(total * l).astype(np.int64), total)
     middle = np.where(holds(middle), middle, np.minimum(middle + 1, total))
     none = ~holds(middle)
-    # Usually not much further than where a normal distribution would put the ends.
+    # The ends are usually not much further out than for a normal distribution.
     reach = np.ceil(2 * np.sqrt(limit * total * l * (1 - l)) + 10).astype(np.int64)
     low = _last(holds, start=middle, end=np.maximum(middle - reach, 0))
     low = _last(holds, start=low, end=np.where(holds(low - 1), 0, low))
     high = _last(holds, start=middle, end=np.minimum(middle + reach, total))
     high = _last(holds, start=high, end=np.where(holds(high + 1), total, high))
-    # None at all: an empty range, so that the difference of distribution functions is 0.
+    # No count is kept: an empty range makes the difference of distribution functions 0.
     return np.where(none, middle + 1, low), np.where(none, middle, high)
 
 

@@ -1,4 +1,4 @@
-"""Estimating true shares from counts of randomized symbols, for any k."""
+"""Estimates of true shares from counts of randomized symbols, for any k."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def clopper_pearson(
     Returns
     -------
     Intervals
-        [0, 1] for n = 0. Where nothing in [0, 1] remains, `contradiction` is True.
+        [0, 1] for n = 0. Where no share in [0, 1] remains, `contradiction` is True.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def confidence_sequence(
     Returns
     -------
     Intervals
-        [0, 1] for n = 0. Where nothing in [0, 1] survives, `contradiction` is True.
+        [0, 1] for n = 0. Where no share in [0, 1] remains, `contradiction` is True.
 
     Raises
     ------
@@ -237,8 +237,8 @@ def confidence_sequence(
 
     ln W(kappa) is a constant plus the sum over i < S of ln(kappa + i / l), plus the sum over i < n
     - S of ln(kappa + i / (1 - l)). Every term is convex in l, so W and the mixture are log-convex,
-    and W <= 1 at l = S / n. So what is kept is an interval, and if the share nearest to S / n is
-    rejected, all are.
+    and W <= 1 at l = S / n. So the shares that are kept form an interval, and if the share nearest
+    to S / n is rejected, all are.
 
     It depends on (S, n) only, not on the order of reports. Do not intersect the intervals of
     different looks. Not valid with weights.
@@ -280,7 +280,7 @@ def confidence_sequence(
 
 
 def _spread_wealth(data: CodeCounts) -> _LogWealth:
-    """ln W of the mixture that does not depend on the tested share, and its derivative."""
+    """Compute ln W of the mixture that ignores the tested share, and its derivative."""
     mixture = betaln(_PRIOR + data.successes, _PRIOR + data.misses) - betaln(_PRIOR, _PRIOR)
 
     def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
@@ -290,7 +290,7 @@ def _spread_wealth(data: CodeCounts) -> _LogWealth:
 
 
 def _wealth(data: CodeCounts, concentration: float) -> _LogWealth:
-    """ln W of the mixture around the tested share, and its derivative."""
+    """Compute ln W of the mixture around the tested share, and its derivative."""
     stakes = split_stake(concentration)
 
     def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
@@ -324,7 +324,7 @@ def find_by(method: Method, *, concentration: float | None) -> Callable[..., Int
 
 
 def simultaneous_level(level: float, *, shares: int) -> float:
-    """Find the level that each interval needs so that all together have the level `level`.
+    """Find the level that each interval needs so that all together have the given level.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Ratios of two means: the cells of reports that they are estimated from.
+"""The cells of reports from which ratios of two means are estimated.
 
-A share among those who answered, the mean of a scale, an item behind a gate and a follow-up have
-one form: q = E[A] / E[B], where A and B are functions of the report. All methods for them need
-nothing else.
+A share among those who answered, the mean of a scale, an item behind a gate and a follow-up all
+have the same form: q = E[A] / E[B], where A and B are functions of the report. All methods for them
+need nothing else.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class RatioCells:
         return self.numerator - ratio * self.denominator
 
     def turned(self) -> RatioCells:
-        """The same people, with 1 - q for q."""
+        """Return the same people with 1 - q instead of q."""
         return RatioCells(
             counts=self.counts,
             numerator=self.denominator - self.numerator,
@@ -111,7 +111,7 @@ class RatioCells:
         )
 
     def merged(self) -> RatioCells:
-        """Join cells with equal A and B, which make no difference to the ratio."""
+        """Merge cells with equal A and B, which do not need to be distinguished."""
         pairs = np.stack([self.numerator, self.denominator], axis=1)
         distinct, places = np.unique(pairs, axis=0, return_inverse=True)
         counts = np.zeros(len(distinct))
@@ -221,7 +221,7 @@ def scale_cells(
 
 
 def _indicate(codes: Collection[int], mechanism: RandomizedResponse) -> Floats:
-    """Whose mean is the share of people with one of these codes."""
+    """Return the function of a report whose mean is the share of people with one of these codes."""
     shown = np.isin(np.arange(mechanism.symbols), list(codes)).astype(np.float64)
     values: Floats = shown - len(codes) * mechanism.other_probability
     return values / mechanism.slope

@@ -19,7 +19,7 @@ _ROUNDS = 60
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
-_MOST_TRIALS = 10_000  # where nearly everything happens at one end, the search takes hundreds
+_MOST_TRIALS = 10_000  # hundreds are needed where nearly all reports are at one end
 
 
 def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInterval:
@@ -47,10 +47,10 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInte
     -----
     q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of freedom), with
     L(q) the highest log-likelihood of any shares of the reported cells under which A - q B has mean
-    0; max L is taken over q in [0, 1]. What the mechanism allows for each share is not imposed:
-    with that, chi-square with one degree of freedom would be wrong where several points of a scale
-    are empty. If everybody chooses the same end of 7 points, only 82 % of 95 % intervals would
-    contain the true mean at epsilon = ln 3, and 74 % at 4.
+    0; max L is taken over q in [0, 1]. The limits that the mechanism sets for each share are not
+    imposed: with them, chi-square with one degree of freedom would be wrong where several points of
+    a scale are empty. If everybody chooses the same end of 7 points, only 82 % of 95 % intervals
+    would contain the true mean at epsilon = ln 3, and 74 % at 4.
 
     The ends are extremes of the ratio over likely shares, l_j in proportion to N_j / (e - h_j) with
     h = A - q B, where q is moved until it is the ratio of its extreme shares (Dinkelbach). Valid
@@ -80,7 +80,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInte
     fewest = cells.denominator @ _climb(cells, -cells.denominator, allowed)
     # If it is plausible that nobody is counted, the ratio can be anything.
     if ratio is not None and fewest > 0:
-        # Beyond 0 or 1 there is no ratio: what counts is the fall from the end of the range.
+        # There is no ratio beyond 0 or 1, so the fall is measured from the end of the range.
         if ratio > 1:
             allowed += _drop(cells, _meet(cells, -cells.residuals(1.0)))
         elif ratio < 0:
@@ -91,7 +91,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInte
 
 
 def _drop(cells: RatioCells, reported: Floats) -> float:
-    """How far the log-likelihood falls; sums of logarithms would cancel."""
+    """Return the fall of the log-likelihood; sums of logarithms would lose digits."""
     seen = cells.counts > 0
     observed = cells.counts[seen] / cells.total
     change = np.maximum((reported[seen] - observed) / observed, _GONE)
@@ -114,17 +114,17 @@ def _ratio_of(cells: RatioCells, reported: Floats) -> float:
 
 
 def _climb(cells: RatioCells, scores: Floats, allowed: float) -> Floats:
-    """The reported shares with the greatest mean score among those that are likely enough."""
+    """Find the reported shares with the greatest mean score among those that are likely enough."""
     return _follow(cells, scores, lambda reported: _drop(cells, reported) - allowed)
 
 
 def _meet(cells: RatioCells, scores: Floats) -> Floats:
-    """The likeliest reported shares whose mean score is 0."""
+    """Find the most likely reported shares whose mean score is 0."""
     return _follow(cells, scores, lambda reported: float(scores @ reported))
 
 
 def _follow(cells: RatioCells, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
-    """Go from the observed shares along the likeliest ones, by score, until the excess is 0."""
+    """Move from the observed shares along the most likely ones, by score, until the excess is 0."""
     behind = scores.max() - scores
     weights = np.maximum(cells.counts, _HARDLY)
 

@@ -1,4 +1,4 @@
-"""Weighting: known population shares of strata, or one weight per report."""
+"""Estimates weighted by known population shares of strata, or by one weight for each report."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _check_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale to a greatest weight of one, so that squares neither overflow nor vanish."""
+    """Scale the largest weight to one, so that squares neither overflow nor vanish."""
     if not np.isfinite(weights).all():
         raise ValueError(f"weights must be finite, got {weights[~np.isfinite(weights)][0]}")
     if weights.min() < 0:

@@ -21,7 +21,7 @@ from privacy.associations.known_predictors.search import (
 )
 from privacy.checks import Floats
 
-_LEAST_EXPECTED = 5.0  # reports of either kind in a cell, for chi-square to describe the deviance
+_LEAST_EXPECTED = 5.0  # reports of either kind in a cell that make the deviance chi-square
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +79,14 @@ def _test(statistic: float, degrees_of_freedom: int) -> ChiSquareTest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel:
-    """A maximum of the likelihood, from which tests and intervals of coefficients start.
+    """A maximum of the likelihood, the starting point for tests and intervals of coefficients.
 
     Attributes
     ----------
     rows : ReportRows
         Distinct rows of design and channel.
     best : Maximum
-        The maximum, in positions along the rotated design.
+        The maximum, as coordinates of the rotated design.
     basis : ndarray of float64, shape (rows, p)
         The rotated design.
     triangle : ndarray of float64, shape (p, p)
@@ -107,7 +107,7 @@ class FittedModel:
 
     @classmethod
     def of(cls, rows: ReportRows, best: Maximum, *, basis: Floats, triangle: Floats) -> FittedModel:
-        """Turn positions along the basis back into coefficients."""
+        """Convert coordinates of the basis to coefficients."""
         inverse = solve_triangular(triangle, np.eye(len(triangle)))
         root = inverse @ best.vectors / np.sqrt(best.values)
         covariance = root @ root.T
@@ -122,7 +122,7 @@ class FittedModel:
         )
 
     def test_without(self, j: int) -> ChiSquareTest:
-        """Test whether a coefficient is zero, by a fit without its column."""
+        """Test whether a coefficient is zero by fitting a model without its column."""
         rotation, _ = np.linalg.qr(np.delete(self.triangle, j, axis=1))
         smaller = maximize(self.rows, self.basis @ rotation)
         return _test(2 * (self.best.log_likelihood - smaller.log_likelihood), 1)
@@ -140,7 +140,7 @@ class FittedModel:
         return _test(2 * (self.best.log_likelihood - smaller.log_likelihood), predictors - 1)
 
     def test_goodness_of_fit(self) -> ChiSquareTest | None:
-        """Test the model against free shares; None where chi-square would not describe it."""
+        """Test the model against free shares; None where the deviance is not chi-square."""
         cells = self.rows
         rows, predictors = cells.design.shape
         totals = cells.successes + cells.failures
@@ -156,8 +156,8 @@ class FittedModel:
         quantile = float(-ndtri((1 - level) / 2))
         value, error = float(self.coefficients[j]), float(self.standard_errors[j])
         reach = quantile * error
-        # In the basis, the other columns span the rotation. Only the part of this column that
-        # they cannot reproduce has to be held fixed.
+        # Expressed in the basis, `rotation` spans the other columns. Only the part of this column
+        # that they cannot reproduce has to be held fixed.
         rotation, others = np.linalg.qr(np.delete(self.triangle, j, axis=1))
         explained = rotation.T @ self.triangle[:, j]
         profile = _Profile(
@@ -199,14 +199,14 @@ class _Profile:
 
     def refit(self, value: float, near: Maximum, at: float) -> Maximum:
         """Fit at a value, starting from a fit nearby."""
-        # The others follow along the ridge of the likelihood.
+        # The other coefficients start on the ridge of the likelihood.
         usable = near.values > SINGULAR
         vectors = near.vectors[:, usable]
         pull = vectors.T @ (self.basis.T @ (near.weight * self.own)) / near.values[usable]
         return self.fit(value, start=near.position - (value - at) * (vectors @ pull))
 
     def excess(self, reached: Maximum) -> float:
-        """How far the root of the deviance lies above the limit; negative inside the interval."""
+        """Return the root of the deviance minus the limit; negative inside the interval."""
         return sqrt(max(0.0, 2 * (self.highest - reached.log_likelihood))) - self.limit
 
     def end(self, estimate: float, *, error: float, position: Floats, outward: int) -> float:

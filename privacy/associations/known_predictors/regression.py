@@ -72,7 +72,7 @@ class LogisticFit:
         Deviance against free reported shares in all distinct rows (of design and channel), so
         raw shares outside [0, 1] count as misfit too. None if there are no more distinct
         rows than predictors, or if a distinct row has fewer than 5 expected reports of either
-        kind: then chi-square does not describe the deviance.
+        kind: the deviance is then not close to chi-square.
     """
 
     names: tuple[str, ...]

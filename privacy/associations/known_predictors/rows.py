@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from privacy.checks import Floats, check_whole_counts
 
-_COLLINEAR = 1e-10  # part of a column of length one that the columns before it do not explain
+_COLLINEAR = 1e-10  # length of the part of a unit column that earlier columns do not explain
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,7 +99,7 @@ def rest_probability(c: Floats, d: Floats) -> Floats:
 
 
 def group_rows(rows: ReportRows) -> ReportRows:
-    """Add up rows that agree in design and channel: same likelihood, less to compute."""
+    """Add up rows with equal design and channel; the likelihood stays the same."""
     keys, which = np.unique(
         np.column_stack([rows.design, rows.c, rows.d]), axis=0, return_inverse=True
     )
@@ -124,7 +124,7 @@ def check_names(names: Sequence[str] | None, predictors: int) -> tuple[str, ...]
 def check_rank(design: Floats, names: tuple[str, ...]) -> None:
     lengths = np.linalg.norm(design, axis=0)
     scaled = design / np.where(lengths > 0, lengths, 1.0)
-    left = np.zeros(len(names))  # the part of each column that those before it do not explain
+    left = np.zeros(len(names))  # the part of each column that earlier columns do not explain
     diagonal = np.abs(np.diagonal(np.linalg.qr(scaled).R))
     left[: len(diagonal)] = diagonal  # distinct rows may be fewer than columns
     if (left < _COLLINEAR).any():

@@ -20,9 +20,9 @@ _MAX_HALVINGS = 60
 # Squared length of a step in standard errors: 1e-10 of one is far below any precision that matters
 # and still well above rounding.
 _CONVERGED = 1e-20
-_NEAR = 0.01  # squared as well: within a tenth of a standard error
-# Information left in a direction, relative to what it was at coefficients of zero. Rounding
-# reaches about 1e-16; a share of 1e-6 behind two coins still leaves 1e-11.
+_NEAR = 0.01  # also squared: within a tenth of a standard error
+# Information left in a direction, relative to that at coefficients of zero. Rounding errors are
+# about 1e-16; a predictor that is true for a share of 1e-6, behind two coins, still leaves 1e-11.
 SINGULAR = 1e-13
 
 
@@ -59,8 +59,9 @@ def _derivatives(cells: ReportRows, log_odds: Floats) -> tuple[Floats, Floats, F
 def rotate_design(cells: ReportRows, design: Floats) -> tuple[Floats, Floats]:
     """Rotate the columns so that the information at log odds of zero is the identity.
 
-    Steps and thresholds then do not depend on units, and a column of years next to an
-    intercept costs no digits. Coefficients are the triangle's inverse times positions in the basis.
+    Steps and thresholds then do not depend on units, and a column of years next to an intercept
+    does not lose digits. Coefficients are the triangle's inverse times the coordinates in the
+    basis.
     """
     weight = _derivatives(cells, np.zeros(len(design)))[1]
     triangle: Floats = np.linalg.qr(np.sqrt(weight)[:, None] * design).R
@@ -90,7 +91,7 @@ def maximize(
     offset: Floats | float = 0.0,
     start: Floats | None = None,
 ) -> Maximum:
-    """Fisher scoring with step halving; directions without information are left alone.
+    """Maximize by Fisher scoring with step halving, ignoring directions without information.
 
     The last steps are Newton's: behind a channel, observed and expected information differ, and
     where the first exceeds twice the second, scoring jumps back and forth across the maximum with

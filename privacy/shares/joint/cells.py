@@ -1,4 +1,4 @@
-"""Reports of several questions together, where some combinations of answers cannot occur."""
+"""Joint reports of several questions, some of whose combinations of answers cannot occur."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUM = 1e-9  # tolerance for the probabilities of a column
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointCells:
-    """Reports of one or more questions together, and the combinations of answers behind them.
+    """Joint reports of one or more questions, and the combinations of answers behind them.
 
     Parameters
     ----------
@@ -24,14 +24,14 @@ class JointCells:
         Probability of each reported combination given each true one, for the true combinations
         that can occur; each column sums to one.
     event, counted : ndarray of bool, shape (true,)
-        The true combinations whose share is wanted, and those among which: the event is some of
-        what is counted, but not all of it.
+        The true combinations whose share is wanted, and those among which it is taken: the event is
+        a proper subset of what is counted.
 
     Raises
     ------
     ValueError
         If shapes do not match, counts are not whole or all 0, the channel does not hold
-        probabilities, a report shows what no true combination can, or the event is not some of
+        probabilities, a report shows what no true combination can, or the event is not a subset of
         what is counted.
     """
 

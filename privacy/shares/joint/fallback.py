@@ -1,8 +1,8 @@
-"""Where intervals from a likelihood cover too rarely, so that bets have to be used instead.
+"""Rules for when likelihood intervals cover too rarely, so that bets must be used instead.
 
-They are too short where hardly any answer is swapped: then reports are as discrete as a direct
-count of few people. The rules depend on the design and the number of reports only, never on what
-the reports say.
+Likelihood intervals are too short where hardly any answer is swapped, because reports are then as
+discrete as a direct count of few people. The rules depend on the design and the number of reports
+only, never on what the reports say.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CLOSE = 1e-6  # thresholds of a mechanism are whole numbers: 5 flips are nearly
 
 
 def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) -> bool:
-    """Say whether the likelihood gives a share among some people a sufficient interval.
+    """Say whether the likelihood interval of a share among some people covers often enough.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
 
 
 def relaxed_likelihood_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) -> bool:
-    """Say whether the likelihood gives a mean among some people a sufficient interval.
+    """Say whether the likelihood interval of a mean among some people covers often enough.
 
     Parameters
     ----------

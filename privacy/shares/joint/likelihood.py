@@ -1,8 +1,8 @@
-"""A share among some people, from all the questions that decide who is asked.
+"""A share among some people, estimated from all the questions that decide who is asked.
 
 A question behind a rule is asked if and only if the rule holds, so its own code and the codes of
 the questions that the rule reads say together who was asked: some combinations of true answers
-cannot occur. Using this makes a share among those asked more precise.
+cannot occur. Using this makes the share among those asked more precise.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ METHOD = "likelihood_ratio_joint"
 _ROUNDS = 200
 _HALVINGS = 30
 _HEAVY = 1e3  # weight of the equations that Newton's step must solve
-_SETTLED = 1e-9  # what a further step could still add to the log-likelihood
+_SETTLED = 1e-9  # most that a further step could add to the log-likelihood
 _ROUNDING = 1e-14  # the same, for each report
 _EXACT = 1e-9  # tolerance for an end of an interval
 _SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding
-_HARDLY = 1e-9  # a true share that cannot be told from 0
+_HARDLY = 1e-9  # a true share that cannot be distinguished from 0
 
 
 def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
@@ -109,8 +109,8 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
 
 
 def _standard_error(cells: JointCells, shares: Floats, share: float) -> float:
-    """The error of a ratio by the delta method, at the most likely shares."""
-    # Slightly inside the simplex: what cannot be reported at all has no weight.
+    """Compute the standard error of a ratio by the delta method, at the most likely shares."""
+    # Slightly inside the simplex; combinations that cannot be reported have no weight.
     inside = (shares + _HARDLY) / (shares + _HARDLY).sum()
     reported = cells.channel @ inside
     event, counted = efficient_weights(
@@ -137,7 +137,7 @@ class _Likelihood:
         self._event, self._others = cells.event, cells.counted & ~cells.event
 
     def invert(self, inside: float, *, error: float | None, limit: float) -> tuple[float, float]:
-        """Both ends of the fractions whose statistic is at most the limit."""
+        """Return both ends of the interval of fractions whose statistic is at most the limit."""
         start, _ = self.maximize(None)
         least = self._drop(start)
         step = 0.1 if error is None else sqrt(limit) * error
@@ -181,7 +181,7 @@ class _Likelihood:
         return end if abs(end - kept) <= _EXACT else kept
 
     def _slope(self, shares: Floats, fraction: float) -> float:
-        """How fast the least drop changes with the fraction, between 0 and 1.
+        """Return the rate at which the least drop changes with the fraction, between 0 and 1.
 
         The shares within the event and within the others may stay as they are, because they are
         the best ones (envelope theorem).
@@ -192,9 +192,9 @@ class _Likelihood:
         return float(lost - gained)
 
     def maximize(self, fraction: float | None, start: Floats | None = None) -> tuple[Floats, float]:
-        """The most likely true shares, and how far they are below what the reports show exactly.
+        """Find the most likely true shares and their drop, as defined in `_drop`.
 
-        The distance is infinite where the fraction makes something impossible that was reported.
+        The drop is infinite where the fraction makes a reported combination impossible.
         """
         allowed = self._allowed(fraction)
         shares = np.where(allowed, 1.0, 0.0) if start is None else start + _HARDLY * allowed
@@ -234,14 +234,14 @@ class _Likelihood:
         return allowed
 
     def _equations(self, fraction: float | None) -> Floats:
-        """Rows whose products with the shares are 1, and 0 if there is a fraction."""
+        """Return rows whose products with the shares must be 1 and, if there is a fraction, 0."""
         rows = [np.ones(len(self._event))]
         if fraction is not None:
             rows.append((1 - fraction) * self._event - fraction * self._others)
         return np.array(rows)
 
     def _meet(self, shares: Floats, fraction: float | None) -> Floats:
-        """Remove what rounding leaves of the equations."""
+        """Scale the shares so that rounding errors do not violate the equations."""
         met = shares.copy()
         if fraction is not None:
             parts = [(self._event, fraction), (self._others, 1 - fraction)]
@@ -252,7 +252,7 @@ class _Likelihood:
         return whole
 
     def _drop(self, shares: Floats) -> float:
-        """How far the log-likelihood is below that of the reported shares themselves."""
+        """Return how far the log-likelihood is below that of the reported shares themselves."""
         change = (self._channel @ shares - self._observed) / self._observed
         if (change <= -1).any():
             return inf

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from privacy.checks import Floats, check_numbers
 from privacy.shares.joint.cells import check_joint_channel
 
-_ASKED = 1 / 3  # of the people, where weights may not depend on how many it really is
-_SAME = 1e-12  # columns that differ by less say the same
+_ASKED = 1 / 3  # assumed share of people, where weights must not depend on the actual share
+_SAME = 1e-12  # columns that differ by less are considered equal
 
 
 def efficient_weights(
@@ -22,7 +22,7 @@ def efficient_weights(
     channel : array_like of float, shape (reported, true)
         Probability of each reported combination given each true one that can occur.
     numerator, denominator : array_like of float, shape (true,)
-        The two sums, as a value for each true combination.
+        The two sums, given as a value for each true combination.
     reported : array_like of float, shape (reported,)
         Shares of the reports at which the variance is least; positive wherever a true combination
         can be reported.
@@ -54,7 +54,7 @@ def efficient_weights(
 
     Examples
     --------
-    Without a rule the weights are those of the question's own code, (1 - c) / d and -c / d:
+    Without a rule, the weights are those of the question's own code, (1 - c) / d and -c / d:
 
     >>> two_coins = np.array([[.75, .25], [.25, .75]])
     >>> yes, everyone = efficient_weights(
@@ -113,13 +113,13 @@ def fixed_weights(
 
     Notes
     -----
-    The variance is least if a third of the people are asked, evenly spread over what they can
-    answer, and the others are spread evenly too; if all or none are asked, if all are spread
-    evenly. Both means are exact whatever the truth. A question behind a rule usually concerns a
-    minority. With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the variance is on
-    average .51, .69 and .88 times that of the question's own code where 10, 30 and 60 % are asked,
-    against .49, .69 and .87 with the best weights for that truth; where everybody is asked, 1.07
-    (at most 1.13).
+    The variance is least if a third of the people are asked, spread evenly over their possible
+    answers, and the others are spread evenly too. If all or none are asked, the variance is least
+    if all are spread evenly. Both means are exact whatever the truth is. A question behind a rule
+    usually concerns a minority. With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the
+    variance is on average .51, .69 and .88 times that of the question's own code where 10, 30 and
+    60 % are asked, against .49, .69 and .87 with the best weights for that truth; where everybody
+    is asked, 1.07 (at most 1.13).
 
     Examples
     --------
