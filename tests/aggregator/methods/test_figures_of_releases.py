@@ -161,8 +161,8 @@ def test_the_figures_of_all_protections() -> None:
     published = comparison.lines[-1]
     assert published.name == PUBLISHED
     assert (
-        f"its standard error is {short(published.margin / Z_95, 4)} too, and it takes "
-        f"{published.people:,} people"
+        f"its standard error is also {short(published.margin / Z_95, 4)}, "
+        f"and a standard error of .02 takes {published.people:,} people"
     ) in WORDS
     weaker = [
         strength_for_reader(people=each, epsilon=0.5, delta=DELTA) for each in (500, 1000, 5000)
