@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
@@ -86,7 +86,13 @@ def parse_manifest(content: bytes) -> Manifest:
 def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
     """Read the fields that JSON has; the others keep their default."""
     hints = _HINTS[kind].items()
-    return kind(**{key: _READERS.get(hint, _freeze)(raw[key]) for key, hint in hints if key in raw})
+    return kind(**{key: _read_value(raw[key], hint) for key, hint in hints if key in raw})
+
+
+def _read_value(value: Any, hint: Any) -> Any:
+    if hint in _READERS:
+        return _READERS[hint](value)
+    return _freeze(value) if get_origin(hint) is tuple else value
 
 
 def _freeze(value: Any) -> Any:
