@@ -104,7 +104,7 @@ def _describe_limits(figures: ChosenFigure) -> str:
     """Say what publication noise does to a choice; it is not all that can be wrong with it."""
     if figures.bound is None:
         return PREFERS
-    rest = "Scrambling and chance come" if figures.question.is_protected else "Chance comes"
+    rest = "Scrambling and chance come" if figures.question.is_scrambled else "Chance comes"
     return (
         "Noise of publication alone: with 95 % probability, no answer is more than "
         f"{whole(ceil(figures.bound))} people ahead of this one. {rest} on top; the intervals of a "

@@ -247,7 +247,7 @@ def _join_results(*, wave: Wave, snapshot: Snapshot, is_settled: bool) -> Result
         questions=tuple(
             QuestionResult.from_json(by_name[question.name], question, minimum=minimum)
             for question in manifest.questions
-            if question.is_protected
+            if question.is_scrambled
         ),
         declared=_read_declared(
             manifest,

@@ -124,7 +124,7 @@ def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float
             question,
             question.epsilon,
             manifest.statement_epsilon(question)
-            if question.is_protected and len(manifest.telling(question)) > 1
+            if question.is_scrambled and len(manifest.telling(question)) > 1
             else 0.0,
         )
         for question in manifest.questions

@@ -34,7 +34,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     Questions that the author marked as asking for the same fact are no repeats.
     """
     found = []
-    protected = [question for question in manifest.questions if question.is_protected]
+    protected = [question for question in manifest.questions if question.is_scrambled]
     asked = {question.name: set(list_asked(question)) for question in protected}
     for place, question in enumerate(protected):
         fact = manifest.facts[question.name]

@@ -216,7 +216,7 @@ class Manifest:
         """The block of every protected question. Questions that rules tie together share one."""
         block: dict[str, int] = {}
         for question in self.questions:
-            if not question.is_protected:
+            if not question.is_scrambled:
                 continue
             tied = {block[name] for name in self.parents_of(question)}
             own = min(tied, default=len(block))
@@ -254,7 +254,7 @@ class Manifest:
         if question.rule is None:
             return ()
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
-        return tuple(dict.fromkeys(parent.name for parent in named if parent.is_protected))
+        return tuple(dict.fromkeys(parent.name for parent in named if parent.is_scrambled))
 
     def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
         """Name all questions that decide whether this one is asked, also through others."""
@@ -296,7 +296,7 @@ class Manifest:
             *(
                 self._telling[one.name]
                 for one in self.questions
-                if one.is_protected and question.name in self.deciders_of(one)
+                if one.is_scrambled and question.name in self.deciders_of(one)
             )
         )
         return tuple(one for one in self.questions if one.name in names)
@@ -324,7 +324,7 @@ class Manifest:
             )
             for question in self.questions
             for fact in (self.facts[question.name],)
-            if question.is_protected
+            if question.is_scrambled
         )
 
     @cached_property

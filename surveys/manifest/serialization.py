@@ -65,7 +65,7 @@ def _build_question_object(question: ManifestQuestion) -> dict[str, Any]:
     if question.is_answered:
         content["options"] = [{"code": o.code, "text": o.text} for o in question.options]
         content["k"] = question.k
-    if question.is_protected:
+    if question.is_scrambled:
         content |= {"flips": question.flips, "threshold": question.threshold}
     return content
 

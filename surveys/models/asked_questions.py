@@ -34,7 +34,7 @@ SECOND_THOUGHTS = timedelta(days=1)
 
 def list_asked(question: ManifestQuestion) -> list[str]:
     """Reduce each thing that a scrambled question asks; nothing for other questions."""
-    if not question.is_protected:
+    if not question.is_scrambled:
         return []
     return [
         "\n".join([find_skeleton(text), *sorted(map(find_skeleton, answers))])

@@ -216,7 +216,7 @@ def _name_page(manifest: Manifest | None) -> str:
 
 def _choose_demo(manifest: Manifest) -> RandomizedResponse:
     """Return the mechanism of a harmless yes/no question, as strong as the first question."""
-    flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
+    flips = next((one.flips for one in manifest.questions if one.is_scrambled), TWO_COINS)
     return RandomizedResponse.from_flips(symbols=2, flips=flips)
 
 

@@ -27,7 +27,7 @@ from surveys.manifest.manifest import Manifest
 def list_sums(counted: Counted) -> Iterator[Event]:
     """List the codes for which a question is asked, where its rule reads one scrambled symbol."""
     for question in counted.manifest.questions:
-        event = counted.find_event(question) if question.is_protected else None
+        event = counted.find_event(question) if question.is_scrambled else None
         if event is not None and event.symbol in counted.scrambled:
             yield event
 
@@ -81,7 +81,7 @@ def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
     """
     own = estimand.question
     for question in manifest.questions:
-        if not question.is_protected or question.rule != own.rule:
+        if not question.is_scrambled or question.rule != own.rule:
             continue
         if manifest.drawn is None or manifest.blocks[question.name] == manifest.blocks[own.name]:
             first = next(each for each in estimands_of(question) if each.is_asked)

@@ -222,10 +222,10 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
         "strengths": _pair(form, partial(describe_strength_for, manifest, described)),
         "facts": facts,
         "refusal_cost": describe_refusal_cost(manifest, described)
-        if described.is_protected
+        if described.is_scrambled
         else "",
-        "rule_cost": describe_rule_cost(manifest, described) if described.is_protected else "",
-        "rule_ties": describe_ties(manifest, described) if described.is_protected else "",
+        "rule_cost": describe_rule_cost(manifest, described) if described.is_scrambled else "",
+        "rule_ties": describe_ties(manifest, described) if described.is_scrambled else "",
         "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
         **total_context(manifest),
     }

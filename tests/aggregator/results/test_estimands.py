@@ -165,7 +165,7 @@ def expected_counts(
         if question.type == "declared":
             codes = [person[question.name] for person in people]
             declared[question.name] = np.bincount(codes, minlength=question.k) / len(people)
-        elif question.is_protected:
+        elif question.is_scrambled:
             for person in people:
                 for name, shares in latent_shares(question, person[question.name]).items():
                     latent[name] += np.array(shares) / len(people)
@@ -345,7 +345,7 @@ def test_every_estimand_names_its_group() -> None:
 
 
 def test_questions_that_are_not_randomized_have_no_estimands() -> None:
-    apart = [question for question in EVERY_TYPE.questions if not question.is_protected]
+    apart = [question for question in EVERY_TYPE.questions if not question.is_scrambled]
     assert [question.type for question in apart] == ["declared", "information"]
     assert not any(list(estimands_of(question)) for question in apart)
     declared = make_manifest(*apart[:1])

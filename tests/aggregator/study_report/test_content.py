@@ -100,7 +100,7 @@ def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey
     (table,) = tables(report, PROTECTION)
     told = {row.cells[0].text: row.cells[3].text for row in table.rows}
     for question in manifest.questions:
-        if question.is_protected:
+        if question.is_scrambled:
             (names,) = (names for names in told if re.search(rf"Q{question.number}\b", names))
             assert told[names] == epsilon(question.epsilon)
     words = text_of_section(report, PROTECTION)

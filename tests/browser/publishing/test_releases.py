@@ -129,7 +129,7 @@ def test_the_whole_way_of_a_protected_survey(
     left_open.goto(f"{study.live.url}/surveys/{study.survey.slug}/releases/new/leader")
     left_open.get_by_role("button", name="Show the price").click()
     publish_choice(study, "typical", "Named as typical:")
-    read_ledger(study)
+    count_reports(study)
     refuse_more(study, left_open)
     read_in_public(chromium, study, clock)
     assert study.taken >= 12
@@ -242,7 +242,7 @@ def draw_all() -> None:
         assert draw_release(release.pk)
 
 
-def read_ledger(study: Study) -> None:
+def count_reports(study: Study) -> None:
     page = study.page
     study.open("/releases")
     expect(page.locator(".release-list > li")).to_have_count(3)
