@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from accounts.known_browsers import remember_browser
-from accounts.mail.delivery import describe_delivery
+from accounts.mail.delivery import find_delivery
 from accounts.networks import is_loopback, network_of_request
 
 
@@ -40,18 +40,18 @@ class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
 class ResetView(PasswordResetView):  # type: ignore[misc]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | describe_mail(self.request)
+        return context | build_mail_context(self.request)
 
 
 class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | describe_mail(self.request)
+        return context | build_mail_context(self.request)
 
 
-def describe_mail(request: HttpRequest) -> dict[str, Any]:
+def build_mail_context(request: HttpRequest) -> dict[str, Any]:
     """Return whether mails are sent; where else they are, only people at this computer learn."""
-    delivery = describe_delivery()
+    delivery = find_delivery()
     is_here = is_loopback(network_of_request(request))
     place = delivery.place if is_here and not delivery.is_sent else ""
     return {

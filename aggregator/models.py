@@ -12,7 +12,7 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from aggregator.leases import UNFINISHED
+from aggregator.leases import UNFINISHED, Job
 from surveys.models import Wave
 
 ID_BYTES = 32
@@ -149,17 +149,11 @@ class Snapshot(models.Model):
         return list(self.looks) or [self.through_batch] * parts
 
 
-class Rendering(models.Model):
+class Rendering(Job):
     """A file that a worker makes of one look: requested by a visit, kept until a newer look.
 
-    It is a pure function of the snapshot and its inputs, so making it twice does no harm.
+    It is a pure function of the snapshot and its inputs.
     """
-
-    class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        RUNNING = "running", "Being made"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
 
     wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="renderings")
     through_batch = models.PositiveIntegerField()
@@ -167,12 +161,7 @@ class Rendering(models.Model):
     name = models.CharField(max_length=80)  # of the file, such as chart-q3.85mm.svg
     # SHA-256, in hexadecimal digits, of what else decides the content.
     inputs = models.CharField(max_length=64)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     content = models.BinaryField(null=True)
-    problem = models.TextField(blank=True)  # a sentence for the researcher
-    attempts = models.PositiveSmallIntegerField(default=0)
-    # A worker makes it until then; afterwards it is due again.
-    leased_until = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -235,10 +224,10 @@ class RowsFile(models.Model):
         return self.crosses_files or not self.has_files_of_blocks
 
 
-class Comparison(models.Model):
+class Comparison(Job):
     """A comparison of several questions: requested on a page and computed by a worker.
 
-    It is a pure function of the batches it names, so computing it twice does no harm.
+    It is a pure function of the batches it names.
     """
 
     class Kind(models.TextChoices):
@@ -246,12 +235,6 @@ class Comparison(models.Model):
         REGRESSION = "regression", "Outcome and predictors"
         PAIRS = "pairs", "All pairs"
         BREAKDOWN = "breakdown", "Break down"
-
-    class State(models.TextChoices):
-        WAITING = "waiting", "Waiting"
-        RUNNING = "running", "Being computed"
-        DONE = "done", "Done"
-        FAILED = "failed", "Failed"
 
     wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="comparisons")
     through_batch = models.PositiveIntegerField()
@@ -262,13 +245,8 @@ class Comparison(models.Model):
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # Whether the manifest names it as planned; such a row is kept.
     planned = models.BooleanField(default=False)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     batches_counted = models.PositiveIntegerField(default=0)
-    # A worker computes it until then; afterwards it is due again.
-    leased_until = models.DateTimeField(null=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
-    problem = models.TextField(blank=True)  # a sentence for the researcher
 
     class Meta:
         ordering = ["-pk"]
@@ -294,10 +272,6 @@ class Comparison(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {','.join(self.names) or 'all'}"
-
-    @property
-    def is_settled(self) -> bool:
-        return self.state in (self.State.DONE, self.State.FAILED)
 
 
 class ReleaseLedger(models.Model):

@@ -2,13 +2,9 @@
 
 from django.urls import URLPattern, include, path
 
-from aggregator.breakdown import views as breakdown
-from aggregator.coins import coin_form, offline_code
-from aggregator.methods import views as methods
-from aggregator.publishing import break_it, choosing, ledger_pages, pages, public_page
-from aggregator.study_report import views as study_report
 from aggregator.views import (
     background,
+    breakdown,
     comparisons,
     data,
     deleting,
@@ -16,10 +12,14 @@ from aggregator.views import (
     files,
     health,
     home,
+    methods,
     mode_comparison,
     results,
     security_txt,
+    study_report,
 )
+from aggregator.views.coins import coin_form, offline_code
+from aggregator.views.publishing import break_it, choosing, ledger, public_results, releases
 from surveys.manifest.modes import Mode
 
 
@@ -41,10 +41,10 @@ def _release_pages(
 ) -> list[URLPattern]:
     root = f"surveys/<slug:slug>/{folder}"
     found = {
-        "releases": ("", pages.releases),
+        "releases": ("", releases.releases),
         "release_new": ("/new/<str:kind>", choosing.release_new),
-        "release_ledger": ("/ledger", ledger_pages.release_ledger),
-        "release_ledger_csv": ("/ledger.csv", ledger_pages.release_ledger_csv),
+        "release_ledger": ("/ledger", ledger.release_ledger),
+        "release_ledger_csv": ("/ledger.csv", ledger.release_ledger_csv),
     }
     return [
         path(root + page, view, {"mode": mode}, name=prefix + name)
@@ -88,8 +88,8 @@ urlpatterns = [
         path(f"s/<slug:slug>/results{page}", view, {"mode": mode}, name=f"public_{name}")
         for mode, page, prefix in ((Mode.ELECTRONIC, "", ""), (Mode.MANUAL, "/coins", "coin_"))
         for page, view, name in (
-            (page, public_page.public_results, f"{prefix}results"),
-            (f"{page}.csv", public_page.public_results_csv, f"{prefix}results_csv"),
+            (page, public_results.public_results, f"{prefix}results"),
+            (f"{page}.csv", public_results.public_results_csv, f"{prefix}results_csv"),
         )
     ],
     path("s/<slug:slug>/coins", coin_form.coins, name="coins"),
@@ -116,7 +116,7 @@ urlpatterns = [
         comparisons.comparison_csv,
         name="comparison_csv",
     ),
-    path("surveys/<slug:slug>/releases/<int:pk>", pages.release, name="release"),
+    path("surveys/<slug:slug>/releases/<int:pk>", releases.release, name="release"),
     *_release_pages("releases"),
     # Answers from coins: the same pages, for their own ledger.
     *_release_pages("releases/coins", prefix="coin_", mode=Mode.MANUAL),

@@ -29,8 +29,9 @@ def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
     def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             # A panel that reloads after the session ended must not be filled with the sign-in form:
-            # the whole page is redirected.
-            if "HX-Request" in request.headers:
+            # the whole page is redirected. A form that asks what its question costs is not: what
+            # was typed would be lost.
+            if "HX-Request" in request.headers and request.method == "GET":
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())
         survey = get_own_survey(request.user, slug)

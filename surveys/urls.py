@@ -2,7 +2,8 @@
 
 from django.urls import path, re_path
 
-from surveys.authoring.views import (
+from surveys.manifest.languages import NAMES
+from surveys.views.authoring import (
     planned,
     planning,
     preview,
@@ -11,9 +12,8 @@ from surveys.authoring.views import (
     share,
     translations,
 )
-from surveys.authoring.views import surveys as authoring
-from surveys.manifest.languages import NAMES
-from surveys.respondent.views import checking, respond
+from surveys.views.authoring import surveys as authoring
+from surveys.views.respondent import checking, respond
 
 app_name = "surveys"
 urlpatterns = [

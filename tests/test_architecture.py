@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 from django.template.loader import get_template
 
 from scripts.stack.stack import ROOT
 
-PACKAGES = ("config", "privacy", "accounts", "surveys", "aggregator", "scripts", "tests")
-MAX_MODULES = 13
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
-
-
-def modules_of(folder: Path) -> list[str]:
-    """List modules side by side, except migrations, whose number can only grow."""
-    files = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
-    return [] if folder.name == "migrations" else files
 
 
 def imported_test_modules(source: str) -> set[str]:
@@ -32,13 +23,6 @@ def imported_test_modules(source: str) -> set[str]:
                 f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names
             )
     return {name for name in names if ".test_" in name}
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_package_has_too_many_modules_side_by_side(package: str) -> None:
-    folders = {path.parent for path in (ROOT / package).rglob("__init__.py")}
-    flat = {str(folder.relative_to(ROOT)): modules_of(folder) for folder in folders}
-    assert {name: found for name, found in flat.items() if len(found) > MAX_MODULES} == {}
 
 
 def test_every_template_loads_what_it_uses() -> None:

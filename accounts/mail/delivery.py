@@ -19,7 +19,7 @@ class Delivery:
     place: str  # the server, or where mails are that are not sent
 
 
-def describe_delivery() -> Delivery:
+def find_delivery() -> Delivery:
     kind = settings.EMAIL_BACKEND.removeprefix(BACKENDS).removesuffix(".EmailBackend")
     if kind == "console":
         log = settings.VAR_DIR.joinpath(*LEISURE_LOG)

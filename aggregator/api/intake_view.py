@@ -19,7 +19,7 @@ from aggregator.intake.core import Reply, handle
 from aggregator.problems import CONTENT_TYPE, INTAKE_PROBLEMS
 
 
-def _describe_problems() -> dict[tuple[int, str], OpenApiResponse]:
+def _list_problem_responses() -> dict[tuple[int, str], OpenApiResponse]:
     by_status: dict[int, list[str]] = {}
     for problem in INTAKE_PROBLEMS:
         by_status.setdefault(problem.status, []).append(problem.slug)
@@ -46,7 +46,7 @@ class Intake(APIView):
         responses={
             201: OpenApiResponse(ReceiptSerializer, description="recorded"),
             200: OpenApiResponse(ReceiptSerializer, description="recorded before"),
-            **_describe_problems(),
+            **_list_problem_responses(),
         },
     )
     def post(self, request: Request) -> HttpResponse:

@@ -195,7 +195,8 @@ class ResultsSerializer(serializers.Serializer[Results]):
     day = serializers.DateField(source="snapshot.day")
     n = serializers.IntegerField(source="snapshot.total")
     burst_reports = serializers.IntegerField(
-        help_text="of n, at least so many came within seconds of many others"
+        source="count_burst_reports",
+        help_text="of n, at least so many came within seconds of many others",
     )
     drawn = serializers.IntegerField(
         source="manifest.drawn",

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import count_sealed
 from aggregator.models import RawReport
-from surveys.authoring.errors import NotOpen
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 
 

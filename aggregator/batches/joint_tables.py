@@ -144,7 +144,7 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
         return Axis(symbol=symbol, column=places[symbol.name], classes=own)
 
     for question in manifest.questions:
-        if not question.is_protected or not (question.rule or question.has_gate):
+        if not question.is_scrambled or not (question.rule or question.has_gate):
             continue
         parents = [
             axis(symbols[name], classes) for name, classes in _class_codes(question, symbols)

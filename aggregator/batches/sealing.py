@@ -144,7 +144,7 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     return Wave.objects.filter(due).order_by()
 
 
-def read_ledger(wave: Wave) -> tuple[int, int]:
+def count_reports(wave: Wave) -> tuple[int, int]:
     """Count the spent ids, and the reports that are raw, sealed or discarded; both must agree.
 
     It takes one statement, so that a report that arrives or is sealed at this moment is seen on
@@ -166,7 +166,7 @@ def read_ledger(wave: Wave) -> tuple[int, int]:
 
 def count_acknowledged(wave: Wave) -> int:
     """Count the acknowledged reports that still exist or were discarded on purpose."""
-    return read_ledger(wave)[1]
+    return count_reports(wave)[1]
 
 
 def count_sealed(wave: Wave) -> int:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import surveys.axis
+
 Tick = tuple[float, str]
 # The axes of shares end at one of these, in the unit of a share, with a tick at every step.
 _TOPS = (
@@ -20,21 +22,17 @@ _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
-    least: float
-    greatest: float
+class Axis(surveys.axis.Axis):
     full: float = 1.0  # how far apart two values can be
     is_ratio: bool = False  # then it is logarithmic
     ticks: tuple[Tick, ...]
     title: str
-    reference: float | None = None  # where there is no difference
 
     def place(self, value: float) -> float:
-        """Return where a value is, from 0 to 1; what lies beyond an end is at the end."""
-        low, high, at = self.least, self.greatest, value
-        if self.is_ratio:
-            low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-12))
-        return min(max((at - low) / (high - low), 0.0), 1.0)
+        if not self.is_ratio:
+            return super().place(value)
+        logs = surveys.axis.Axis(least=math.log(self.least), greatest=math.log(self.greatest))
+        return logs.place(math.log(max(value, 1e-12)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +158,7 @@ def _list_marks(marks: Sequence[float], low: float, high: float) -> list[float]:
     return [one for one in marks if least <= one <= greatest]
 
 
-def make_mean_axis(scale: tuple[float, float]) -> Axis:
+def make_mean_axis(scale: surveys.axis.Axis) -> Axis:
     """Make the axis of one mean, from the least to the greatest possible value."""
-    least, greatest = scale
-    return Axis(least=least, greatest=greatest, full=greatest - least, ticks=(), title="")
+    full = scale.greatest - scale.least
+    return Axis(least=scale.least, greatest=scale.greatest, full=full, ticks=(), title="")

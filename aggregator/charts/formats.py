@@ -35,7 +35,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         return ElementTree.tostring(picture, encoding="unicode").encode()
     if file_format == "png" and layout.height / POINTS_PER_MM > TALLEST_PNG_MM:
         raise NotRenderable(TOO_TALL)
-    page = _describe_page(layout, picture)
+    page = _build_page(layout, picture)
     try:
         # Also for a PNG: only an accessible PDF finds characters that no font has.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
@@ -46,7 +46,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
     return _set_density(typeset(_PAGE, data=page, file_format="png", dots_per_inch=PNG_DPI))
 
 
-def _describe_page(layout: Layout, picture: Element) -> dict[str, Any]:
+def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
     """Return what page.typ draws: the parts of the picture, as they stand in the SVG file."""
     return {
         "title": layout.figure.title,

@@ -125,8 +125,8 @@ def make_row(row: BlockRow) -> Row:
         high=row.high,
         is_cautious=bool(row.mark),
         truth=row.truth,
-        axis=make_mean_axis(row.scale) if row.is_mean else None,
-        ends=row.ends,
+        axis=make_mean_axis(row.axis) if row.is_mean else None,
+        ends=row.axis.ends,
     )
 
 

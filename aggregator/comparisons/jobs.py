@@ -1,7 +1,6 @@
 """Comparisons as background jobs: requested on a page, computed by a worker from batches, stored.
 
-Each choice is computed once for each snapshot. The rows are the queue: the sweep finds every
-comparison that waits, and every one whose worker let its lease expire.
+Each choice is computed once for each snapshot.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from typing import Any
 
 import numpy as np
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
-from django.utils import timezone
 from numpy.typing import NDArray
 
 from aggregator.background.levels import find_levels, read_background
@@ -37,7 +34,7 @@ from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
-from aggregator.leases import is_due
+from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot
 from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, list_told
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
@@ -54,14 +51,11 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Longer than any computation. When it expires, another worker may start.
-LEASE = timedelta(minutes=6)
-MAX_ATTEMPTS = 3
+QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seconds=30))
+find_comparisons_to_run = QUEUE.find_due
 KEPT_PER_WAVE = 100
 # Batches read together: 64 full ones of a hundred yes/no questions take 52 MB.
 BATCHES_AT_ONCE = 64
-# After what may be temporary, such as a locked database.
-PAUSE = timedelta(seconds=30)
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
     "lost. Try again. If it fails again, ask the server’s administrator to look at the log."
@@ -105,10 +99,8 @@ def request_comparison(
     )
     if created:
         _drop_old(wave)
-    elif was_given_up(comparison):
-        comparison.state = Comparison.State.WAITING
-        comparison.problem, comparison.attempts = "", 0
-        comparison.save(update_fields=["state", "problem", "attempts"])
+    else:
+        QUEUE.try_again(comparison)
     return comparison
 
 
@@ -128,11 +120,6 @@ def find_comparison(
 def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
     """Whether the author planned this comparison before the opening."""
     return kind == Comparison.Kind.TABLE and tuple(names) in manifest.planned_comparisons
-
-
-def was_given_up(comparison: Comparison) -> bool:
-    """Whether the failure was Murmur's; a failure that the data explain is final."""
-    return comparison.state == Comparison.State.FAILED and comparison.attempts > MAX_ATTEMPTS
 
 
 def compute_again(comparison: Comparison) -> None:
@@ -204,34 +191,17 @@ def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
     )
 
 
-def find_comparisons_to_run() -> QuerySet[Comparison]:
-    """Find comparisons that are waiting and due, or whose worker let its lease expire."""
-    return Comparison.objects.filter(is_due(now=timezone.now(), lease=LEASE)).order_by("pk")
-
-
 def run_comparison(*, comparison_id: int) -> bool:
     """Compute a comparison; False if nothing was due or another worker is computing it."""
-    now = timezone.now()
-    claimed = (
-        Comparison.objects.filter(pk=comparison_id)
-        .filter(is_due(now=now, lease=LEASE))
-        .update(
-            state=Comparison.State.RUNNING,
-            leased_until=now + LEASE,
-            attempts=F("attempts") + 1,
-            batches_counted=0,
-        )
-    )
-    if not claimed:
-        return False
-    comparison = Comparison.objects.select_related("wave").filter(pk=comparison_id).first()
+    rows = Comparison.objects.select_related("wave").filter(pk=comparison_id)
+    comparison = QUEUE.claim(rows, batches_counted=0)
     if comparison is None:
-        return False  # deleted in the meantime
+        return False
     if comparison.method_version != METHOD_VERSION:
         # Requested before an upgrade; it can be requested again.
         comparison.delete()
     elif comparison.attempts > MAX_ATTEMPTS:
-        _settle(comparison, problem=GAVE_UP)
+        QUEUE.give_up(comparison, GAVE_UP)
     else:
         _attempt(comparison)
     return True
@@ -245,42 +215,24 @@ def _attempt(comparison: Comparison) -> None:
         _check_readable(comparison, stored)
     except SeparationError as error:
         # The reports do not allow it, so later attempts would fail too.
-        _settle(comparison, problem=describe_divergence(error.names, comparison.wave.description))
+        QUEUE.fail(comparison, describe_divergence(error.names, comparison.wave.description))
     except NotSettledError:
-        _settle(comparison, problem=NOT_SETTLED)
+        QUEUE.fail(comparison, NOT_SETTLED)
     except NotPrepared:
-        _wait(comparison)
+        QUEUE.put_back(comparison)
     except (NotComparable, TooFewToShow) as error:
-        _settle(comparison, problem=str(error))
+        QUEUE.fail(comparison, str(error))
     except Exception:
         logger.exception("comparison %s failed", comparison.pk)
-        _wait(comparison)
+        QUEUE.put_back(comparison)
     else:
-        _settle(comparison, result=stored)
-
-
-def _wait(comparison: Comparison) -> None:
-    _mine(comparison).update(state=Comparison.State.WAITING, leased_until=timezone.now() + PAUSE)
+        QUEUE.store(comparison, result=stored)
 
 
 def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
     manifest = comparison.wave.description
     names = [indicator.name for indicator in list_indicators(manifest)]
     read_result(comparison.kind, stored, indicators=names)
-
-
-def _mine(comparison: Comparison) -> QuerySet[Comparison]:
-    """The row while this attempt holds it; a worker past its lease matches no row."""
-    return Comparison.objects.filter(
-        pk=comparison.pk, state=Comparison.State.RUNNING, attempts=comparison.attempts
-    )
-
-
-def _settle(
-    comparison: Comparison, *, result: dict[str, Any] | None = None, problem: str = ""
-) -> None:
-    done = Comparison.State.DONE if result is not None else Comparison.State.FAILED
-    _mine(comparison).update(state=done, result=result, problem=problem, leased_until=None)
 
 
 def _compute(comparison: Comparison) -> StoredResult:
@@ -322,7 +274,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
     question = find_declared(comparison, manifest)
     assert question is not None
     check_broken_down(comparison.wave, question, rows_file)
-    _renew_lease(comparison)
+    QUEUE.renew(comparison)
     counter = GroupCounter(manifest, question)
     _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
     return compute_breakdown(
@@ -332,7 +284,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
         counts=counter.result(),
         told=list_told(comparison.wave),
         fixed_end=ended_as_frozen(comparison.wave),
-        after_each=lambda: _renew_lease(comparison),
+        after_each=lambda: QUEUE.renew(comparison),
     )
 
 
@@ -387,11 +339,7 @@ def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) ->
         for packed, size in Batch.objects.filter(pk__in=few).values_list("packed", "size"):
             take(bytes(packed), size)
         counted += len(few)
-        _renew_lease(comparison, batches_counted=counted)
-
-
-def _renew_lease(comparison: Comparison, **progress: int) -> None:
-    _mine(comparison).update(leased_until=timezone.now() + LEASE, **progress)
+        QUEUE.renew(comparison, batches_counted=counted)
 
 
 def _in_groups(keys: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -139,7 +139,9 @@ def list_planned(results: Results) -> tuple[PlannedResult, ...]:
     if not manifest.planned_comparisons:
         return ()
     rows = find_rows(results.wave, through_batch=results.snapshot.through_batch)
-    listed = [_describe(results, names, rows.get(names)) for names in manifest.planned_comparisons]
+    listed = [
+        _build_result(results, names, rows.get(names)) for names in manifest.planned_comparisons
+    ]
     adjusted = adjust(listed)
     return tuple(
         replace(one, adjusted_p=None if one.p_value is None else p, family=len(listed))
@@ -191,7 +193,9 @@ def _explain_missing(results: Results) -> str:
     return ""
 
 
-def _describe(results: Results, names: tuple[str, str], row: Comparison | None) -> PlannedResult:
+def _build_result(
+    results: Results, names: tuple[str, str], row: Comparison | None
+) -> PlannedResult:
     manifest = results.manifest
     outcome, group = find_indicators(manifest, names)
     described = PlannedResult(

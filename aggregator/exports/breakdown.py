@@ -11,7 +11,7 @@ from aggregator.comparisons.breakdown.result import BreakdownResult, CrossedCoun
 from aggregator.exports.csv_format import (
     CONTENT_TYPE,
     Cell,
-    describe_wave,
+    list_wave_cells,
     name_wave,
     write_row,
 )
@@ -63,7 +63,7 @@ def _write_rows(
 ) -> Iterator[bytes]:
     # The same in every row: which data, and by which question it is broken down.
     head: dict[str, Cell] = {
-        **describe_wave(results.wave),
+        **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,
         "method_version": comparison.method_version,
         "standing": "fixed_end" if results.fixed_end else "watched",
@@ -71,13 +71,13 @@ def _write_rows(
         "group_question_text": declared.text,
     }
     yield write_row((*head, *COLUMNS))
-    groups = _describe_groups(results, result, declared)
+    groups = _list_group_cells(results, result, declared)
     for group, cells in _list_cells(results, result):
         row = groups[group] | cells
         yield write_row((*head.values(), *(row.get(column) for column in COLUMNS)))
 
 
-def _describe_groups(
+def _list_group_cells(
     results: Results, result: BreakdownResult, declared: ManifestQuestion
 ) -> dict[int, dict[str, Cell]]:
     names, written = name_groups(declared, result), _find_codes(results)[declared.name]
@@ -108,7 +108,7 @@ def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int
             estimate.group,
             {
                 "section": "estimate",
-                **_describe_estimand(estimand),
+                **_list_estimand_cells(estimand),
                 "n": estimate.n,
                 "count": estimate.count,
                 "value": estimate.value,
@@ -122,13 +122,13 @@ def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int
             },
         )
     for crossed in result.crossed:
-        yield crossed.group, _describe_crossed(results, result, crossed)
+        yield crossed.group, _list_crossed_cells(results, result, crossed)
     for difference in result.differences:
         yield (
             difference.group,
             {
                 "section": "difference",
-                **_describe_estimand(estimands[difference.question, difference.estimand]),
+                **_list_estimand_cells(estimands[difference.question, difference.estimand]),
                 "value": difference.difference,
                 "low": difference.low,
                 "high": difference.high,
@@ -138,7 +138,7 @@ def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int
         )
 
 
-def _describe_estimand(estimand: Estimand) -> dict[str, Cell]:
+def _list_estimand_cells(estimand: Estimand) -> dict[str, Cell]:
     return {
         "question": estimand.question.name,
         "question_text": estimand.question.text,
@@ -150,7 +150,7 @@ def _describe_estimand(estimand: Estimand) -> dict[str, Cell]:
     }
 
 
-def _describe_crossed(
+def _list_crossed_cells(
     results: Results, result: BreakdownResult, crossed: CrossedCount
 ) -> dict[str, Cell]:
     people = next(group.n for group in result.groups if group.code == crossed.group)

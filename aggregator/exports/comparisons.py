@@ -22,7 +22,7 @@ from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.exports.csv_format import (
     CONTENT_TYPE,
     DESIGN,
-    describe_wave,
+    list_wave_cells,
     name_wave,
     write_row,
 )
@@ -78,7 +78,7 @@ def respond_with_comparison(
 def _rows(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
 ) -> Iterator[bytes]:
-    head = _describe_data(comparison, standing, result)
+    head = _list_data_cells(comparison, standing, result)
     yield write_row((*head, *QUANTITY_COLUMNS))
     quantities = [*list_quantities(comparison.names, result), *_list_adjusted(comparison)]
     for quantity in quantities:
@@ -101,7 +101,7 @@ def _list_adjusted(comparison: Comparison) -> Iterator[Quantity]:
         )
 
 
-def _describe_data(
+def _list_data_cells(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
 ) -> dict[str, str | float | None]:
     """What is the same in every row: what was compared, and from which data."""
@@ -111,7 +111,7 @@ def _describe_data(
     ends = result.outcome_range if isinstance(result, TwoQuestionsResult) else None
     lowest, highest = ends or (None, None)
     return {
-        **describe_wave(comparison.wave),
+        **list_wave_cells(comparison.wave),
         "through_batch": comparison.through_batch,
         "method_version": comparison.method_version,
         "standing": _name_standing(standing),

@@ -51,7 +51,7 @@ def list_wave_columns(
     return {name: read(name) for name in names}
 
 
-def describe_wave(wave: Wave) -> dict[str, Cell]:
+def list_wave_cells(wave: Wave) -> dict[str, Cell]:
     """Return what is the same in every row of a wave's file."""
     return {name: _WAVE_COLUMNS[name](wave) for name in WAVE}
 

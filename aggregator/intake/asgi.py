@@ -15,7 +15,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.conf import settings
 from django.db import connection
 
-from accounts.networks import UNKNOWN, find_network
+from accounts.networks import find_network
 from aggregator import problems
 from aggregator.intake.body import BodyTooLarge, BodyTooSlow, Disconnected, read_body
 from aggregator.intake.core import (
@@ -27,7 +27,7 @@ from aggregator.intake.core import (
 )
 from aggregator.intake.errors import IntakeError, Refused, RetryLater
 from aggregator.intake.gathering import Gatherer
-from aggregator.intake.limiter import Limiter, network_to_limit
+from aggregator.intake.limiter import make_limiter, network_to_limit
 from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 
@@ -49,12 +49,8 @@ class IntakeApplication:
     def __init__(self) -> None:
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="intake")
         self._store = Gatherer(self._record, limit=MAX_GROUP)
-        self._limiter = Limiter(
-            settings.LIMITER_URL,
-            per_minute=settings.REPORTS_PER_MINUTE,
-            per_second=settings.REPORTS_PER_SECOND,
-        )
-        self._limit = Gatherer(self._limiter.admit, limit=MAX_GROUP)
+        self._limiter = make_limiter()
+        self._limit = Gatherer(self._admit, limit=MAX_GROUP)
         self._waiting = 0
 
     async def __call__(
@@ -79,7 +75,7 @@ class IntakeApplication:
         """Let the current commit end, then close the connections."""
         await asyncio.get_running_loop().run_in_executor(self._writer, _disconnect)
         self._writer.shutdown()
-        await self._limiter.close()
+        self._limiter.close()
 
     async def _answer(self, scope: HTTPScope, body: bytes) -> Reply:
         headers = _join_headers(scope)
@@ -96,7 +92,8 @@ class IntakeApplication:
             raise RetryLater(problems.BUSY, detail, retry_after=BUSY_RETRY_SECONDS)
         self._waiting += 1
         try:
-            await self._check_limit(network)
+            if network is not None:
+                await self._check_limit(network)
             outcome = await self._store.submit(upload)
         finally:
             self._waiting -= 1
@@ -104,15 +101,13 @@ class IntakeApplication:
             raise outcome
         return outcome
 
-    async def _check_limit(self, network: bytes | None) -> None:
-        if network is None or settings.REPORTS_PER_MINUTE == 0:
-            return
-        if network == UNKNOWN:
-            wait = self._limiter.admit_unknown()
-        else:
-            wait = await self._limit.submit(network)
+    async def _check_limit(self, network: bytes) -> None:
+        wait = await self._limit.submit(network)
         if wait:
             raise RetryLater(problems.TOO_MANY_REQUESTS, _OVER_LIMIT, retry_after=wait)
+
+    async def _admit(self, networks: Sequence[bytes]) -> Sequence[int]:
+        return await asyncio.to_thread(self._limiter.admit, networks)
 
     async def _record(self, uploads: Sequence[Upload]) -> Sequence[Outcome | IntakeError]:
         loop = asyncio.get_running_loop()

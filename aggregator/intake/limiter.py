@@ -7,22 +7,26 @@ neighbors may send.
 Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
 writes nothing to disk, and is then forgotten. Without the key, the counters, which live for a
 minute, cannot be traced back by trying all addresses.
+
+The intake and pages ask the same counters, so forms and scripts from one network count together.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 
 from django.conf import settings
-from redis.asyncio import Redis
+from django.http import HttpRequest
+from redis import Redis
 from redis.exceptions import RedisError
 
-from accounts.networks import is_loopback, with_wider_networks
+from accounts.networks import UNKNOWN, is_loopback, network_of_request, with_wider_networks
 
 logger = logging.getLogger(__name__)
 WINDOW_SECONDS = 60
@@ -66,7 +70,10 @@ return waits
 
 
 class Limiter:
-    """Counts reports per network and minute in Redis, or all reports together without Redis."""
+    """Counts reports per network and minute in Redis, or all reports together without Redis.
+
+    Threads may share it. Asking takes a round trip, so the event loop asks in a thread.
+    """
 
     def __init__(self, url: str, *, per_minute: int, per_second: int) -> None:
         self._per_minute = per_minute
@@ -79,59 +86,55 @@ class Limiter:
         self._away_until = 0.0
         self._all = TokenBucket(per_second=per_second)
 
-    async def admit(self, networks: Sequence[bytes]) -> Sequence[int]:
-        """Return 0 for each report that may be sent, otherwise the number of seconds to wait."""
+    def admit(self, networks: Sequence[bytes]) -> Sequence[int]:
+        """Return 0 for each report that may be sent, otherwise the number of seconds to wait.
+
+        Reports from unknown networks must not share the limit of one network. They share the cap
+        that applies to everyone while the limiter is unreachable.
+        """
         now = time.monotonic()
-        if now >= self._away_until:
+        known = [network for network in networks if network != UNKNOWN]
+        waits = iter(self._admit_known(known, now=now))
+        return [
+            self._all.wait_for_one(now) if network == UNKNOWN else next(waits)
+            for network in networks
+        ]
+
+    def _admit_known(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
+        if networks and now >= self._away_until:
             try:
-                async with asyncio.timeout(4 * PATIENCE_SECONDS):
-                    return await self._count_in_redis(networks, now=now)
-            except (RedisError, OSError, TimeoutError) as error:
+                return self._count_in_redis(networks, now=now)
+            except (RedisError, OSError) as error:
                 logger.warning("limiter unreachable (%s): one cap for all", type(error).__name__)
                 self._away_until = now + AWAY_SECONDS
                 self._key_until = 0.0
         return [self._all.wait_for_one(now) for _ in networks]
 
-    def admit_unknown(self) -> int:
-        """Return the same for a report from an unknown network.
-
-        These must not share the limit of one network. They share the cap that applies to everyone
-        while the limiter is unreachable.
-        """
-        return self._all.wait_for_one(time.monotonic())
-
-    async def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
+    def _count_in_redis(self, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
         if now >= self._key_until:
-            self._key = await self._agree_on_key()
+            self._key = self._agree_on_key()
             self._key_until = now + KEY_FRESH_SECONDS
-        keys, args = describe_reports(networks, key=self._key, per_minute=self._per_minute)
-        waits: Sequence[int] = await self._count(keys=keys, args=args)
+        counted = [with_wider_networks(network) for network in networks]
+        waits: Sequence[int] = self._count(
+            keys=[self._name_counter(network) for group in counted for network in group],
+            args=[WINDOW_SECONDS, self._per_minute, GROWTH, *map(len, counted)],
+        )
         return waits
 
-    async def _agree_on_key(self) -> bytes:
+    def _agree_on_key(self) -> bytes:
         """Return the key that all processes use; the first process draws it."""
-        async with self._redis.pipeline(transaction=True) as pipeline:
+        with self._redis.pipeline(transaction=True) as pipeline:
             pipeline.set(KEY_NAME, secrets.token_bytes(32), nx=True, ex=KEY_LIFETIME_SECONDS)
             pipeline.get(KEY_NAME)
-            _, key = await pipeline.execute()
+            _, key = pipeline.execute()
         return bytes(key)
 
-    async def close(self) -> None:
-        await self._redis.aclose()
+    def _name_counter(self, network: bytes) -> bytes:
+        # Networks of different widths have different lengths, and so never the same name.
+        return PREFIX + hmac.digest(self._key, network, "sha256")[:16]
 
-
-def describe_reports(
-    networks: Sequence[bytes], *, key: bytes, per_minute: int
-) -> tuple[list[bytes], list[int]]:
-    """Return COUNT's keys and arguments for reports from these networks."""
-    counted = [with_wider_networks(network) for network in networks]
-    names = [_name_counter(network, key=key) for group in counted for network in group]
-    return names, [WINDOW_SECONDS, per_minute, GROWTH, *map(len, counted)]
-
-
-def _name_counter(network: bytes, *, key: bytes) -> bytes:
-    # Networks of different widths have different lengths, and so never the same name.
-    return PREFIX + hmac.digest(key, network, "sha256")[:16]
+    def close(self) -> None:
+        self._redis.close()
 
 
 class TokenBucket:
@@ -141,18 +144,41 @@ class TokenBucket:
         self._rate = float(max(1, per_second))
         self._tokens = self._rate
         self._seen = 0.0
+        self._one_at_a_time = threading.Lock()
 
     def wait_for_one(self, now: float) -> int:
         """Take one token and return 0, or return the number of seconds to wait."""
-        self._tokens = min(self._rate, self._tokens + (now - self._seen) * self._rate)
-        self._seen = now
-        if self._tokens >= 1:
-            self._tokens -= 1
-            return 0
-        return 1
+        with self._one_at_a_time:
+            self._tokens = min(self._rate, self._tokens + (now - self._seen) * self._rate)
+            self._seen = now
+            if self._tokens >= 1:
+                self._tokens -= 1
+                return 0
+            return 1
+
+
+def make_limiter() -> Limiter:
+    return Limiter(
+        settings.LIMITER_URL,
+        per_minute=settings.REPORTS_PER_MINUTE,
+        per_second=settings.REPORTS_PER_SECOND,
+    )
+
+
+limiter_of_pages = lru_cache(maxsize=1)(make_limiter)
+
+
+def seconds_to_wait(request: HttpRequest) -> int:
+    """Return 0 if this sender may send a page now, otherwise the number of seconds to wait."""
+    network = network_to_limit(network_of_request(request))
+    if network is None:
+        return 0
+    (wait,) = limiter_of_pages().admit([network])
+    return wait
 
 
 def network_to_limit(network: bytes) -> bytes | None:
     """Return the network whose reports are counted; None if they are not limited."""
     # Without a proxy, a request from this machine comes from its user.
-    return None if is_loopback(network) and not settings.BEHIND_PROXY else network
+    is_user = is_loopback(network) and not settings.BEHIND_PROXY
+    return None if is_user or settings.REPORTS_PER_MINUTE == 0 else network

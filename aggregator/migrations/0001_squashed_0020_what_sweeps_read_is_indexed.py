@@ -245,7 +245,7 @@ class Migration(migrations.Migration):
                 ('final', models.BooleanField()),
                 ('name', models.CharField(max_length=80)),
                 ('inputs', models.CharField(max_length=64)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being made'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being computed'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
                 ('content', models.BinaryField(null=True)),
                 ('problem', models.TextField(blank=True)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),

@@ -13,11 +13,11 @@ from django.http import QueryDict
 from aggregator.models import Release
 from aggregator.publishing.words import KINDS, suggest_epsilon
 from aggregator.releases.requests import ReleaseRequest
-from surveys.authoring.forms.fields import WholeNumber
-from surveys.authoring.forms.settings import MAX_PEOPLE
+from surveys.form_fields import WholeNumber
 from surveys.formatting import cap
 from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.models.settings import MAX_PEOPLE
 
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000

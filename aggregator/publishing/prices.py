@@ -185,7 +185,7 @@ def _find_spread(
         share=SHARE,
         people=_count_reports(manifest, question, people),
         noise_variance=variance,
-        **_describe_channel(_find_symbol(question)),
+        **_build_channel(_find_symbol(question)),
     )
 
 
@@ -194,7 +194,7 @@ def _find_symbol(question: ManifestQuestion) -> Symbol:
     return next(symbol for symbol in question.symbols(block=None) if not symbol.is_gate)
 
 
-def _describe_channel(symbol: Symbol) -> dict[str, Any]:
+def _build_channel(symbol: Symbol) -> dict[str, Any]:
     if symbol.threshold is None:
         return {"mechanism_k": symbol.k, "other_probability": 0.0, "slope": 1.0}
     mechanism = symbol.mechanism

@@ -11,22 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.translation import override
-from django.views.decorators.http import require_safe
 
-from aggregator.exports.csv_format import CONTENT_TYPE as CSV
-from aggregator.exports.csv_format import name_wave
 from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
     Charged,
     describe_all_readers,
-    describe_public,
     find_charged,
     find_public,
-    write_csv,
+    list_public,
 )
 from aggregator.releases.sentences import describe_exact_readers, promise_together
 from aggregator.results.display import Results, View, find_view
@@ -38,55 +33,15 @@ from aggregator.results.sentences import (
     describe_intervals,
 )
 from aggregator.simulation.truth import describe_truth, known_truth
-from surveys.downloads import attach
 from surveys.formatting import join_list
 from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
-from surveys.respondent.label.label import describe_protection
-from surveys.respondent.views.compressed import HTML, answer, serve
-from surveys.respondent.views.deleted import GONE, unless_deleted
-from surveys.stored_texts import Text, make_key, read_text
+from surveys.models.stored_texts import Text, make_key, read_text
+from surveys.respondent.label.label import describe_in_english
 
 OK = 200
-
-
-@require_safe
-@unless_deleted
-def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
-    """Show what is published; 404 unless something may be, 410 if its owner took it back."""
-    wave = _find_wave(slug, mode)
-    context = _describe_survey(wave)
-    if wave.survey.public_results_off:
-        return _render(request, "results/public_off.html", context, status=GONE)
-    if wave.description.publishes_releases:
-        return _show_releases(request, wave, context)
-    return _show_exact(request, wave, context)
-
-
-@require_safe
-@unless_deleted
-def public_results_csv(
-    request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
-) -> HttpResponse:
-    """Send the releases of a protected survey as a file; 404 for other surveys."""
-    wave = _find_wave(slug, mode)
-    if not wave.description.publishes_releases:
-        raise Http404
-    if wave.survey.public_results_off:
-        return _render(request, "results/public_off.html", _describe_survey(wave), status=GONE)
-    releases = find_public(wave, day=today())
-    file = Text(
-        name=f"{wave.manifest_hash_hex} releases.csv",
-        key=make_key(wave.survey.origin, [one.key for one in releases]),
-        make=lambda: write_csv(wave, releases),
-        wave=wave.pk,
-    )
-    response = serve(request, file, content_type=CSV)
-    if response.status_code == OK:
-        attach(response, f"{name_wave(wave, slug=slug)}_releases.csv")
-    return response
 
 
 def store_public_page(wave: Wave) -> None:
@@ -96,14 +51,14 @@ def store_public_page(wave: Wave) -> None:
     the first visit makes the page, one at a time.
     """
     try:
-        wave = _find_wave(wave.survey.slug, Mode(wave.mode))
+        wave = find_published_wave(wave.survey.slug, Mode(wave.mode))
         if not wave.is_open and not wave.description.publishes_releases:
-            read_text(_describe_exact(wave, _describe_survey(wave)))
-    except (Http404, _NothingToShow):
+            read_text(build_exact_page(wave, build_context(wave)))
+    except (Http404, NothingToShow):
         return
 
 
-def _find_wave(slug: str, mode: Mode) -> Wave:
+def find_published_wave(slug: str, mode: Mode) -> Wave:
     survey = Survey.objects.filter(slug=slug).first()
     wave = survey.waves.shown().filter(mode=mode).newest() if survey is not None else None
     if survey is None or wave is None or not wave.description.has_public_results:
@@ -112,7 +67,7 @@ def _find_wave(slug: str, mode: Mode) -> Wave:
     return wave
 
 
-def _describe_survey(wave: Wave) -> dict[str, Any]:
+def build_context(wave: Wave) -> dict[str, Any]:
     manifest = wave.description
     return {
         "survey": wave.survey,
@@ -124,14 +79,12 @@ def _describe_survey(wave: Wave) -> dict[str, Any]:
     }
 
 
-# --- releases -------------------------------------------------------------------------------------
-
-
-def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
+def build_releases_page(wave: Wave, context: dict[str, Any]) -> Text:
+    """Describe the page of a protected survey, as it is today."""
     day = today()
     releases = find_public(wave, day=day)
     charged = find_charged(wave, day=day)
-    page = Text(
+    return Text(
         name=f"{wave.manifest_hash_hex} releases",
         # Nothing else decides a byte.
         key=make_key(
@@ -143,46 +96,30 @@ def _show_releases(request: HttpRequest, wave: Wave, context: dict[str, Any]) ->
         make=lambda: _render_releases(wave, releases, charged, context).encode(),
         wave=wave.pk,
     )
-    return serve(request, page, content_type=HTML)
 
 
 def _render_releases(
     wave: Wave, releases: list[Release], charged: Charged, context: dict[str, Any]
 ) -> SafeString:
     manifest = wave.description
-    with override("en"):
-        label = describe_protection(manifest)
     context |= {
-        "releases": describe_public(manifest, releases, spent=charged.spent),
+        "releases": list_public(manifest, releases, spent=charged.spent),
         "readers": describe_all_readers(manifest, charged) if releases else [],
         "together": promise_together(
             manifest, spent_hundredths=charged.spent, delta_nanos=charged.delta
         ),
         "is_suspended": charged.is_suspended and bool(releases),
         "epsilons": list_epsilons(manifest),
-        "label": label,
+        "label": describe_in_english(manifest),
     }
     return render_to_string("aggregator/publishing/public_releases.html", context)
 
 
-# --- exact results --------------------------------------------------------------------------------
-
-
-class _NothingToShow(Exception):
+class NothingToShow(Exception):
     """The argument says why: the survey is open, reports are counted, or too few came."""
 
 
-def _show_exact(request: HttpRequest, wave: Wave, context: dict[str, Any]) -> HttpResponse:
-    try:
-        if wave.is_open:
-            raise _NothingToShow("open")
-        return serve(request, _describe_exact(wave, context), content_type=HTML)
-    except _NothingToShow as nothing:
-        context |= {"why": nothing.args[0]}
-        return _render(request, "results/public_nothing.html", context)
-
-
-def _describe_exact(wave: Wave, context: dict[str, Any]) -> Text:
+def build_exact_page(wave: Wave, context: dict[str, Any]) -> Text:
     """Describe the page of final results. It is stored once there are some."""
     decides = ("pk", "method_version", "earlier_final", "final", "looks", "counts", "told")
     newest = wave.snapshots.order_by("-through_batch").values_list(*decides).first()
@@ -197,8 +134,8 @@ def _describe_exact(wave: Wave, context: dict[str, Any]) -> Text:
 def _render_exact(wave: Wave, context: dict[str, Any]) -> bytes:
     view = find_view(wave.survey, mode=wave.mode)
     if view.results is None or not view.results.is_final:
-        raise _NothingToShow(_explain(view))
-    context = context | _describe(wave.survey, view.results)
+        raise NothingToShow(_explain(view))
+    context = context | _build_results_context(wave.survey, view.results)
     return render_to_string("aggregator/results/public_results.html", context).encode()
 
 
@@ -206,13 +143,14 @@ def _explain(view: View) -> str:
     return "too-few" if view.is_settled else "counting"
 
 
-def _describe(survey: Survey, results: Results) -> dict[str, Any]:
+def _build_results_context(survey: Survey, results: Results) -> dict[str, Any]:
     truth = known_truth(survey)
     return {
         "results": results,
         "blocks": render_blocks(
             results,
             truth=truth,
+            describe_label=lambda: describe_in_english(results.manifest),
             is_public=True,
             describe_readers=lambda: describe_exact_readers(results.manifest),
         ),
@@ -250,11 +188,3 @@ def _name_left_out(manifest: Manifest) -> str:
 
 def _negate(names: list[str]) -> str:
     return f"{join_list(names)} {'is' if len(names) == 1 else 'are'} not published"
-
-
-def _render(
-    request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
-) -> HttpResponse:
-    # Without the request, whose context processors would read the session.
-    content = render_to_string(f"aggregator/{template}", context).encode()
-    return answer(request, content, content_type=HTML, status=status)

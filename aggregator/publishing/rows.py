@@ -17,9 +17,10 @@ from aggregator.releases.figures import (
     QuestionFigures,
     TableFigures,
 )
-from aggregator.releases.sentences import describe_asked, describe_people, describe_too_few
+from aggregator.releases.sentences import build_asked_cells, describe_people, describe_too_few
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
+from surveys.axis import Axis
 from surveys.formatting import whole
 from surveys.manifest.questions import ManifestQuestion
 
@@ -103,7 +104,7 @@ def _describe_limits(figures: ChosenFigure) -> str:
     """Say what publication noise does to a choice; it is not all that can be wrong with it."""
     if figures.bound is None:
         return PREFERS
-    rest = "Scrambling and chance come" if figures.question.is_protected else "Chance comes"
+    rest = "Scrambling and chance come" if figures.question.is_scrambled else "Chance comes"
     return (
         "Noise of publication alone: with 95 % probability, no answer is more than "
         f"{whole(ceil(figures.bound))} people ahead of this one. {rest} on top; the intervals of a "
@@ -119,7 +120,7 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     if figures.question.follow_up:
         notes.append(f"Then: {figures.question.follow_up}")
     # For questions that everyone was asked, one sentence above all questions says it.
-    notes += [] if shows_people and figures.of_everyone else [describe_asked(figures)]
+    notes += [] if shows_people and figures.of_everyone else [build_asked_cells(figures)]
     return ShownQuestion(
         question=figures.question,
         rows=tuple(_show_row(figures.question, row) for row in rows),
@@ -157,8 +158,11 @@ def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> Shown
         value=row.share,
         low=row.low,
         high=row.high,
-        scale=(float(question.minimum), float(question.maximum)),
-        ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+        axis=Axis(
+            least=question.minimum,
+            greatest=question.maximum,
+            ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+        ),
         number=number,
         range=range_,
         text=f"{number} ({range_})",

@@ -136,7 +136,7 @@ def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
 
     One person more moves the expected number of reports of an answer by the slope of the channel.
     """
-    slope = question.mechanism.slope if question.is_protected else 1.0
+    slope = question.mechanism.slope if question.is_scrambled else 1.0
     epsilon = request.epsilon_hundredths / HUNDREDTHS
     if request.kind == Release.Kind.LEADER:
         reports = selection_bound(

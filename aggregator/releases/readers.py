@@ -86,7 +86,7 @@ def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     for question in manifest.questions:
         if question.is_answered:
             found = find_answered(manifest, question)
-            server = manifest.statement_epsilon(question) if question.is_protected else inf
+            server = manifest.statement_epsilon(question) if question.is_scrambled else inf
             lines.append(
                 ReaderLine(
                     question=question, reader=found.epsilon, server=server, delta=found.delta
@@ -149,7 +149,7 @@ def _write_line(
             )
         )
 
-    server = manifest.statement_epsilon(question) if question.is_protected else inf
+    server = manifest.statement_epsilon(question) if question.is_scrambled else inf
     summed = add_up(manifest, telling, own)
     # Figures from several symbols at once: replace the codes one after the other. Each step adds
     # its part of δ, multiplied by e^ε of the steps before it.
@@ -269,7 +269,7 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
     return tuple(
         line(question)
         for question in manifest.questions
-        if question.is_protected and question.name in published
+        if question.is_scrambled and question.name in published
     )
 
 

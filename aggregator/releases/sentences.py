@@ -171,7 +171,7 @@ def describe_people(figures: TableFigures) -> str:
     return f"About {_write_people(figures.people, figures.margin)} took part (noise included)."
 
 
-def describe_asked(figures: QuestionFigures) -> str:
+def build_asked_cells(figures: QuestionFigures) -> str:
     """Say about how many people were asked one question."""
     return f"About {_write_people(figures.people, figures.margin)} were asked (noise included)."
 

@@ -1,7 +1,6 @@
 """Files that workers make on request: charts and reports of the newest look at a survey.
 
-The rows are the queue: the sweep finds every file that waits, and every one whose worker let its
-lease expire. A file of an older look, or of other inputs, is never shown and never made.
+A file of an older look, or of other inputs, is never shown and never made.
 
 Files are kept next to the reports, so few are: the newest of each survey, as many bytes of each
 account as a setting allows, and a large one only until it was sent. The others are made again.
@@ -15,11 +14,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Length
-from django.utils import timezone
 
-from aggregator.leases import is_due
+from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, read_results
@@ -32,11 +30,8 @@ from aggregator.results.snapshots import (
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
-# Longer than any file takes. When it expires, another worker may start.
-LEASE = timedelta(minutes=3)
-MAX_ATTEMPTS = 3
-# After a failure that may be temporary, such as a locked database.
-PAUSE = timedelta(seconds=10)
+QUEUE = Queue(model=Rendering, lease=timedelta(minutes=3), pause=timedelta(seconds=10))
+find_renderings_to_run = QUEUE.find_due
 # A visit makes a row, so the oldest go: files that are asked for again are made again.
 KEPT_PER_WAVE = 8
 KEPT_BYTES = 1_000_000
@@ -65,50 +60,20 @@ def request_rendering(*, results: Results, name: str, inputs: str) -> Rendering:
     return rendering
 
 
-def request_again(rendering: Rendering) -> None:
-    """Put a file that a worker gave up back into the queue."""
-    Rendering.objects.filter(
-        pk=rendering.pk, state=Rendering.State.FAILED, attempts__gt=MAX_ATTEMPTS
-    ).update(state=Rendering.State.WAITING, problem="", attempts=0)
-
-
 def note_sent(rendering: Rendering) -> None:
     """Delete a large file that was sent."""
     if rendering.content is not None and len(rendering.content) > KEPT_BYTES:
         rendering.delete()
 
 
-def was_given_up(rendering: Rendering) -> bool:
-    """Whether the failure was Murmur's; a failure that the results explain is final."""
-    return rendering.state == Rendering.State.FAILED and rendering.attempts > MAX_ATTEMPTS
-
-
-def find_renderings_to_run() -> QuerySet[Rendering]:
-    """Find files that are waiting and due, or whose worker let its lease expire."""
-    return Rendering.objects.filter(is_due(now=timezone.now(), lease=LEASE)).order_by("pk")
-
-
 def run_rendering(*, rendering_id: int, find_recipe: Callable[[str], Recipe | None]) -> bool:
     """Make a file; False if nothing was due or another worker is making it."""
-    now = timezone.now()
-    claimed = (
-        Rendering.objects.filter(pk=rendering_id)
-        .filter(is_due(now=now, lease=LEASE))
-        .update(
-            state=Rendering.State.RUNNING,
-            leased_until=now + LEASE,
-            attempts=F("attempts") + 1,
-        )
-    )
-    if not claimed:
-        return False
-    rendering = (
-        Rendering.objects.defer("content").select_related("wave__survey").filter(pk=rendering_id)
-    ).first()
+    rows = Rendering.objects.defer("content").select_related("wave__survey")
+    rendering = QUEUE.claim(rows.filter(pk=rendering_id))
     if rendering is None:
-        return False  # deleted in the meantime
+        return False
     if rendering.attempts > MAX_ATTEMPTS:
-        _settle(rendering, problem=GAVE_UP)
+        QUEUE.give_up(rendering, GAVE_UP)
     else:
         _attempt(rendering, find_recipe(rendering.name))
     return True
@@ -119,20 +84,23 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
         results = _read_newest(rendering.wave)
         if recipe is None or results is None or not _is_current(rendering, recipe, results):
             # Nobody can be shown it; a visit asks for the file of now.
-            _mine(rendering).delete()
+            QUEUE.mine(rendering).delete()
             return
         content = recipe.render(results, rendering.name)
         if _make_room(rendering, len(content)):
-            _settle(rendering, content=content)
+            QUEUE.store(rendering, content=content)
         else:
-            _refuse(rendering, len(content))
+            # An administrator may make some, so it can be tried again.
+            most = settings.FILE_BYTES_PER_ACCOUNT // 1_000_000
+            problem = NO_ROOM.format(size=f"{len(content) / 1e6:.1f}", most=most)
+            QUEUE.give_up(rendering, problem)
     except NotRenderable as refusal:
-        _settle(rendering, problem=str(refusal))
+        QUEUE.fail(rendering, str(refusal))
     except Exception:
-        if not _mine(rendering).exists():
+        if not QUEUE.mine(rendering).exists():
             return  # the survey was deleted while its file was made
         logger.exception("the file %s of wave %s failed", rendering.name, rendering.wave_id)
-        _mine(rendering).update(state=Rendering.State.WAITING, leased_until=timezone.now() + PAUSE)
+        QUEUE.put_back(rendering)
 
 
 def _read_newest(wave: Wave) -> Results | None:
@@ -159,30 +127,6 @@ def _is_current(rendering: Rendering, recipe: Recipe, results: Results) -> bool:
 
 def _digest(inputs: str) -> str:
     return hashlib.sha256(f"{METHOD_VERSION}\n{inputs}".encode()).hexdigest()
-
-
-def _mine(rendering: Rendering) -> QuerySet[Rendering]:
-    """The row while this attempt holds it; a worker past its lease matches no row."""
-    return Rendering.objects.filter(
-        pk=rendering.pk, state=Rendering.State.RUNNING, attempts=rendering.attempts
-    )
-
-
-def _settle(rendering: Rendering, *, content: bytes | None = None, problem: str = "") -> None:
-    done = Rendering.State.DONE if content is not None else Rendering.State.FAILED
-    _mine(rendering).update(state=done, content=content, problem=problem, leased_until=None)
-
-
-def _refuse(rendering: Rendering, size: int) -> None:
-    """Say that there is no room; an administrator may make some, so it can be tried again."""
-    most = settings.FILE_BYTES_PER_ACCOUNT // 1_000_000
-    problem = NO_ROOM.format(size=f"{size / 1e6:.1f}", most=most)
-    _mine(rendering).update(
-        state=Rendering.State.FAILED,
-        problem=problem,
-        attempts=MAX_ATTEMPTS + 1,
-        leased_until=None,
-    )
 
 
 def _make_room(rendering: Rendering, size: int) -> bool:

@@ -35,6 +35,7 @@ from aggregator.results.sentences import (
     write_ends,
     write_value,
 )
+from surveys.axis import SHARES, Axis, Whisker
 from surveys.formatting import percent, points, whole
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
@@ -75,8 +76,7 @@ class BlockRow:
     value: float | None  # as displayed: a fraction, or in the unit of a mean
     low: float | None
     high: float | None
-    scale: tuple[float, float] = (0.0, 1.0)
-    ends: tuple[str, str] = ("", "")  # the ends of the scale of a mean in words
+    axis: Axis = SHARES  # that of a mean has ends in words
     number: str  # "45 %", or empty
     range: str  # "39–51", or empty
     text: str  # "45 % (39–51)", or why there is no value
@@ -102,27 +102,12 @@ class BlockRow:
         return is_authors and self.label != REFUSED_TEXT
 
     @property
-    def dot(self) -> str:
-        return self._place(self.value)
+    def whisker(self) -> Whisker | None:
+        return self.axis.place_whisker(low=self.low, value=self.value, high=self.high)
 
     @property
-    def start(self) -> str:
-        return self._place(self.low)
-
-    @property
-    def end(self) -> str:
-        return self._place(self.high)
-
-    @property
-    def truth_dot(self) -> str:
-        return self._place(self.truth)
-
-    def _place(self, value: float | None) -> str:
-        """Write where a value is on the axis, as an attribute of an SVG element."""
-        if value is None:
-            return ""
-        least, greatest = self.scale
-        return f"{100 * (value - least) / (greatest - least):.2f}%"
+    def truth_mark(self) -> str:
+        return self.axis.mark(self.truth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,8 +278,7 @@ def row_of_estimate(
         value=estimate.displayed if shown else None,
         low=estimate.low if shown else None,
         high=estimate.high if shown else None,
-        scale=estimand.scale,
-        ends=_name_ends(estimate),
+        axis=_find_axis(estimate),
         number=write_value(estimate, estimate.displayed, digits, unit=estimate.unit)
         if shown
         else "",
@@ -315,15 +299,16 @@ def _find_kind(estimate: Estimate) -> RowKind:
     return RowKind.ASKED if estimate.estimand.is_asked else RowKind.SHARE
 
 
-def _name_ends(estimate: Estimate) -> tuple[str, str]:
+def _find_axis(estimate: Estimate) -> Axis:
     """Name the ends of a mean's scale; with their labels if no other row of the block has these."""
     if not estimate.is_mean:
-        return "", ""
-    question = estimate.estimand.question
-    least, greatest = (f"{end:,.0f}".replace("-", "−") for end in estimate.estimand.scale)
-    if not question.is_rounded:
-        return least, greatest
-    return f"{least} {question.low_label}".rstrip(), f"{greatest} {question.high_label}".rstrip()
+        return SHARES
+    question, scale = estimate.estimand.question, estimate.estimand.scale
+    ends = [f"{end:,.0f}".replace("-", "−") for end in scale]
+    if question.is_rounded:
+        labels = (question.low_label, question.high_label)
+        ends = [f"{end} {label}".rstrip() for end, label in zip(ends, labels, strict=True)]
+    return Axis(least=scale[0], greatest=scale[1], ends=(ends[0], ends[1]))
 
 
 def _write_asked(asked: Estimate) -> str:

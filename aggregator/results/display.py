@@ -118,9 +118,8 @@ class Results:
         """Questions whose codes the design could not plausibly have produced."""
         return tuple(question for question in self.questions if question.alarm)
 
-    @property
-    def burst_reports(self) -> int:
-        """How many reports, at least, came within seconds of many others; changes at looks."""
+    def count_burst_reports(self) -> int:
+        """Count the reports that came within seconds of many others, at least; changes at looks."""
         return count_burst_reports(
             self.wave,
             through_batch=self.snapshot.find_look(EVERYBODY),
@@ -248,7 +247,7 @@ def _join_results(*, wave: Wave, snapshot: Snapshot, is_settled: bool) -> Result
         questions=tuple(
             QuestionResult.from_json(by_name[question.name], question, minimum=minimum)
             for question in manifest.questions
-            if question.is_protected
+            if question.is_scrambled
         ),
         declared=_read_declared(
             manifest,

@@ -101,7 +101,7 @@ def list_estimands(manifest: Manifest) -> list[Estimand]:
 
 
 def estimands_of(question: ManifestQuestion) -> Iterator[Estimand]:
-    if not question.is_protected:
+    if not question.is_scrambled:
         return
     if question.has_items:
         yield from _share_of_each_item(question)

@@ -78,7 +78,7 @@ def compute_estimates(
     return [
         _estimate_question(question, estimands, counted, marginal, levels, tested_at)
         for question in manifest.questions
-        if question.is_protected
+        if question.is_scrambled
     ]
 
 
@@ -108,7 +108,7 @@ def _find_contradiction_levels(
             ),
         )
         for question in counted.manifest.questions
-        if question.is_protected
+        if question.is_scrambled
     }
 
 

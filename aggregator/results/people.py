@@ -27,15 +27,15 @@ def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
     if of is Among.EVERYONE:
         return None
     if of is Among.YES and "yes" in everyone:
-        return _describe("Said Yes", everyone["yes"])
+        return _find_people("Said Yes", everyone["yes"])
     if "asked" in everyone:
-        return _describe("Asked", everyone["asked"])
+        return _find_people("Asked", everyone["asked"])
     if "refused" in everyone:
-        return _describe("Answered", everyone["refused"], is_rest=True)
+        return _find_people("Answered", everyone["refused"], is_rest=True)
     return None
 
 
-def _describe(heading: str, share: Estimate, *, is_rest: bool = False) -> People | None:
+def _find_people(heading: str, share: Estimate, *, is_rest: bool = False) -> People | None:
     """Turn a share of everyone, or the rest of it, into a number of people."""
     if not share.is_shown or share.displayed is None:
         return None

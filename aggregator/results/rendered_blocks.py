@@ -9,7 +9,6 @@ from threading import RLock
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import override
 
 from aggregator.results.blocks import list_blocks
 from aggregator.results.display import Results
@@ -17,7 +16,7 @@ from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
-from surveys.respondent.label.label import describe_protection
+from surveys.respondent.label.label import PrivacyLabel
 
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
 # questions. So each process keeps those that were read last, in all up to this many characters.
@@ -33,20 +32,26 @@ def render_blocks(
     results: Results,
     *,
     truth: Mapping[str, float],
+    describe_label: Callable[[], PrivacyLabel],
     is_public: bool = False,
     describe_readers: Callable[[], str] = str,
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
     Anyone may read the public ones: they leave out codes, and what describes a known group.
-    `describe_readers` says what their readers can learn. It follows from the manifest, and may take
-    a second, so it is called only if the blocks are rendered.
+    `describe_label` says what respondents were told, and `describe_readers` what readers of the
+    blocks can learn. Both follow from the manifest, and may take a second, so they are called only
+    if the blocks are rendered.
     """
-    key = (is_public, describe_content(results, has_truth=bool(truth)))
+    key = (is_public, make_content_key(results, has_truth=bool(truth)))
     return render_once(
         key,
         lambda: _render_blocks(
-            results, truth=truth, is_public=is_public, reader_note=describe_readers()
+            results,
+            truth=truth,
+            is_public=is_public,
+            label=describe_label(),
+            reader_note=describe_readers(),
         ),
     )
 
@@ -68,13 +73,15 @@ def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
 
 
 def _render_blocks(
-    results: Results, *, truth: Mapping[str, float], is_public: bool, reader_note: str
+    results: Results,
+    *,
+    truth: Mapping[str, float],
+    is_public: bool,
+    label: PrivacyLabel,
+    reader_note: str,
 ) -> SafeString:
-    blocks = list_blocks(results, truth=truth, with_details=True, is_public=is_public)
-    with override("en"):
-        label = describe_protection(results.manifest)
     context = {
-        "blocks": blocks,
+        "blocks": list_blocks(results, truth=truth, with_details=True, is_public=is_public),
         "wave": results.wave,
         "manifest": results.manifest,
         "epsilons": list_epsilons(results.manifest),
@@ -94,7 +101,7 @@ def _find_charts_page(results: Results) -> str:
     return reverse("aggregator:data", args=[results.manifest.survey])
 
 
-def describe_content(results: Results, *, has_truth: bool) -> Hashable:
+def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
     """Everything that decides what the blocks show; the manifest's hash stands for all words."""
     snapshot = results.snapshot
     return (
@@ -117,7 +124,7 @@ def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float
             question,
             question.epsilon,
             manifest.statement_epsilon(question)
-            if question.is_protected and len(manifest.telling(question)) > 1
+            if question.is_scrambled and len(manifest.telling(question)) > 1
             else 0.0,
         )
         for question in manifest.questions

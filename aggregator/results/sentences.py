@@ -132,7 +132,7 @@ def describe_alarm(results: Results) -> str:
 
 def describe_burst(results: Results) -> str:
     """Say how many reports came in bursts; empty if none did, or if all answers are invented."""
-    count = 0 if results.wave.survey.rehearsal else results.burst_reports
+    count = 0 if results.wave.survey.rehearsal else results.count_burst_reports()
     if not count:
         return ""
     return (

@@ -22,7 +22,7 @@ from aggregator.releases.ledger import reserve_release
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.drawing import secure_uint32
-from surveys.authoring.services import create_survey, launch_survey, plan_comparison
+from surveys.authoring.services import launch_survey, plan_comparison
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
@@ -51,7 +51,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
     """Return the demo's wave; launch it if it has not been launched before."""
     survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
     if survey is None:
-        survey = create_survey(
+        survey = Survey.objects.create(
             owner=owner,
             title=demo.title,
             introduction=demo.introduction,
@@ -61,7 +61,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
         demo.add_questions(survey)
         for pair in demo.planned:
             plan_comparison(survey=survey, pair=pair)
-    return survey.wave or launch_survey(survey=survey)
+    return survey.find_wave() or launch_survey(survey=survey)
 
 
 def request_releases(demo: Demo, *, wave: Wave) -> list[Release]:

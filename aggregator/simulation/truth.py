@@ -25,7 +25,7 @@ from surveys.models import Survey
 def known_truth(survey: Survey) -> Mapping[str, float]:
     """Return the true values by `Estimand.key`; empty unless the survey is a demo."""
     demo = demo_of(survey)
-    wave = survey.wave if demo else None
+    wave = survey.find_wave() if demo else None
     return EMPTY if demo is None or wave is None else _of_demo(demo.key, bytes(wave.manifest))
 
 

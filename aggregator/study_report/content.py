@@ -13,6 +13,8 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from surveys.axis import Whisker
+
 # Increased whenever the same content would give other files.
 LAYOUT_VERSION = 2
 
@@ -63,28 +65,6 @@ class Fact:
 class Facts:
     kind: ClassVar[str] = "facts"
     rows: tuple[Fact, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Whisker:
-    """Where an estimate and its interval are on the axis of a table, as parts of its length."""
-
-    low: float
-    value: float
-    high: float
-
-    @property
-    def start(self) -> str:
-        """As an attribute of an SVG element; `dot` and `end` too."""
-        return f"{100 * self.low:.2f}%"
-
-    @property
-    def dot(self) -> str:
-        return f"{100 * self.value:.2f}%"
-
-    @property
-    def end(self) -> str:
-        return f"{100 * self.high:.2f}%"
 
 
 @dataclass(frozen=True, kw_only=True)

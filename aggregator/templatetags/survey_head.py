@@ -32,7 +32,7 @@ def survey_head(
     """Show the head; with `heading=False` the title is no heading, and the page writes its own."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
-        **_describe(context, survey),
+        **_build_context(context, survey),
         "tabs": _list_tabs(survey),
         "tab": tab,
         "heading": heading,
@@ -44,7 +44,7 @@ def survey_head(
 @register.inclusion_tag("surveys/_survey_status.html", takes_context=True)
 def survey_status(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     """Show the part of the head that a look changes, to replace it in place (htmx)."""
-    return {**_describe(context, survey), "swapped": True, "heading": True}
+    return {**_build_context(context, survey), "swapped": True, "heading": True}
 
 
 def _list_tabs(survey: Survey) -> list[tuple[str, str, str]]:
@@ -52,7 +52,7 @@ def _list_tabs(survey: Survey) -> list[tuple[str, str, str]]:
     return [one for one in TABS if is_protected or one[0] != RELEASES]
 
 
-def _describe(context: template.RequestContext, survey: Survey) -> dict[str, object]:
+def _build_context(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     head = read_head(survey, now=timezone.now())
     step = head.step
     address = reverse(step.route, args=[survey.slug]) if step.route else ""

@@ -21,9 +21,9 @@ from aggregator.models import (
     SpentId,
 )
 from aggregator.upkeep.verification.run import forget_differences
-from surveys.asked_questions import remember_questions
-from surveys.authoring.errors import NotClosed
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import DeletedWave, Survey, Wave
+from surveys.models.asked_questions import remember_questions
 
 _COLLECTED = (
     RawReport,
@@ -44,7 +44,7 @@ _COLLECTED = (
 def delete_survey(*, survey: Survey) -> None:
     """Delete a closed survey; of each wave, a row of DeletedWave stays.
 
-    Its owner's counts of what was asked go up (surveys.asked_questions).
+    Its owner's counts of what was asked go up (surveys.models.asked_questions).
 
     Raises Survey.DoesNotExist if someone else was faster.
     """

@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.errors import NotOpen
-from surveys.authoring.services import close_wave
 from surveys.formatting import day
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave, today
 
 logger = logging.getLogger(__name__)

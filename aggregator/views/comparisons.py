@@ -114,7 +114,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
             wave=results.wave, snapshot=results.snapshot, kind=posted.kind, names=posted.names
         )
         return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
-    context = _describe_forms(results, shown, forms)
+    context = _build_forms(results, shown, forms)
     context |= {"drawn_note": _describe_drawn(results, rows_file)}
     context |= {"survey": survey, "form": posted, "must_choose": must_choose(results, rows_file)}
     if request.method == "POST" and posted is None:
@@ -128,7 +128,7 @@ def must_choose(results: Results, rows_file: RowsFile | None) -> bool:
     return results.has_rows and rows_file is not None and rows_file.chosen is None
 
 
-def _describe_forms(
+def _build_forms(
     results: Results, shown: list[Indicator], forms: Mapping[str, ComparisonForm]
 ) -> dict[str, object]:
     wave, manifest = results.wave, results.manifest
@@ -248,7 +248,7 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "batches": comparison.through_batch,
     }
     if standing.result is not None:
-        context |= _describe_result(standing.result, standing.manifest, indicators)
+        context |= _build_result(standing.result, standing.manifest, indicators)
     if standing.planned and isinstance(standing.result, TwoQuestionsResult):
         adjusted = find_adjusted_p(comparison)
         context["adjusted"] = describe_adjusted(adjusted, planned=standing.planned)
@@ -275,7 +275,7 @@ def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     )
 
 
-def _describe_result(
+def _build_result(
     result: ComparisonResult, manifest: Manifest, indicators: list[Indicator]
 ) -> dict[str, object]:
     if isinstance(result, PairsResult):

@@ -44,7 +44,7 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
         "view": view,
         "rows": list_links_to_rows(view.results) if view.results else [],
         "chosen_chart": request.GET.get("chart", ""),
-        "modes": [_describe_mode(each) for each in views],
+        "modes": [_build_mode_context(each) for each in views],
         "can_be_attacked": is_invented(survey),
         "comparisons": _list_comparisons(view.wave) if view.wave else [],
         "breakdowns": _list_breakdowns(view.results) if view.results else [],
@@ -72,7 +72,7 @@ def _list_breakdowns(results: Results) -> list[ManifestQuestion]:
     return [one for one in results.manifest.questions if [one.name] in names]
 
 
-def _describe_mode(view: View) -> dict[str, object]:
+def _build_mode_context(view: View) -> dict[str, object]:
     return {
         "view": view,
         "wave": view.wave,

@@ -6,16 +6,15 @@ import unicodedata
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
-from surveys.access import get_own_survey
-from surveys.authoring.errors import NotClosed
-from surveys.authoring.views.access import authoring
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import Survey
+from surveys.views.authoring.access import authoring
 
 
 class DeleteForm(forms.Form):
@@ -45,20 +44,16 @@ def _as_read(text: str) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @authoring
-def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = get_own_survey(request.user, slug)
-    wave = survey.wave
+def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
+    wave = survey.find_wave()
     if wave is None:
-        return redirect("surveys:delete", slug=slug)
+        return redirect("surveys:delete", slug=survey.slug)
     if wave.is_open:
         raise NotClosed
     form = DeleteForm(request.POST if request.method == "POST" else None, survey=survey)
     if form.is_valid():
-        try:
-            delete_survey(survey=survey)
-        except Survey.DoesNotExist:
-            raise Http404 from None  # deleted in another window
-        audit.record("survey-deleted", account=request.user.pk, survey=slug)
+        delete_survey(survey=survey)
+        audit.record("survey-deleted", account=request.user.pk, survey=survey.slug)
         # Without the title: the message is stored in the session.
         messages.success(request, "The survey was deleted with everything it collected.")
         return redirect("aggregator:home")

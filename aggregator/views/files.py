@@ -16,10 +16,9 @@ from aggregator.exports.worker_files import find_content_type, find_recipe
 from aggregator.models import Rendering, Upkeep
 from aggregator.problems import TOO_FEW_RESPONSES, UNAVAILABLE
 from aggregator.renderings.jobs import (
+    QUEUE,
     note_sent,
-    request_again,
     request_rendering,
-    was_given_up,
 )
 from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import View
@@ -60,8 +59,8 @@ def file(
     if inputs is None:
         raise Http404("There is no such file.")
     rendering = request_rendering(results=view.results, name=name, inputs=inputs)
-    if AGAIN in request.GET and was_given_up(rendering):
-        request_again(rendering)
+    if AGAIN in request.GET and rendering.was_given_up:
+        QUEUE.try_again(rendering)
         return _wait(request, view, rendering)
     if rendering.content is not None:
         response = _send(rendering)
@@ -69,7 +68,7 @@ def file(
             note_sent(rendering)
         return response
     if rendering.state == Rendering.State.FAILED:
-        given_up = was_given_up(rendering)
+        given_up = rendering.was_given_up
         status = UNAVAILABLE.status if given_up else NOT_ALLOWED
         return _refuse(request, view, rendering.problem, status=status, can_retry=given_up)
     return _wait(request, view, rendering)

@@ -25,6 +25,7 @@ from aggregator.results.sentences import describe_caution
 from aggregator.views.mode_addresses import find_addresses, view_of
 from privacy.associations.known_groups import GroupDifference
 from surveys.access import for_owner
+from surveys.axis import Axis
 from surveys.formatting import points, whole
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -150,8 +151,7 @@ def _build_difference(found: GroupDifference, *, key: str) -> BlockRow:
         value=found.difference,
         low=found.low,
         high=found.high,
-        scale=(-1.0, 1.0),
-        ends=("\N{MINUS SIGN}100", "100"),
+        axis=Axis(least=-1.0, ends=("\N{MINUS SIGN}100", "100")),
         number=number,
         range=ends,
         text=f"{number} ({ends})",

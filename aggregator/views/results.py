@@ -20,9 +20,10 @@ from aggregator.results.sentences import (
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
-from surveys.authoring.state import describe_state
+from surveys.lifecycle.state import describe_state
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
+from surveys.respondent.label.label import describe_in_english
 
 STOP_POLLING = 286  # htmx: swap in this response and stop polling
 
@@ -43,7 +44,9 @@ def _context(view: View) -> dict[str, Any]:
     if found is None:
         return context | {"epsilons": list_epsilons(view.manifest) if view.manifest else []}
     return context | {
-        "blocks": render_blocks(found, truth=truth),
+        "blocks": render_blocks(
+            found, truth=truth, describe_label=lambda: describe_in_english(found.manifest)
+        ),
         "validity": describe_intervals(found),
         "caution": describe_caution(one for result in found.questions for one in result.shown),
         "alarm": describe_alarm(found),

@@ -128,7 +128,7 @@ def make_wave(case: Case) -> Wave:
     from accounts.models import User
     from aggregator.results.snapshots import update_snapshot
     from scripts.benchmarks.grounds.mixed_survey import fill, open_mixed_survey
-    from surveys.authoring.services import close_wave
+    from surveys.lifecycle.services import close_wave
     from surveys.models import Wave
 
     owner, _ = User.objects.get_or_create(email="dashboard@example.org")

@@ -45,12 +45,12 @@ def set_up(folder: str) -> None:
 def open_wave(*, declared: int = 0, drawn: int | None = None) -> Wave:
     """Open a survey with so many declared questions, or random subsets of so many questions."""
     from accounts.models import User
-    from surveys.authoring.services import add_question, create_survey, launch_survey
+    from surveys.authoring.services import add_question, launch_survey
     from surveys.manifest.manifest import Limit
-    from surveys.models import Question
+    from surveys.models import Question, Survey
 
     owner = User.objects.create(email=f"export{User.objects.count()}@example.org")
-    survey = create_survey(owner=owner, title="Export", minimum_batch=50, drawn=drawn)
+    survey = Survey.objects.create(owner=owner, title="Export", minimum_batch=50, drawn=drawn)
     for number in range(QUESTIONS - declared):
         add_question(survey=survey, text=f"Question {number}?", flips=48)
     for text in ("Where?", "When?")[:declared]:
@@ -65,7 +65,7 @@ def fill(wave: Wave, *, reports: int) -> None:
     from aggregator.batches.packing import pack_reports
     from aggregator.models import Batch
     from aggregator.results.snapshots import update_snapshot
-    from surveys.authoring.services import close_wave
+    from surveys.lifecycle.services import close_wave
     from surveys.models import Wave
 
     layout, generator = Columns.of(wave.description), np.random.default_rng(16)

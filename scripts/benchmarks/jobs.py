@@ -92,12 +92,13 @@ def prepare_jobs(reports: int) -> Jobs:
 def _open_survey(kind: str, questions: int, reports: int) -> Wave:
     from accounts.models import User
     from scripts.benchmarks.grounds.mixed_survey import fill
-    from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+    from surveys.authoring.services import add_question, launch_survey
+    from surveys.lifecycle.services import close_wave
     from surveys.manifest.manifest import Limit
-    from surveys.models import Question, Wave
+    from surveys.models import Question, Survey, Wave
 
     owner = User.objects.create_user(email=f"{questions}-{kind}@example.org", password=None)
-    survey = create_survey(owner=owner, title="The largest survey")
+    survey = Survey.objects.create(owner=owner, title="The largest survey")
     add_question(
         survey=survey,
         type=Question.Type.DECLARED,

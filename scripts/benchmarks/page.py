@@ -21,10 +21,11 @@ from scripts.stack.stack import Stack, free_port
 LIMIT_KB = 20.0
 MAKE_SURVEY = """
 from accounts.models import User
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.models import Survey
 from surveys.manifest.manifest import Limit
 owner = User.objects.create_user(email="page@example.org", password=None)
-survey = create_survey(owner=owner, title="Work and rest", introduction="Ten short questions.")
+survey = Survey.objects.create(owner=owner, title="Work and rest", introduction="Ten questions.")
 for text in (
     "Have you worked while you were ill in the last twelve months?",
     "Did you take all the days of leave that you had?",

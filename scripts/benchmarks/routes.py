@@ -153,17 +153,18 @@ def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple
     Texts repeat the same words, which compressors find hardest. Returns the CPU seconds too.
     """
     from accounts.models import User
-    from surveys.authoring.drafts import describe
-    from surveys.authoring.services import create_survey, launch_survey
+    from surveys.authoring.drafts import build_manifest
+    from surveys.authoring.services import launch_survey
     from surveys.manifest.manifest import Limit
     from surveys.manifest.serialization import serialize_manifest
+    from surveys.models import Survey
 
     # Each its own: pages are made again if their author opens another survey that asks the same.
     owner = User.objects.create(email=f"routes-{User.objects.count()}@example.org")
     settings = {"coins": True, "publication": "exact", **settings}
-    survey = create_survey(owner=owner, title="The largest survey", **settings)
+    survey = Survey.objects.create(owner=owner, title="The largest survey", **settings)
     write(survey, questions=questions, options=options, letters=0)
-    room = size - len(serialize_manifest(describe(survey=survey, wave_number=1)))
+    room = size - len(serialize_manifest(build_manifest(survey=survey, wave_number=1)))
     each = room // ((questions - _count_coins(questions)) * options)
     write(survey, questions=questions, options=options, letters=max(0, each - 1))
     start = time.process_time()
@@ -172,7 +173,7 @@ def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple
 
 
 def write(survey: Any, *, questions: int, options: int, letters: int) -> None:
-    from surveys.authoring.drafts import describe
+    from surveys.authoring.drafts import build_manifest
     from surveys.manifest.languages import list_texts
     from surveys.models import Question
 
@@ -197,7 +198,7 @@ def write(survey: Any, *, questions: int, options: int, letters: int) -> None:
     for language in LANGUAGES:
         texts = {
             source.text: f"{language} {source.text}"
-            for source in list_texts(describe(survey=survey, wave_number=1))
+            for source in list_texts(build_manifest(survey=survey, wave_number=1))
         }
         survey.translations.create(language=language, texts=texts)
 
@@ -228,7 +229,7 @@ def launch_protected(like: Wave) -> Wave:
 def close(wave: Wave, *, reports: int) -> None:
     from aggregator.tasks import estimate_wave
     from scripts.benchmarks.grounds.mixed_survey import fill
-    from surveys.authoring.services import close_wave
+    from surveys.lifecycle.services import close_wave
     from surveys.models import Wave
 
     waves = list(wave.survey.waves.all())

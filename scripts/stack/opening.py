@@ -51,13 +51,13 @@ def open_surveys(
 
 def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: int) -> None:
     from accounts.models import User
-    from surveys.authoring.services import create_survey, launch_survey
+    from surveys.authoring.services import launch_survey
     from surveys.manifest.manifest import Limit
-    from surveys.models import Question
+    from surveys.models import Question, Survey
 
     owner = User.objects.first() or User.objects.create_user(email=OWNER, password=None)
     for settings in surveys:
-        survey = create_survey(owner=owner, **{"title": "Opened by a test", **settings})
+        survey = Survey.objects.create(owner=owner, **{"title": "Opened by a test", **settings})
         Question.objects.bulk_create(
             Question(survey=survey, position=number, text=f"Question {number}?", flips=flips)
             for number in range(1, questions + 1)

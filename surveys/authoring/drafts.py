@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from privacy.shares.concentration import choose_concentration
-from surveys.asked_questions import count_elsewhere
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
@@ -19,14 +18,19 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
+from surveys.models.asked_questions import count_elsewhere
+from surveys.models.settings import SETTING_NAMES
+
+# What a manifest has by the same name; whether blocks are drawn depends on the questions.
+_FROZEN = {one.name for one in fields(Manifest)}.intersection(SETTING_NAMES) - {"drawn"}
 
 
 def load_draft(survey: Survey) -> None:
-    """Read all that `describe` needs in three queries; nothing is read again for this object."""
+    """Read all that `build_manifest` needs in three queries. This object is not read again."""
     prefetch_related_objects([survey], "questions", "translations", "planned_comparisons")
 
 
-def describe(
+def build_manifest(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
     """Describe what would be frozen if the survey were launched now, or with other questions.
@@ -34,7 +38,7 @@ def describe(
     If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
     launched.
     """
-    blocks = _describe_blocks(survey=survey, wave_number=wave_number, questions=questions)
+    blocks = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
     described = replace(blocks, concentration=_choose_concentration(blocks))
     # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
     # to answer a rehearsal or a demo, so these have no limits and count no other surveys.
@@ -44,10 +48,10 @@ def describe(
     return replace(described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere)
 
 
-def _describe_blocks(
+def _build_with_blocks(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None
 ) -> Manifest:
-    everything = _describe_all(
+    everything = _build_without_drawing(
         survey=survey,
         wave_number=wave_number,
         questions=list(survey.questions.all()) if questions is None else questions,
@@ -63,44 +67,25 @@ def _choose_concentration(manifest: Manifest) -> int:
     return choose_concentration(None if people is None else people * manifest.asked_fraction)
 
 
-def _describe_all(*, survey: Survey, wave_number: int, questions: Sequence[Question]) -> Manifest:
+def _build_without_drawing(
+    *, survey: Survey, wave_number: int, questions: Sequence[Question]
+) -> Manifest:
     with override(survey.language):
-        described = describe_questions(questions)
-    publication = Publication(survey.publication)
-    is_protected = publication == Publication.PROTECTED
+        described = build_questions(questions)
+    settings = {name: getattr(survey, name) for name in _FROZEN}
+    settings["publication"] = Publication(survey.publication)
+    if survey.publication != Publication.PROTECTED:
+        settings |= dict.fromkeys(("release_epsilon_hundredths", "release_delta_nanos"))
     manifest = Manifest(
         survey=survey.slug,
         wave=wave_number,
-        title=survey.title,
-        introduction=survey.introduction,
-        language=survey.language,
-        minimum_batch=survey.minimum_batch,
-        display_minimum=survey.display_minimum,
         opens=survey.opens_at,
         closes=survey.closes_at,
-        cap=survey.cap,
-        people_expected=survey.people_expected,
         questions=described,
-        organization=survey.organization,
-        contact=survey.contact,
-        notice_url=survey.notice_url,
-        approval=survey.approval,
-        delete_on=survey.delete_on,
-        help_name=survey.help_name,
-        help_phone=survey.help_phone,
-        help_url=survey.help_url,
-        consent=survey.consent,
-        minimum_age=survey.minimum_age,
-        shared_devices=survey.shared_devices,
-        closing_message=survey.closing_message,
-        quick_exit=survey.quick_exit,
-        coins=survey.coins,
         planned_comparisons=_name_plans(survey, name_questions(questions)),
-        publication=publication,
-        release_epsilon_hundredths=survey.release_epsilon_hundredths if is_protected else None,
-        release_delta_nanos=survey.release_delta_nanos if is_protected else None,
+        **settings,
     )
-    words = describe_words(survey=survey, manifest=manifest)
+    words = build_words(survey=survey, manifest=manifest)
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})
 
 
@@ -116,7 +101,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, st
     )
 
 
-def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
+def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
     """The words of every other language as they would be frozen; the manifest has their hashes."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
@@ -125,13 +110,13 @@ def describe_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
     }
 
 
-def describe_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
+def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
     """Each question with its name, its thresholds and its rule.
 
     Answers that Murmur provides are in the active language.
     """
     names = name_questions(questions)
-    return tuple(_describe_question(question, names) for question in questions)
+    return tuple(_build_question(question, names) for question in questions)
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
@@ -142,7 +127,7 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
     }
 
 
-def _describe_question(question: Question, names: dict[str, str]) -> ManifestQuestion:
+def _build_question(question: Question, names: dict[str, str]) -> ManifestQuestion:
     rule = question.rule
     described = ManifestQuestion(
         name=names[str(question.pk)],

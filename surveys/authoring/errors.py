@@ -2,8 +2,6 @@
 
 SurveyError
 ├── NotDraft            a launched survey cannot change
-├── NotOpen             only an open wave can be closed
-├── NotClosed           only a closed survey can be deleted with its data
 ├── TooManyQuestions    the author must remove one first
 ├── BrokenRules         a change would break a rule; `problems` lists them
 ├── RuleError           the text of a rule cannot be read
@@ -16,11 +14,8 @@ SurveyError
 
 from collections.abc import Sequence
 
+from surveys.lifecycle.errors import SurveyError
 from surveys.models import MAX_QUESTIONS
-
-
-class SurveyError(Exception):
-    """A request that the survey's state does not allow."""
 
 
 class NotDraft(SurveyError):
@@ -29,16 +24,6 @@ class NotDraft(SurveyError):
             "This survey has been opened, so it can no longer be changed. "
             "Copy it to make a new draft with other questions."
         )
-
-
-class NotOpen(SurveyError):
-    def __init__(self) -> None:
-        super().__init__("This survey is not open, so there is nothing to close.")
-
-
-class NotClosed(SurveyError):
-    def __init__(self) -> None:
-        super().__init__("This survey is still open. Close it first, then delete it.")
 
 
 class TooManyQuestions(SurveyError):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
@@ -29,7 +29,7 @@ _NEAR = 0.8  # of the limit of a survey's size
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     """List everything that prevents the opening, and say what to do about it."""
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     return [
         *_check_questions(manifest),
         *describe_equal(manifest),
@@ -103,7 +103,7 @@ _REASONS = {
 }
 
 
-def describe_limits(manifest: Manifest) -> list[ExceededLimit]:
+def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
     """Describe the limits that the author must acknowledge at the opening."""
     k = manifest.minimum_batch
     texts = {

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from surveys.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
+from surveys.models.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
 
 MOST_NAMED = 3
 
@@ -34,7 +34,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     Questions that the author marked as asking for the same fact are no repeats.
     """
     found = []
-    protected = [question for question in manifest.questions if question.is_protected]
+    protected = [question for question in manifest.questions if question.is_scrambled]
     asked = {question.name: set(list_asked(question)) for question in protected}
     for place, question in enumerate(protected):
         fact = manifest.facts[question.name]

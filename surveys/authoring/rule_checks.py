@@ -42,14 +42,14 @@ def find_rule_problems(
                 "" if problems else _find_dead_end(spoken[key], question, earlier)
             )
             if problem:
-                problems.append(_describe(key, problem))
+                problems.append(_build_problem(key, problem))
         earlier.append(_as_asked(question))
         if problem := _find_fact_problem(question, questions, places, spoken):
-            problems.append(_describe(key, problem))
+            problems.append(_build_problem(key, problem))
     return problems
 
 
-def _describe(key: str, text: str) -> RuleProblem:
+def _build_problem(key: str, text: str) -> RuleProblem:
     return RuleProblem(key=key, text=text[0].upper() + text[1:])
 
 
@@ -156,7 +156,7 @@ def find_meaning_problems(
                 continue
             called = spoken[str(question.pk)]
             problems.append(
-                _describe(
+                _build_problem(
                     str(question.pk),
                     f"{called} depends on the answer “{was}” to this question, which would become "
                     f"a different answer. Change the rule of {called} first.",

@@ -1,7 +1,4 @@
-"""What authors do to surveys: build a draft, launch it as a wave, close the wave.
-
-These functions change state and nothing else. Sealing and estimating react to the new state.
-"""
+"""What authors do to drafts: build one, translate it, copy it and launch it as a wave."""
 
 from __future__ import annotations
 
@@ -9,16 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from accounts.models import User
-from surveys.asked_questions import forget_if_unanswered, lock_owner, record_questions
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
-from surveys.authoring.drafts import describe, describe_words, name_questions
+from surveys.authoring.drafts import build_manifest, build_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
@@ -26,7 +21,6 @@ from surveys.authoring.errors import (
     NotAcknowledged,
     NotDraft,
     NotLaunchable,
-    NotOpen,
     TooManyQuestions,
 )
 from surveys.authoring.launch_checks import find_launch_problems
@@ -46,7 +40,6 @@ from surveys.authoring.stamps import (
 )
 from surveys.comparing.choice import check_two_questions
 from surveys.comparing.indicators import split_indicator
-from surveys.locks import wait_for_writers
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
 from surveys.manifest.names import rename_question
@@ -56,28 +49,26 @@ from surveys.models import (
     DAYS_BEFORE_DELETION,
     MAX_QUESTIONS,
     Question,
+    QuestionContent,
     Survey,
     Translation,
     Wave,
     list_frozen_columns,
     start_of,
 )
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.asked_questions import lock_owner, record_questions
+from surveys.models.planned_comparisons import MAX_PLANNED
+from surveys.models.settings import SETTING_NAMES, SETTINGS
 from surveys.respondent.stored_pages import store_texts
 
 # Keeps (survey, position) unique while two questions trade places.
 _PARKED = 10_000
 
 
-def create_survey(*, owner: User, title: str, **settings: Any) -> Survey:
-    """Create a draft; `settings` are other fields of Survey."""
-    return Survey.objects.create(owner=owner, title=title, **settings)
-
-
 def lock_draft(*, survey: Survey) -> Survey:
     """Lock a survey's row and make sure that it may still change."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
-    if not locked.is_draft:
+    if not locked.is_draft():
         raise NotDraft
     return locked
 
@@ -120,22 +111,24 @@ def _switch_refusals(survey: Survey) -> Switched:
 
 
 @transaction.atomic
-def add_question(*, survey: Survey, text: str, stamp: str = "", **content: Any) -> Question:
-    """Add a question at the end; `content` are fields of Question.CONTENT.
+def add_question(
+    *, survey: Survey, stamp: str = "", **content: Unpack[QuestionContent]
+) -> Question:
+    """Add a question at the end.
 
     If the survey's questions are no longer those of the stamp, a second copy is refused.
     """
     lock_draft(survey=survey)
-    _refuse_second_copy(survey, stamp, {"text": text, **content})
+    _refuse_second_copy(survey, stamp, content)
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
-    question = survey.questions.create(position=last + 1, text=text, **content)
+    question = survey.questions.create(position=last + 1, **content)
     _check_rules(survey)
     return question
 
 
-def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) -> None:
+def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) -> None:
     questions = list(survey.questions.all())
     if not stamp or stamp == stamp_questions(questions):
         return
@@ -146,8 +139,10 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: Mapping[str, Any]) 
 
 
 @transaction.atomic
-def edit_question(*, question: Question, stamp: str = "", **content: Any) -> str:
-    """Change fields of Question.CONTENT, unless they are no longer those of the stamp.
+def edit_question(
+    *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
+) -> str:
+    """Change a question, unless it is no longer that of the stamp.
 
     The rules of other questions must still make sense. Returns what else had to change, in words.
     """
@@ -188,7 +183,7 @@ def plan_comparison(*, survey: Survey, pair: tuple[str, str]) -> None:
     Raises NotComparable if the draft has changed so that they cannot be compared.
     """
     locked = lock_draft(survey=survey)
-    manifest = describe(survey=locked, wave_number=1)
+    manifest = build_manifest(survey=locked, wave_number=1)
     check_two_questions(manifest=manifest, names=pair)
     if pair in manifest.planned_comparisons or len(manifest.planned_comparisons) >= MAX_PLANNED:
         return  # a second window was faster
@@ -236,11 +231,6 @@ def _refuse(problems: Sequence[RuleProblem]) -> None:
         raise BrokenRules([problem.text for problem in problems])
 
 
-def state_people_invited(*, survey: Survey, people: int | None) -> None:
-    """Store how many people were invited. Nothing that was frozen depends on it."""
-    Survey.objects.filter(pk=survey.pk).update(people_invited=people)
-
-
 @transaction.atomic
 def delete_draft(*, survey: Survey) -> None:
     lock_draft(survey=survey).delete()
@@ -248,13 +238,11 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions.
-
-    Dates may have passed, and what was approved was the other study, so they are left out.
-    """
-    settings = {name: getattr(survey, name) for name in Survey.SETTINGS if name != "approval"}
+    """Make a new draft with the same questions."""
+    left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
+    settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
-    copied = create_survey(owner=survey.owner, title=name, **settings)
+    copied = Survey.objects.create(owner=survey.owner, title=name, **settings)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:
@@ -284,7 +272,7 @@ def _copy_translations(survey: Survey, copied: Survey) -> None:
 
     Another text may have the words of the title, and keeps them.
     """
-    sources = {source.text for source in list_texts(describe(survey=copied, wave_number=1))}
+    sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
         texts = dict(translation.texts)
         if survey.title in texts:
@@ -316,7 +304,7 @@ def save_translation(
     if not created:
         compare_stamps(stamp, stored=stamp_translation(translation))
     merged = {**translation.texts, **texts}
-    sources = list_texts(describe(survey=locked, wave_number=1))
+    sources = list_texts(build_manifest(survey=locked, wave_number=1))
     translation.texts = {
         source.text: merged[source.text] for source in sources if merged.get(source.text)
     }
@@ -344,14 +332,14 @@ def launch_survey(
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
-    manifest = describe(survey=locked, wave_number=1)
+    manifest = build_manifest(survey=locked, wave_number=1)
     content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile
     missing = [limit for limit in manifest.acknowledged if limit not in acknowledged]
     if missing:
         raise NotAcknowledged(missing)
-    words = describe_words(survey=locked, manifest=manifest)
+    words = build_words(survey=locked, manifest=manifest)
     wave = _open_wave(survey=locked, content=content, words=words)
     coins = derive_coin_manifest(parse_manifest(content))
     if coins is not None:
@@ -379,39 +367,3 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         words=words,
         **list_frozen_columns(parse_manifest(content)),  # the bytes decide what they hold
     )
-
-
-def switch_public_results(*, survey: Survey, off: bool) -> None:
-    """Take the page that anyone may read back, or show it again; what is frozen stays."""
-    Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
-
-
-@transaction.atomic
-def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
-    """Close an open wave once every upload that is being committed has finished.
-
-    Later uploads find the wave closed. The waves of browsers and of coins opened together and
-    close together, whichever of them `wave_id` names.
-    """
-    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
-    # In the order of their ids. Uploads take these locks in the same order, to avoid deadlocks.
-    run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
-    # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
-    # continue in the meantime. From the second lock on, uploads wait for us.
-    for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
-        wait_for_writers(wave_id=pk)
-    # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
-    # see the old row, in which the wave is open.
-    waves = {wave.pk: wave for wave in run.select_for_update()}
-    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
-        raise NotOpen
-    now = timezone.now()
-    closes_at = waves[wave_id].closes_at  # of both
-    if closes_at is not None and now >= closes_at:
-        ending = Wave.Ending.DATE
-    for wave in waves.values():
-        wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
-        wave.save(update_fields=["state", "ending", "closed_at"])
-    lasted = now - waves[wave_id].launched_at
-    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
-    return waves[wave_id]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from surveys.authoring.errors import Overtaken
 from surveys.models import Question, Survey, Translation
+from surveys.models.settings import SETTING_NAMES
 
 
 def stamp_question(question: Question) -> str:
@@ -25,8 +26,7 @@ def stamp_questions(questions: Iterable[Question]) -> str:
 
 
 def stamp_settings(survey: Survey) -> str:
-    names = ("title", "opens_at", "closes_at", "delete_on", *Survey.SETTINGS)
-    return _stamp({name: getattr(survey, name) for name in names})
+    return _stamp({name: getattr(survey, name) for name in SETTING_NAMES})
 
 
 def stamp_translation(translation: Translation) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import get_language_info, gettext, override
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from surveys.base64url import encode_base64url
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import TRANSLATED, Manifest
 from surveys.manifest.question_types import own_words
 from surveys.manifest.questions import ManifestQuestion, Option
 
@@ -20,6 +21,8 @@ LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
 _TAGS = {"zh-hans": "zh-Hans"}
 _RIGHT_TO_LEFT = ("ar",)
+# Words of a survey as a whole, and what authors call them.
+WORDS = {one.name: one.metadata[TRANSLATED] for one in fields(Manifest) if one.metadata}
 INFORMATION_TEXT = "information_text"  # unlike a question, it may have paragraphs
 
 
@@ -68,21 +71,17 @@ def list_texts(manifest: Manifest) -> list[SourceText]:
 
 
 def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
-    yield "title", "Title", manifest.title
-    yield "organization", "Organization", manifest.organization
-    if not manifest.contact_link:  # an address or a number is the same in all languages
-        yield "contact", "Contact", manifest.contact
-    yield "introduction", "Introduction", manifest.introduction
-    yield "consent", "What people agree to", manifest.consent
-    for question in manifest.questions:
-        place = question.called.capitalize()
-        yield "text" if question.is_answered else INFORMATION_TEXT, place, question.text
-        yield from _walk_question(place, question)
-    yield "closing_message", "Closing message", manifest.closing_message
-    yield "help_name", "Who helps", manifest.help_name
+    for one in fields(manifest):
+        if one.name == "questions":
+            for question in manifest.questions:
+                yield from _walk_question(question.called.capitalize(), question)
+        # An address or a number is the same in all languages.
+        elif one.name in WORDS and not (one.name == "contact" and manifest.contact_link):
+            yield one.name, WORDS[one.name], getattr(manifest, one.name)
 
 
 def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str, str, str]]:
+    yield "text" if question.is_answered else INFORMATION_TEXT, place, question.text
     yield "follow_up", f"{place}, follow-up", question.follow_up
     if question.described.has_options:
         for number, option in enumerate(question.options, start=1):
@@ -141,15 +140,9 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
     def find(text: str) -> str:
         return known.get(text, text)
 
+    words_of_survey: dict[str, Any] = {name: find(getattr(manifest, name)) for name in WORDS}
     return replace(
         manifest,
-        title=find(manifest.title),
-        introduction=find(manifest.introduction),
-        organization=find(manifest.organization),
-        contact=find(manifest.contact),
-        consent=find(manifest.consent),
-        help_name=find(manifest.help_name),
-        closing_message=find(manifest.closing_message),
         language=language,
         questions=tuple(
             replace(
@@ -163,6 +156,7 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
             )
             for question in manifest.questions
         ),
+        **words_of_survey,
     )
 
 

@@ -31,6 +31,8 @@ from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, TWO_COINS
 NOT_DRAWN = 255
 # More would not fit into the largest report that the intake reads (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
+# The key of metadata that names words.
+TRANSLATED = "translated"
 # Below these, authors acknowledge at the launch that they know what it means.
 SMALLEST_USUAL_BATCH = 50
 BATCHES_IN_CROWD = 3
@@ -74,15 +76,22 @@ class Publication(TextChoices):
 class Manifest:
     survey: str
     wave: int
-    title: str
-    introduction: str
+    # The words of an author are translated; the fields are in the order in which people read them,
+    # with what authors call them.
+    title: str = field(metadata={TRANSLATED: "Title"})
+    organization: str = field(default="", metadata={TRANSLATED: "Organization"})
+    contact: str = field(default="", metadata={TRANSLATED: "Contact"})
+    introduction: str = field(metadata={TRANSLATED: "Introduction"})
+    consent: str = field(default="", metadata={TRANSLATED: "What people agree to"})
+    questions: tuple[ManifestQuestion, ...]
+    closing_message: str = field(default="", metadata={TRANSLATED: "Closing message"})
+    help_name: str = field(default="", metadata={TRANSLATED: "Who helps"})
     language: str
     minimum_batch: int
     display_minimum: int
     opens: datetime | None
     closes: datetime | None
     cap: int | None
-    questions: tuple[ManifestQuestion, ...]
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
     # The concentration of the wave's watched intervals, chosen for the reports expected to a
@@ -90,21 +99,15 @@ class Manifest:
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
-    # Who asks and who helps, and what people agree to before the first question.
-    organization: str = ""
-    contact: str = ""
     notice_url: str = ""
     approval: str = ""
     # The day on which everything is deleted, from 0:00 UTC on.
     delete_on: date | None = None
-    help_name: str = ""
     help_phone: str = ""
     help_url: str = ""
-    consent: str = ""
     minimum_age: int | None = None
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices: bool = False
-    closing_message: str = ""
     quick_exit: bool = False
     # None in manifests that are older than this key, which publish nothing.
     publication: Publication | None = None
@@ -213,7 +216,7 @@ class Manifest:
         """The block of every protected question. Questions that rules tie together share one."""
         block: dict[str, int] = {}
         for question in self.questions:
-            if not question.is_protected:
+            if not question.is_scrambled:
                 continue
             tied = {block[name] for name in self.parents_of(question)}
             own = min(tied, default=len(block))
@@ -251,7 +254,7 @@ class Manifest:
         if question.rule is None:
             return ()
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
-        return tuple(dict.fromkeys(parent.name for parent in named if parent.is_protected))
+        return tuple(dict.fromkeys(parent.name for parent in named if parent.is_scrambled))
 
     def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
         """Name all questions that decide whether this one is asked, also through others."""
@@ -293,7 +296,7 @@ class Manifest:
             *(
                 self._telling[one.name]
                 for one in self.questions
-                if one.is_protected and question.name in self.deciders_of(one)
+                if one.is_scrambled and question.name in self.deciders_of(one)
             )
         )
         return tuple(one for one in self.questions if one.name in names)
@@ -321,7 +324,7 @@ class Manifest:
             )
             for question in self.questions
             for fact in (self.facts[question.name],)
-            if question.is_protected
+            if question.is_scrambled
         )
 
     @cached_property

@@ -94,7 +94,7 @@ class ManifestQuestion:
         return TYPES[self.type]
 
     @property
-    def is_protected(self) -> bool:
+    def is_scrambled(self) -> bool:
         return self.described.is_scrambled
 
     @property
@@ -110,7 +110,7 @@ class ManifestQuestion:
     @property
     def is_declared(self) -> bool:
         """Whether the answer is sent as it is."""
-        return self.is_answered and not self.is_protected
+        return self.is_answered and not self.is_scrambled
 
     @property
     def has_items(self) -> bool:
@@ -244,7 +244,7 @@ class ManifestQuestion:
     @property
     def epsilon(self) -> float:
         """What the question alone costs."""
-        if not self.is_protected:
+        if not self.is_scrambled:
             return 0.0
         if not self.has_items:
             return self.mechanism.epsilon
@@ -302,7 +302,7 @@ def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) ->
 
 def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
     """Return the question with the thresholds that this strength gives for its numbers of codes."""
-    if not question.is_protected:
+    if not question.is_scrambled:
         return question
 
     def threshold(symbols: int) -> int:

@@ -103,7 +103,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
 
 def worst_reader(manifest: Manifest) -> WorstReader | None:
     """Find the scrambled answer that readers can learn most about; None without any."""
-    scrambled = [one for one in manifest.questions if one.is_protected]
+    scrambled = [one for one in manifest.questions if one.is_scrambled]
     if not scrambled:
         return None
     losses = [find_answered(manifest, one) for one in scrambled]

@@ -29,7 +29,7 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
     planned = [
         question
         for question in manifest.questions
-        if question.is_protected and not question.has_gate
+        if question.is_scrambled and not question.has_gate
     ]
     if not planned:
         return None
@@ -42,7 +42,7 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
         harder=tuple(
             question.number
             for question in manifest.questions
-            if question.is_protected and _most_people_needed(manifest, question) > most
+            if question.is_scrambled and _most_people_needed(manifest, question) > most
         ),
     )
 
@@ -86,7 +86,7 @@ def _fill_in(
 
 def _count_asked(manifest: Manifest) -> int:
     """How many codes of everything that one person is asked can differ."""
-    counts = {one.name: one.differing_codes for one in manifest.questions if one.is_protected}
+    counts = {one.name: one.differing_codes for one in manifest.questions if one.is_scrambled}
     return int(sum(manifest.pick_drawn(counts)))
 
 
@@ -95,6 +95,6 @@ def is_mixed(manifest: Manifest) -> bool:
     kinds = {
         (q.flips, q.k, q.refusal, q.rule is None, q.described.has_follow_up)
         for q in manifest.questions
-        if q.is_protected
+        if q.is_scrambled
     }
     return len(kinds) > 1

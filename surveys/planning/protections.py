@@ -17,6 +17,7 @@ from privacy.planning.protections import (
     people_for_protected_standard_error,
     protected_standard_error,
 )
+from surveys.axis import Axis, Whisker
 from surveys.formatting import cap, percent, whole
 from surveys.formatting import epsilon as write_epsilon
 from surveys.manifest.manifest import (
@@ -61,21 +62,15 @@ class Comparison:
 
     lines: tuple[ProtectionLine, ...]
     share: float
-    start: float  # of the axis, a share
-    end: float
+    axis: Axis
     left_out: tuple[str, ...] = ()  # a sentence for each way that is missing, and why
 
-    def place(self, share: float) -> str:
-        """Where a share is on the axis, for an attribute of a picture."""
-        return f"{100 * (share - self.start) / (self.end - self.start):.2f}%"
-
     @property
-    def rows(self) -> list[tuple[ProtectionLine, str, str]]:
-        return [(line, self.place(line.low), self.place(line.high)) for line in self.lines]
-
-    @property
-    def dot(self) -> str:
-        return self.place(self.share)
+    def rows(self) -> list[tuple[ProtectionLine, Whisker | None]]:
+        return [
+            (line, self.axis.place_whisker(low=line.low, value=self.share, high=line.high))
+            for line in self.lines
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,10 +118,8 @@ def compare_protections(given: PlanInput) -> Comparison | None:
         left_out.append(f"A protected table is left out: it {cost.describe}.")
     else:
         lines.append(_describe_published(cost, given, epsilon))
-    start, end = _choose_axis(min(each.low for each in lines), max(each.high for each in lines))
-    return Comparison(
-        lines=tuple(lines), share=given.share, start=start, end=end, left_out=tuple(left_out)
-    )
+    axis = _choose_axis(min(each.low for each in lines), max(each.high for each in lines))
+    return Comparison(lines=tuple(lines), share=given.share, axis=axis, left_out=tuple(left_out))
 
 
 def _describe(protection: Protection, given: PlanInput, epsilon: float) -> ProtectionLine:
@@ -208,10 +201,12 @@ def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) ->
             )
 
 
-def _choose_axis(low: float, high: float) -> tuple[float, float]:
+def _choose_axis(low: float, high: float) -> Axis:
     """Round outwards to whole points, to tens of points if the axis is long."""
     step = 0.1 if high - low > 0.3 else 0.05 if high - low > 0.1 else 0.01
-    return max(0.0, step * floor(low / step)), min(1.0, step * ceil(high / step))
+    return Axis(
+        least=max(0.0, step * floor(low / step)), greatest=min(1.0, step * ceil(high / step))
+    )
 
 
 def cost_of_publication(given: PlanInput) -> PublicationCost | None:

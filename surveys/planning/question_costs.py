@@ -56,7 +56,7 @@ class QuestionCost:
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
     """Work out the cost of one question of a survey; None where nothing is scrambled."""
-    if not question.is_protected:
+    if not question.is_scrambled:
         return None
     coins = manifest.coin_epsilon_of(question)
     statement = max(manifest.statement_epsilon(question), manifest.coin_statement_epsilon(question))

@@ -69,19 +69,19 @@ def client_version() -> str:
 def client_files() -> dict[str, ClientFile]:
     """Return the files that browsers load and then the sources, by name. They are made once."""
     files = {**_make_files(), **_read_sources()}
-    return {name: _describe(name, content) for name, content in files.items()}
+    return {name: _build_file(name, content) for name, content in files.items()}
 
 
 @cache
 def page_script(parts: tuple[str, ...]) -> ClientFile:
     """Return the page's script with these parts. It is made when it is first needed."""
-    return _describe_joined(_name_joined(ENTRY, parts), _join_page(parts))
+    return _build_joined(_name_joined(ENTRY, parts), _join_page(parts))
 
 
 @cache
 def page_style(parts: tuple[str, ...]) -> ClientFile:
     """Return the page's stylesheet with the rules of these parts. Most parts have none."""
-    return _describe_joined(_name_style(parts), _join_style(parts))
+    return _build_joined(_name_style(parts), _join_style(parts))
 
 
 def find_client_file(name: str) -> ClientFile | None:
@@ -173,11 +173,11 @@ def _make(name: str, content: bytes) -> bytes:
     return join_modules(name, read=_read_module, parts=parts, apart=_APART).encode()
 
 
-def _describe_joined(name: str, text: str) -> ClientFile:
-    return _describe(name, text.encode())
+def _build_joined(name: str, text: str) -> ClientFile:
+    return _build_file(name, text.encode())
 
 
-def _describe(name: str, content: bytes) -> ClientFile:
+def _build_file(name: str, content: bytes) -> ClientFile:
     return ClientFile(
         name=name,
         content=content,

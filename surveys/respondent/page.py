@@ -183,12 +183,12 @@ def _render(
     template: str = "surveys/respondent/respond.html",
     **context: Any,
 ) -> bytes:
-    found = {"mode": mode, "manifest": manifest, **describe_page(language, manifest)}
+    found = {"mode": mode, "manifest": manifest, **build_page_context(language, manifest)}
     with override(language):
         return render_to_string(template, found | context).encode()
 
 
-def describe_page(language: str, manifest: Manifest | None) -> dict[str, Any]:
+def build_page_context(language: str, manifest: Manifest | None) -> dict[str, Any]:
     """Return the variables that every page for respondents needs. The manifest is translated."""
     files = client_files()
     with override(language):
@@ -216,7 +216,7 @@ def _name_page(manifest: Manifest | None) -> str:
 
 def _choose_demo(manifest: Manifest) -> RandomizedResponse:
     """Return the mechanism of a harmless yes/no question, as strong as the first question."""
-    flips = next((one.flips for one in manifest.questions if one.is_protected), TWO_COINS)
+    flips = next((one.flips for one in manifest.questions if one.is_scrambled), TWO_COINS)
     return RandomizedResponse.from_flips(symbols=2, flips=flips)
 
 

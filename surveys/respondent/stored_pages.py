@@ -10,6 +10,7 @@ from django.conf import settings
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
+from surveys.models.stored_texts import StoredText, Text, make_key, store_text
 from surveys.respondent.client_files import (
     client_files,
     find_client_file,
@@ -20,7 +21,6 @@ from surveys.respondent.joining import SOURCES
 from surveys.respondent.page import render_notice, render_questions
 from surveys.respondent.parts import choose_parts
 from surveys.respondent.single_page import build_check_page, build_single_page
-from surveys.stored_texts import StoredText, Text, make_key, store_text
 
 _PAGES: dict[str, Callable[..., bytes]] = {
     "open": partial(render_questions, "open"),
@@ -32,7 +32,7 @@ _PAGES: dict[str, Callable[..., bytes]] = {
 _WITH_ORIGIN = ("check", "file")
 
 
-def describe_page(wave: Wave, *, kind: str, language: str, asked_elsewhere: int) -> Text:
+def build_page(wave: Wave, *, kind: str, language: str, asked_elsewhere: int) -> Text:
     """Describe one of a wave's pages: `open`, `closed`, `check` or `file`."""
     manifest = wave.description
     # The page states it only if it is larger than at the launch.
@@ -60,7 +60,7 @@ def describe_page(wave: Wave, *, kind: str, language: str, asked_elsewhere: int)
     )
 
 
-def describe_early(wave: Wave, *, language: str) -> Text:
+def build_early_page(wave: Wave, *, language: str) -> Text:
     """Describe the page of a survey that is not open yet."""
 
     def make() -> bytes:
@@ -76,7 +76,7 @@ def describe_early(wave: Wave, *, language: str) -> Text:
     return Text(name=name, key=make_key(), make=make, wave=wave.pk)
 
 
-def describe_frozen(wave: Wave, language: str = "") -> Text:
+def build_frozen(wave: Wave, language: str = "") -> Text:
     """Describe a wave's manifest, or its words in a language. Neither ever changes."""
     return Text(
         name=f"{wave.manifest_hash_hex} {f'words {language}' if language else 'manifest'}",
@@ -87,7 +87,7 @@ def describe_frozen(wave: Wave, language: str = "") -> Text:
     )
 
 
-def describe_file(name: str) -> Text:
+def build_file(name: str) -> Text:
     """Describe a file of the browser; `name` is that of a file that is served."""
 
     def make() -> bytes:
@@ -137,17 +137,17 @@ def store_texts(wave: Wave) -> None:
 
 
 def list_texts(wave: Wave) -> Iterator[Text]:
-    yield describe_frozen(wave)
+    yield build_frozen(wave)
     if wave.mode != Mode.ELECTRONIC:
         return
-    manifest, asked_elsewhere = wave.description, wave.asked_elsewhere
+    manifest, asked_elsewhere = wave.description, wave.count_elsewhere()
     for language in wave.words:
-        yield describe_frozen(wave, language)
+        yield build_frozen(wave, language)
     for language in manifest.languages:
         for kind in _PAGES:
-            yield describe_page(wave, kind=kind, language=language, asked_elsewhere=asked_elsewhere)
+            yield build_page(wave, kind=kind, language=language, asked_elsewhere=asked_elsewhere)
     for name in (*_name_scripts(manifest), *client_files()):
-        file = describe_file(name)
+        file = build_file(name)
         if file.is_squeezed and not is_stored(file):
             yield file
 

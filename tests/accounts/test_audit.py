@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.models import User
 from aggregator.exports.worker_files import find_recipe
 from aggregator.renderings.jobs import find_renderings_to_run, run_rendering
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.factories import PASSWORD, make_survey, make_user
 from tests.support.fielding import process, send_codes, sign_in

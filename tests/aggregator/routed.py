@@ -11,6 +11,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 
 def ask(name: str, kind: QuestionType, options: int = 0, **details: object) -> ManifestQuestion:
@@ -28,29 +29,12 @@ def ask(name: str, kind: QuestionType, options: int = 0, **details: object) -> M
     return with_strength(question, flips=25)
 
 
-def survey(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="Rules",
-        introduction="",
-        language="en",
-        minimum_batch=10,
-        display_minimum=10,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=questions,
-        drawn=drawn,
-    )
-
-
 def yes(name: str, *codes: int) -> Rule:
     return {"name": name, "is": list(codes or (1,))}
 
 
 KIND = QuestionType
-ROUTED = survey(
+ROUTED = make_manifest(
     ask("q1", KIND.YES_NO, refusal=True),
     ask("q2", KIND.CHOICE, 4, rule=yes("q1")),
     # A rule within a rule.

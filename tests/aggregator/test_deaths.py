@@ -16,7 +16,8 @@ from aggregator.renderings.jobs import request_rendering
 from aggregator.results.display import find_view
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import WorkKind, find_due_work
-from surveys.authoring.services import close_wave, plan_comparison
+from surveys.authoring.services import plan_comparison
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.deaths import Moment, killed
 from tests.support.factories import make_survey, open_survey

@@ -27,7 +27,7 @@ from aggregator.upkeep.verification.run import (
     store_differences,
 )
 from config.celery import app
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.factories import make_user
 from tests.support.waves import make_wave, send_many

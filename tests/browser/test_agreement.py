@@ -22,6 +22,7 @@ from surveys.manifest.serialization import serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from tests.support.browser.modules import loading
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 SEED = 20260214
 HOLDS = """async (cases) => {
@@ -99,19 +100,7 @@ def draw_manifest(rng: random.Random, *, flips: int = 25) -> Manifest:
             symbols |= {f"{question.name}_{option.code}": 2 for option in question.options}
         elif question.options:
             symbols[question.name] = question.answers
-    manifest = Manifest(
-        survey="abc",
-        wave=1,
-        title="",
-        introduction="",
-        language="en",
-        minimum_batch=10,
-        display_minimum=10,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=tuple(questions),
-    )
+    manifest = make_manifest(*questions)
     if manifest.block_count < 2 or rng.random() < 0.5:
         return manifest
     return replace(manifest, drawn=rng.randrange(1, manifest.block_count))

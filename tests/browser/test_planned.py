@@ -7,7 +7,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from aggregator.comparisons.planned import request_planned
 from aggregator.models import Comparison
-from surveys.authoring.services import close_wave, plan_comparison
+from surveys.authoring.services import plan_comparison
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.every_type import ask as add

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication

@@ -10,7 +10,7 @@ from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.templatetags.survey_head import TABS
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE

@@ -109,9 +109,9 @@ def test_every_path_and_test_that_a_document_names_exists(path: Path) -> None:
 def test_missing_paths_and_tests_in_documents_are_seen() -> None:
     this = "tests/docs/test_links.py"
     known = test_missing_paths_and_tests_in_documents_are_seen.__name__
-    text = f"In `surveys/models.py`, `tests/` and `{this}::{known}`; not `a/b` or `x.py`."
+    text = f"In `surveys/models/surveys.py`, `tests/` and `{this}::{known}`; not `a/b` or `x.py`."
     named = named_paths(text)
-    assert named == {("surveys/models.py", ""), ("tests/", ""), (this, known)}
+    assert named == {("surveys/models/surveys.py", ""), ("tests/", ""), (this, known)}
     assert not any(is_missing(*each) for each in named)
     assert is_missing("tests/test_no_such_module.py", "")
     assert is_missing("tests/test_no_such_module.py", known)

@@ -88,7 +88,8 @@ def furnish(root: Path) -> None:
     """Add what a machine has: names, certificates, a copy of the project, systemctl."""
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     names = f"127.0.0.1 localhost {gethostname()} murmur.example\n127.0.0.2 db.internal\n"
-    (root / "etc" / "hosts").write_text(names)
+    (hosts := root / "etc" / "hosts").write_text(names)
+    hosts.chmod(0o644)  # servers read it, and this process has the umask of Murmur
     if certificates := os.environ.get("PIP_CERT"):  # of a mirror of packages
         shutil.copy(certificates, root / CERTIFICATES.removeprefix("/"))
     for name, content in (
@@ -145,6 +146,7 @@ def run(root: Path, commands: str, *, isolated: bool) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        umask=0o022,  # Debian's
     )
     logs = "".join(
         f"--- {path.name}\n{path.read_text()[-2000:]}" for path in root.glob("var/log/unit-*")
@@ -158,7 +160,7 @@ def read_block(number: str, *settings: str) -> str:
     section, place = map(int, number.split("."))
     commands = FETCHES.split(read_blocks(section)[place - 1])[-1]
     if settings == ("shared",):
-        return replace_database(commands)
+        return share(commands)
     for setting in settings:
         pattern = rf"(?<!\S){setting.partition('=')[0]}=\S+"
         assert re.search(pattern, commands), setting
@@ -166,12 +168,16 @@ def read_block(number: str, *settings: str) -> str:
     return commands
 
 
-def replace_database(commands: str) -> str:
-    """Do what the document says of a machine where others use PostgreSQL."""
-    parts = commands.split("\n\n")
-    [place] = [n for n, part in enumerate(parts) if "deploy/postgresql-init.sh" in part]
-    parts[place] = read_blocks(2)[1]
-    return "\n".join(parts)
+def share(commands: str) -> str:
+    """Do what the document says of a machine where others use PostgreSQL and nginx."""
+    database, proxy = read_blocks(2)[2:]
+    for lines, theirs in (
+        (r"cp deploy/postgresql\.conf .*\n.*\n.*postgresql-init\.sh .*\n", database),
+        (r"sed .* >/etc/nginx/nginx\.conf\nsystemctl restart nginx\n", proxy),
+    ):
+        [found] = re.findall(lines, commands)
+        commands = commands.replace(found, theirs)
+    return commands
 
 
 def read_scenario() -> str:

@@ -677,7 +677,7 @@ ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
     "check_concentration", "check_counts", "check_joint_channel",
     "check_pair", "check_rank", "check_rows", "check_summed_variance", "cumulative_epsilon",
-    "describe_separation", "difference_of_intervals", "draw_report", "find_telling", "group_rows",
+    "explain_separation", "difference_of_intervals", "draw_report", "find_telling", "group_rows",
     "maximize", "normal_quantile", "pick_largest", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_fraction", "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",

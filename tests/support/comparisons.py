@@ -11,7 +11,7 @@ from aggregator.comparisons.jobs import (
 )
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.snapshots import newest_snapshot
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.fielding import process
 from tests.support.waves import make_wave, send_many

@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.manifest import Limit, Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import fixed_options
@@ -52,7 +52,7 @@ def make_survey(
     """Make a draft; one with protected figures needs a closing date, so it gets one."""
     if settings.get("publication") == Publication.PROTECTED and closes_at is None:
         closes_at = timezone.now() + timedelta(days=30)
-    survey = create_survey(
+    survey = Survey.objects.create(
         owner=owner or make_user(),
         title=title,
         introduction=introduction,

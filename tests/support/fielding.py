@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 
 from django.test import Client
+from django.urls import reverse
 
 from accounts.models import User
 from aggregator.background.rows_files import (
@@ -19,7 +20,7 @@ from aggregator.models import RawReport
 from aggregator.results.snapshots import update_snapshot
 from aggregator.simulation.rehearsal import Group, draw_people
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 
 
@@ -80,6 +81,11 @@ def field(
     close_wave(wave_id=wave.pk, ending=ending)
     process(wave)
     return wave.survey
+
+
+def at(name: str, survey: Survey, *more: object) -> str:
+    """Return the address of an author's page of a survey."""
+    return reverse(f"surveys:{name}", args=[survey.slug, *more])
 
 
 def sign_in(user: User) -> Client:

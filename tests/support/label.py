@@ -16,6 +16,7 @@ from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from surveys.respondent.label.parts import Odds
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 FORBIDDEN = re.compile(
     r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
@@ -36,20 +37,11 @@ ITEMS = tuple(Option(code=code, text=f"Row {code}") for code in (1, 2, 3))
 
 
 def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
+    return make_manifest(
+        *(replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)),
         minimum_batch=50,
         display_minimum=100,
-        opens=None,
-        closes=None,
         cap=cap,
-        questions=tuple(
-            replace(each, name=f"q{number}") for number, each in enumerate(questions, start=1)
-        ),
     )
 
 

@@ -17,7 +17,7 @@ from aggregator.intake.store import record_report
 from aggregator.intake.wire import Upload
 from aggregator.models import Comparison, Discard, RawReport, Release, ReleaseLedger, Rendering
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import PlannedComparison, StoredText, Survey, Translation, Wave
 from tests.support.factories import make_launched_survey

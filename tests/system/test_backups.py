@@ -102,7 +102,7 @@ def test_a_backup_taken_under_load_is_restored_verified_and_used(
 
 
 _CLOSE = """
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 close_wave(wave_id={wave}, ending=Wave.Ending.OWNER)
 """

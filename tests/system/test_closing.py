@@ -16,7 +16,7 @@ from scripts.stack.postgres import Postgres
 
 CLOSE = """
 from surveys.models import Wave
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 wave = Wave.objects.get(manifest_hash=bytes.fromhex({manifest!r}))
 close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
 """

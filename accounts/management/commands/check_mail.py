@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
-from accounts.mail.delivery import describe_delivery, describe_remedy
+from accounts.mail.delivery import describe_remedy, find_delivery
 from accounts.mail.trial import send_test_mail
 
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             validate_email(address)
         except ValidationError:
             raise CommandError(f"{address!r} is not an e-mail address.") from None
-        delivery = describe_delivery()
+        delivery = find_delivery()
         if not delivery.is_sent:
             raise CommandError(describe_unsent(delivery.place))
         self.stdout.write(f"Server: {delivery.place}")

@@ -16,6 +16,7 @@ from aggregator.comparisons.words.table_sentences import (
     write_group_size,
 )
 from privacy.associations.two_questions import AssociationEstimate
+from surveys.axis import Axis, Whisker
 from surveys.comparing.indicators import Indicator
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
@@ -27,33 +28,18 @@ ENDS_OF_RATIOS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
-    low: float
-    high: float
-    ends: tuple[str, str]  # in words
-    reference: float | None = None  # no difference
-
-    def place(self, value: float) -> str:
-        """Write where a value is on the axis, as an attribute of an SVG element."""
-        inside = min(max(value, self.low), self.high)
-        return f"{100 * (inside - self.low) / (self.high - self.low):.2f}%"
-
-
-@dataclass(frozen=True, kw_only=True)
 class FigureRow:
-    """One figure; `dot` is empty if there is no estimate."""
+    """One figure on its axis."""
 
     label: str
     detail: str = ""
     text: str  # "15 % (8–21)"
     axis: Axis
-    dot: str
-    start: str
-    end: str
+    whisker: Whisker | None
 
     @property
     def reference(self) -> str:
-        return "" if self.axis.reference is None else self.axis.place(self.axis.reference)
+        return self.axis.mark(self.axis.reference)
 
 
 def list_group_rows(
@@ -89,10 +75,10 @@ def list_group_rows(
 
 def _axis_of_groups(result: TwoQuestionsResult, outcome: Indicator) -> Axis:
     if result.outcome_range is None:
-        return Axis(low=0, high=1, ends=("0\N{NO-BREAK SPACE}%", "100\N{NO-BREAK SPACE}%"))
+        return Axis(ends=("0\N{NO-BREAK SPACE}%", "100\N{NO-BREAK SPACE}%"))
     least, greatest = result.outcome_range
     unit = f" {outcome.question.unit}" if outcome.question.unit else ""
-    return Axis(low=least, high=greatest, ends=(f"{least}{unit}", f"{greatest}{unit}"))
+    return Axis(least=least, greatest=greatest, ends=(f"{least}{unit}", f"{greatest}{unit}"))
 
 
 def _axis_of_difference(result: TwoQuestionsResult, difference: AssociationEstimate) -> Axis:
@@ -106,25 +92,24 @@ def _axis_of_difference(result: TwoQuestionsResult, difference: AssociationEstim
         ends = (f"{points(-end)} points", f"+{points(end)} points")
     else:
         ends = (write_number(-end, 1), f"+{write_number(end, 1)}")
-    return Axis(low=-end, high=end, ends=ends, reference=0)
+    return Axis(least=-end, greatest=end, ends=ends, reference=0)
 
 
 def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[FigureRow]:
     """List the odds ratio of each predictor on one logarithmic axis."""
     terms = [term for term in result.terms if term.indicator]
     reach = max((abs(term.coefficient) for term in terms), default=0.0)
-    ends = [limit for term in terms for limit in (term.low, term.high) if abs(limit) < inf]
-    wanted = exp(min(max([reach, *map(abs, ends)]), log(ENDS_OF_RATIOS[-1])))
+    limits = [limit for term in terms for limit in (term.low, term.high) if abs(limit) < inf]
+    wanted = exp(min(max([reach, *map(abs, limits)]), log(ENDS_OF_RATIOS[-1])))
     end = _choose_end(wanted, ENDS_OF_RATIOS)
-    axis = Axis(low=-log(end), high=log(end), ends=(f"1/{end:.0f}", f"{end:.0f}"), reference=0)
+    ends = (f"1/{end:.0f}", f"{end:.0f}")
+    axis = Axis(least=-log(end), greatest=log(end), ends=ends, reference=0)
     return [
         FigureRow(
             label=name_term(term, manifest),
             text=_write_ratio(term),
             axis=axis,
-            dot=axis.place(term.coefficient),
-            start=axis.place(term.low),
-            end=axis.place(term.high),
+            whisker=axis.place_whisker(low=term.low, value=term.coefficient, high=term.high),
         )
         for term in terms
     ]
@@ -146,13 +131,10 @@ def _choose_end(reach: float, ends: tuple[float, ...]) -> float:
 def _row(
     *, label: str, text: str, axis: Axis, figure: AssociationEstimate, detail: str = ""
 ) -> FigureRow:
-    known = figure.estimate is not None
     return FigureRow(
         label=label,
         detail=detail,
         text=text,
         axis=axis,
-        dot=axis.place(figure.estimate) if figure.estimate is not None else "",
-        start=axis.place(figure.low) if known else "",
-        end=axis.place(figure.high) if known else "",
+        whisker=axis.place_whisker(low=figure.low, value=figure.estimate, high=figure.high),
     )

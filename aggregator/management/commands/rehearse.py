@@ -23,8 +23,8 @@ from aggregator.simulation.rehearsal import (
 )
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import compute_truth, write_comparison
-from surveys.authoring.drafts import describe
-from surveys.authoring.errors import SurveyError
+from surveys.authoring.drafts import build_manifest
+from surveys.lifecycle.errors import SurveyError
 from surveys.models import Survey, Wave
 
 POLL_SECONDS = 0.5
@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 f"--people must be from {survey.crowd:,}, the fewest that results need, to "
                 f"{MAX_PEOPLE:,}."
             )
-        manifest = describe(survey=survey, wave_number=1)
+        manifest = build_manifest(survey=survey, wave_number=1)
         try:
             groups = read_groups(self._read(options["answers"]), manifest=manifest)
             wave = open_rehearsal(survey=survey, people=people)

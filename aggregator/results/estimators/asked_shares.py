@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from aggregator.results.estimands import Estimand, estimands_of
 from aggregator.results.estimate import Estimate, Levels
 from aggregator.results.estimators.counted import Counted, Event
-from aggregator.results.estimators.joint_cells import count_who_may_be_asked, describe_asked
+from aggregator.results.estimators.joint_cells import build_asked_cells, count_who_may_be_asked
 from aggregator.results.estimators.marginal_shares import MarginalShares
 from aggregator.results.estimators.ratios import (
     Found,
     Method,
-    describe_found,
+    build_estimate,
     find_jointly,
     list_mechanisms,
 )
@@ -27,7 +27,7 @@ from surveys.manifest.manifest import Manifest
 def list_sums(counted: Counted) -> Iterator[Event]:
     """List the codes for which a question is asked, where its rule reads one scrambled symbol."""
     for question in counted.manifest.questions:
-        event = counted.find_event(question) if question.is_protected else None
+        event = counted.find_event(question) if question.is_scrambled else None
         if event is not None and event.symbol in counted.scrambled:
             yield event
 
@@ -42,7 +42,7 @@ def estimate_asked(
     if method is None:
         return marginal.estimate(estimand, _find_own_codes(estimand, counted.manifest))
     counts = counted.symbols[estimand.symbol]
-    return describe_found(estimand, counts, method, levels, tested_at=levels.main)
+    return build_estimate(estimand, counts, method, levels, tested_at=levels.main)
 
 
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
@@ -71,7 +71,7 @@ def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
     total = count_who_may_be_asked(found)
     if not mechanisms or not joint_share_covers(total=total, mechanisms=mechanisms):
         return None
-    return find_jointly(describe_asked(found), symbols=found.table.parent_names)
+    return find_jointly(build_asked_cells(found), symbols=found.table.parent_names)
 
 
 def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
@@ -81,7 +81,7 @@ def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
     """
     own = estimand.question
     for question in manifest.questions:
-        if not question.is_protected or question.rule != own.rule:
+        if not question.is_scrambled or question.rule != own.rule:
             continue
         if manifest.drawn is None or manifest.blocks[question.name] == manifest.blocks[own.name]:
             first = next(each for each in estimands_of(question) if each.is_asked)

@@ -64,15 +64,15 @@ class LatentCells:
         )
 
 
-def describe_ratio(found: TableCounts, estimand: Estimand) -> LatentCells:
+def build_ratio_cells(found: TableCounts, estimand: Estimand) -> LatentCells:
     """Describe a share or mean of some of those who were asked."""
     classes = [_class_own(axis, estimand) for axis in found.table.own]
     asked = list(_list_asked(estimand, classes))
-    not_asked = _describe_not_asked(estimand.question, classes)
+    not_asked = _build_not_asked(estimand.question, classes)
     return _gather(found, classes, asked=asked, not_asked=not_asked)
 
 
-def describe_asked(found: TableCounts) -> LatentCells:
+def build_asked_cells(found: TableCounts) -> LatentCells:
     """Describe the share of people for whom the rule holds, from its own symbols alone."""
     classes = [(0,) * axis.size for axis in found.table.own]
     nothing = (0,) * len(classes)
@@ -107,9 +107,9 @@ def _gather(
     not_asked: _TrueCell,
 ) -> LatentCells:
     parents = found.table.parents
-    channels = [_describe_channel(axis.symbol, axis.classes) for axis in parents]
+    channels = [_build_channel(axis.symbol, axis.classes) for axis in parents]
     channels += [
-        _describe_channel(axis.symbol, classes)
+        _build_channel(axis.symbol, classes)
         for axis, classes in zip(found.table.own, own, strict=True)
     ]
     counts: NDArray[np.int64] = found.cells
@@ -126,7 +126,7 @@ def _gather(
     return LatentCells(counts=counts.ravel(), channel=np.array(columns).T, true=true)
 
 
-def _describe_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
+def _build_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
     """Return the probability of each class of reported codes for each class of true ones."""
     sizes = np.bincount(classes)
     if symbol.threshold is None:
@@ -208,9 +208,7 @@ def _list_asked(estimand: Estimand, classes: Sequence[tuple[int, ...]]) -> Itera
             )
 
 
-def _describe_not_asked(
-    question: ManifestQuestion, classes: Sequence[tuple[int, ...]]
-) -> _TrueCell:
+def _build_not_asked(question: ManifestQuestion, classes: Sequence[tuple[int, ...]]) -> _TrueCell:
     code = question.not_asked_code
     first = 0 if code is None else classes[0][code]
     return _TrueCell(

@@ -16,8 +16,8 @@ from aggregator.results.estimate import Estimate, Interval, Levels
 from aggregator.results.estimators.counted import Counted, SymbolCounts
 from aggregator.results.estimators.joint_cells import (
     LatentCells,
+    build_ratio_cells,
     count_who_may_be_asked,
-    describe_ratio,
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.bets import RatioInterval, betting_sequence
@@ -98,10 +98,10 @@ def estimate_ratio(
     counts = counted.symbols[estimand.symbol]
     choose = _choose_bets if uses_bets(estimand, counted) else _choose_likelihood
     method = choose(estimand, counted)
-    return describe_found(estimand, counts, method, levels, tested_at=tested_at)
+    return build_estimate(estimand, counts, method, levels, tested_at=tested_at)
 
 
-def describe_found(
+def build_estimate(
     estimand: Estimand, counts: SymbolCounts, method: Method, levels: Levels, *, tested_at: float
 ) -> Estimate:
     """Put what a method finds at each level into an estimate."""
@@ -162,7 +162,7 @@ def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
         return _choose_mean(estimand, counted)
     found = counted.find_table(estimand)
     if found is not None:
-        return find_jointly(describe_ratio(found, estimand), symbols=found.table.symbol_names)
+        return find_jointly(build_ratio_cells(found, estimand), symbols=found.table.symbol_names)
     counts, among = counted.symbols[estimand.symbol], estimand.among
     assert among is not None
 
@@ -194,7 +194,7 @@ def _weigh_cells(estimand: Estimand, counted: Counted) -> tuple[RatioCells, tupl
     """Return the functions of reports whose means form the ratio, and the symbols they read."""
     found = counted.find_table(estimand)
     if found is not None:
-        return describe_ratio(found, estimand).for_ratio(), found.table.symbol_names
+        return build_ratio_cells(found, estimand).for_ratio(), found.table.symbol_names
     counts, question = counted.symbols[estimand.symbol], estimand.question
     mechanism = counts.symbol.mechanism
     if estimand.is_scale_mean:

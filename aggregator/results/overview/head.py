@@ -11,7 +11,7 @@ from aggregator.results.overview.next_steps import NextStep, describe_waiting, p
 from aggregator.results.overview.progress import find_step, is_shown, with_progress
 from surveys.authoring.drafts import load_draft
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.state import SurveyState, describe_state, find_near_deletion
+from surveys.lifecycle.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Survey
 
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from aggregator.models import Batch, Discard, RawReport, Release, Snapshot
 from aggregator.results.overview.next_steps import NextStep, plan_launched
-from surveys.authoring.state import SurveyState
+from surveys.lifecycle.state import SurveyState
 from surveys.manifest.manifest import Publication
 from surveys.models import WaveQuerySet
 

@@ -12,7 +12,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from accounts.models import User
 from aggregator.results.overview.next_steps import NextStep, plan_draft
 from aggregator.results.overview.progress import find_step, with_progress
-from surveys.authoring.state import SurveyState, describe_state, find_near_deletion
+from surveys.lifecycle.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Question, Survey, Wave
 
 # Texts to read are no questions.

@@ -145,7 +145,7 @@ class _Writer:
             caption.paragraph_format.keep_with_next = True
         table = self._document.add_table(rows=1, cols=len(part.header))
         table.style = "Light List Accent 4"
-        self._describe_table(table, part)
+        self._set_title(table, part)
         for column, width in zip(table.columns, _list_widths(part), strict=True):
             column.width = Mm(width)
         self._fill(table.rows[0], [Words(text=name) for name in part.header], part)
@@ -157,7 +157,7 @@ class _Writer:
             self._fill(added, row.cells, part)
         self._document.add_paragraph()  # without it, two tables would become one
 
-    def _describe_table(self, table: Any, part: Table) -> None:
+    def _set_title(self, table: Any, part: Table) -> None:
         """Give the table a title for readers that speak."""
         from docx.oxml import OxmlElement
         from docx.oxml.ns import qn

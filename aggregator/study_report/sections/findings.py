@@ -21,7 +21,6 @@ from aggregator.study_report.content import (
     Section,
     Table,
     Tone,
-    Whisker,
     Words,
 )
 from surveys.formatting import whole
@@ -67,7 +66,7 @@ def _find_axis(block: Block) -> str:
     shown = [row for row in block.rows if row.is_shown]
     if any(not row.is_mean for row in shown):
         return ALL_SHARES
-    return f"{shown[0].ends[0]}–{shown[0].ends[1]}" if shown else ""
+    return "–".join(shown[0].axis.ends) if shown else ""
 
 
 def _write_caption(block: Block, *, reports: int) -> str:
@@ -84,26 +83,14 @@ def _write_caption(block: Block, *, reports: int) -> str:
 def _write_row(row: BlockRow, *, axis: str) -> Row:
     label = f"{row.label} ({row.among})" if row.among else row.label
     if row.is_mean:
-        label = f"{label}, from {row.ends[0]} to {row.ends[1]}"
+        label = f"{label}, from {row.axis.ends[0]} to {row.axis.ends[1]}"
     cells = (
         Words(text=label, is_authors=row.is_in_survey_language),
         Words(text=(row.number + row.mark) if row.is_shown else row.text),
         Words(text=row.range or "–"),
     )
     has_whisker = not row.is_mean or axis != ALL_SHARES
-    return Row(cells=cells, whisker=place_whisker(row) if has_whisker else None)
-
-
-def place_whisker(row: BlockRow) -> Whisker | None:
-    """Find the places of a figure and its interval on its scale, from 0 to 1."""
-    if row.value is None or row.low is None or row.high is None:
-        return None
-    least, greatest = row.scale
-
-    def place(value: float) -> float:
-        return round((value - least) / (greatest - least), 4)
-
-    return Whisker(low=place(row.low), value=place(row.value), high=place(row.high))
+    return Row(cells=cells, whisker=row.whisker if has_whisker else None)
 
 
 def explain_nothing(view: View) -> Section:

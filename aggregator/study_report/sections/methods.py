@@ -99,7 +99,7 @@ def _describe_design(wave: Wave, manifest: Manifest) -> Iterator[str]:
 
 
 def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
-    scrambled = [question for question in manifest.questions if question.is_protected]
+    scrambled = [question for question in manifest.questions if question.is_scrambled]
     if not scrambled:
         yield "No answer was randomized."
         return

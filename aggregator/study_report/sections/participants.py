@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from aggregator.results.blocks import Block
 from aggregator.study_report.content import Paragraph, Part, Row, Section, Table, Words
-from aggregator.study_report.sections.findings import ALL_SHARES, place_whisker
+from aggregator.study_report.sections.findings import ALL_SHARES
 from surveys.formatting import whole
 
 PARTICIPANTS = "participants"
@@ -56,4 +56,4 @@ def _list_rows(block: Block) -> Iterator[Row]:
             Words(text=row.number or "–"),
             Words(text=row.range or "–"),
         )
-        yield Row(cells=cells, whisker=place_whisker(row))
+        yield Row(cells=cells, whisker=row.whisker)

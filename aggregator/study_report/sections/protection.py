@@ -31,7 +31,7 @@ EPSILON = (
 
 
 def write_protection(wave: Wave, manifest: Manifest) -> Section:
-    scrambled = [question for question in manifest.questions if question.is_protected]
+    scrambled = [question for question in manifest.questions if question.is_scrambled]
     parts: list[Part] = [
         Paragraph(
             text="Each browser scrambled every answer before sending it, unless this section says "

@@ -20,7 +20,7 @@ from aggregator.releases.sentences import (
 )
 from aggregator.results.blocks import row_of_share
 from aggregator.study_report.content import Paragraph, Part, Row, Section, Table, Tone, Words
-from aggregator.study_report.sections.findings import ALL_SHARES, place_whisker
+from aggregator.study_report.sections.findings import ALL_SHARES
 from aggregator.study_report.sections.protection import name_questions
 from surveys.formatting import cap, day
 from surveys.manifest.manifest import Manifest
@@ -93,7 +93,7 @@ def _list_rows(figures: QuestionFigures) -> Iterator[Row]:
             Words(text=shown.number),
             Words(text=shown.range),
         )
-        yield Row(cells=cells, whisker=place_whisker(shown))
+        yield Row(cells=cells, whisker=shown.whisker)
     if figures.mean is not None:
         yield _write_mean(question, figures.mean)
 

@@ -64,7 +64,7 @@ def _list_facts(view: View) -> Iterator[Fact]:
             yield _name("People invited", whole(view.survey.people_invited))
             rate = describe_rate(reports + others, view.survey.people_invited)
             yield _name("Response rate", rate)
-    scrambled = sum(question.is_protected for question in manifest.questions)
+    scrambled = sum(question.is_scrambled for question in manifest.questions)
     declared = sum(question.is_declared for question in manifest.questions)
     kinds = [f"{whole(scrambled)} scrambled"]
     if declared:

@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.http.request import split_domain_port, validate_host
 
-from accounts.mail.delivery import describe_delivery, describe_remedy
+from accounts.mail.delivery import describe_remedy, find_delivery
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
-from surveys.authoring.reach import find_local_host
+from surveys.lifecycle.reach import find_local_host
 
 
 def check_privacy_settings(**_kwargs: Any) -> list[CheckMessage]:
@@ -117,7 +117,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
 
 def check_mail(**_kwargs: Any) -> list[CheckMessage]:
     """Whether people who forgot their password get a mail; a laptop needs none, so only warn."""
-    delivery = describe_delivery()
+    delivery = find_delivery()
     sender = settings.DEFAULT_FROM_EMAIL
     is_local = sender.rstrip(">").endswith("@localhost")
     unset = judge(

@@ -15,7 +15,7 @@ from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.purging import purge_is_due
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
-from surveys.survey_settings import MIN_BATCH_FLOOR
+from surveys.models.settings import MIN_BATCH_FLOOR
 
 # A purge may wait for a backup to end, and for work that is due before it.
 PATIENCE_SECONDS = 600.0

@@ -9,7 +9,7 @@ from django.db import connection
 
 from aggregator.background.levels import is_within, read_background, write_background
 from aggregator.background.rows_files import compute_proposal, find_rows_file
-from aggregator.batches.sealing import read_ledger
+from aggregator.batches.sealing import count_reports
 from aggregator.comparisons.jobs import compute_broken_down
 from aggregator.upkeep.verification.differences import RESTORE, Difference, name_wave
 from surveys.manifest.languages import NAMES, hash_words
@@ -74,7 +74,7 @@ _UNACKNOWLEDGED = """
 
 def count_missing(wave: Wave) -> int:
     """Return how many acknowledged reports are nowhere; negative if there are too many."""
-    acknowledged, accounted = read_ledger(wave)
+    acknowledged, accounted = count_reports(wave)
     return acknowledged - accounted
 
 
@@ -85,7 +85,7 @@ def check_reports(wave: Wave, *, accepted: int = 0) -> Iterator[Difference]:
         cursor.execute(_UNACKNOWLEDGED, [wave.pk])
         unacknowledged = int(cursor.fetchone()[0])
     if missing not in (0, accepted):
-        acknowledged, _ = read_ledger(wave)
+        acknowledged, _ = count_reports(wave)
         finding = (
             f"{acknowledged:,} reports were acknowledged, {acknowledged - missing:,} are sealed, "
             f"waiting or discarded: {abs(missing):,} {'missing' if missing > 0 else 'too many'}"

@@ -18,7 +18,7 @@ from privacy.associations.known_predictors.rows import (
     group_rows,
 )
 from privacy.associations.known_predictors.search import (
-    describe_separation,
+    explain_separation,
     maximize,
     rotate_design,
 )
@@ -211,7 +211,7 @@ def fit_logistic(
     basis, triangle = rotate_design(cells, cells.design)
     best = maximize(cells, basis)
     if best.singular:
-        raise describe_separation(cells, best, triangle, columns)
+        raise explain_separation(cells, best, triangle, columns)
     if not best.converged:
         raise NotSettledError(f"scoring did not converge in {best.iterations} iterations")
     model = FittedModel.of(cells, best, basis=basis, triangle=triangle)

@@ -160,7 +160,7 @@ def _find_step(cells: ReportRows, basis: Floats, log_odds: Floats) -> _Step:
     )
 
 
-def describe_separation(
+def explain_separation(
     cells: ReportRows, reached: Maximum, triangle: Floats, names: tuple[str, ...]
 ) -> SeparationError:
     lost = reached.vectors[:, reached.values <= SINGULAR]

@@ -23,9 +23,10 @@ from aggregator.intake.store import Outcome, record_reports
 from aggregator.intake.wire import Upload
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
-from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN, Limit, find_crowd
-from surveys.models import Question, Wave
+from surveys.models import Question, Survey, Wave
 
 ID_BYTES = 32
 MOST_ROUNDS = 100
@@ -50,7 +51,7 @@ class Design:
 
 
 def open_survey(owner: User, design: Design) -> Wave:
-    survey = create_survey(
+    survey = Survey.objects.create(
         owner=owner,
         title="Working conditions",
         minimum_batch=design.minimum_batch,

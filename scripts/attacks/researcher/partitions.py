@@ -26,9 +26,10 @@ from scripts.attacks.researcher.account import YES, Account
 from scripts.attacks.researcher.ground import Design, close, draw_codes, open_survey, send, work
 from scripts.attacks.researcher.isolation import SEED, Outcome
 from scripts.attacks.researcher.membership import PEOPLE_FOR_EQUATION
-from surveys.authoring.services import add_question, close_wave, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Limit
-from surveys.models import Question, Wave
+from surveys.models import Question, Survey, Wave
 
 LARGE = 6  # times C: enough people for each equation
 ASKED = 6  # questions behind both conditions
@@ -145,7 +146,7 @@ def attack_many_conditions(k: int) -> Outcome:
 def _open_with_conditions(
     account: Account, k: int, *, conditions: Sequence[str], questions: int
 ) -> Wave:
-    survey = create_survey(
+    survey = Survey.objects.create(
         owner=account.user, title="Working conditions", minimum_batch=k, display_minimum=k,
         closes_at=timezone.now() + timedelta(days=1),
     )  # fmt: skip

@@ -32,7 +32,7 @@ SURVEY = {"minimum_batch": MINIMUM_BATCH, "display_minimum": 10**6}
 QUESTIONS = 40
 CLOSE_WAVES = """
 from surveys.models import Wave
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 for wave in Wave.objects.open():
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
 """

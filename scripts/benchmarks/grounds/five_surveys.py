@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.languages import list_texts, translate_manifest
 from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import parse_manifest
@@ -326,7 +326,9 @@ def make_mixed() -> Wave:
 
 def _make(title: str, **settings: Any) -> Survey:
     owner = User.objects.create_user(email=f"{secrets.token_hex(8)}@example.org", password=None)
-    return create_survey(owner=owner, title=title, **{"introduction": "", **USUAL, **settings})
+    return Survey.objects.create(
+        owner=owner, title=title, **{"introduction": "", **USUAL, **settings}
+    )
 
 
 def _ask(survey: Survey, text: str, **content: Any) -> Question:
@@ -335,7 +337,7 @@ def _ask(survey: Survey, text: str, **content: Any) -> Question:
 
 def _open(survey: Survey) -> Wave:
     """Launch it with a translation of everything into the five other languages."""
-    texts = [one.text for one in list_texts(describe(survey=survey, wave_number=1))]
+    texts = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     for place, language in enumerate(OTHERS):
         translated = {text: WORDS[text][place] for text in texts}
         survey.translations.create(language=language, texts=translated)

@@ -19,11 +19,11 @@ from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.models import Batch
-from surveys.authoring.services import add_question, create_survey, launch_survey
+from surveys.authoring.services import add_question, launch_survey
 from surveys.manifest.manifest import Limit, Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Symbol
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 
 BATCH = 1_000
 REFUSING = 0.05  # of those who are asked and may decline
@@ -46,7 +46,7 @@ _QUESTIONS: tuple[dict[str, Any], ...] = (
 
 
 def open_mixed_survey(*, owner: User, questions: int, **settings: Any) -> Wave:
-    survey = create_survey(owner=owner, title=f"{questions} questions", **settings)
+    survey = Survey.objects.create(owner=owner, title=f"{questions} questions", **settings)
     parent = None
     for number, content in enumerate(islice(cycle(_QUESTIONS), questions), start=1):
         more: dict[str, Any] = {}

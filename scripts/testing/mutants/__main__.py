@@ -40,7 +40,7 @@ AREAS = {
     "looks": ("aggregator/results/looks.py", "aggregator/results/snapshots.py"),
     "crowd": ("aggregator/results/groups/*.py", "aggregator/results/display.py"),
     "ledger": ("aggregator/releases/[cdl]*.py",),
-    "permissions": ("surveys/access.py", "surveys/authoring/views/access.py", "accounts/lo*.py"),
+    "permissions": ("surveys/access.py", "surveys/views/authoring/access.py", "accounts/lo*.py"),
     "label": ("surveys/respondent/label/*.py",),
     "exports": ("aggregator/exports/*.py",),
     "limiter": ("aggregator/intake/*limiter.py", "accounts/networks.py"),

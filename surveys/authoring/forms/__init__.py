@@ -1,7 +1,7 @@
 """The forms that authors fill in: the range of each input, and errors that say what to do."""
 
 from surveys.authoring.forms.actions import LaunchForm, MoveForm
-from surveys.authoring.forms.differences import StoredValue, list_stored
+from surveys.authoring.forms.differences import StoredValue, list_frozen, list_stored
 from surveys.authoring.forms.planning import PlanForm
 from surveys.authoring.forms.question_base import QuestionForm
 from surveys.authoring.forms.questions import QUESTION_FORMS, YesNoForm
@@ -20,5 +20,6 @@ __all__ = [
     "StoredValue",
     "TranslationForm",
     "YesNoForm",
+    "list_frozen",
     "list_stored",
 ]

@@ -1,12 +1,15 @@
-"""Fields whose stored value changed while a form was open."""
+"""Stored values in words: those that changed while a form was open, and those that were frozen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from django import forms
 
-from surveys.formatting import moment
+from surveys.formatting import day, moment, whole
+from surveys.manifest.manifest import Manifest
+from surveys.models.settings import SETTINGS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,18 +21,37 @@ class StoredValue:
 def list_stored(form: forms.Form, stored: forms.Form) -> list[StoredValue]:
     """List the fields in which a form that was sent differs from one made from what is stored."""
     return [
-        StoredValue(label=str(form[name].label), text=_write(stored[name]))
+        StoredValue(label=str(form[name].label), text=_describe(stored[name]))
         for name, field in form.fields.items()
         if name in stored.fields and field.has_changed(stored[name].initial, form[name].data)
     ]
 
 
-def _write(bound: forms.BoundField) -> str:
+def list_frozen(manifest: Manifest) -> list[StoredValue]:
+    """List the settings that say something, except those that pages show in other words."""
+    listed = {name: setting.label for name, setting in SETTINGS.items() if setting.is_listed}
+    return [
+        StoredValue(label=listed[name], text=_write(value))
+        for name in listed
+        if (value := getattr(manifest, name, None)) not in (None, "")
+    ]
+
+
+def _describe(bound: forms.BoundField) -> str:
     value, field = bound.initial, bound.field
-    if isinstance(field, forms.BooleanField):
-        return "on" if value else "off"
     if isinstance(field, forms.ChoiceField):
         return str(dict(field.choices).get(value, value))  # type: ignore[arg-type]
-    if isinstance(field, forms.DateTimeField):
-        return moment(value) if value else "empty"
-    return "empty" if value in (None, "") else str(value)
+    return "empty" if value in (None, "") else _write(value)
+
+
+def _write(value: object) -> str:
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case int():
+            return whole(value)
+        case datetime():
+            return moment(value)
+        case date():
+            return day(value)
+    return str(value)

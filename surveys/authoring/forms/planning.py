@@ -8,10 +8,10 @@ from typing import Any
 from django import forms
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.authoring.forms.fields import decimal_range, number_messages
-from surveys.authoring.forms.settings import MAX_PEOPLE
+from surveys.form_fields import decimal_range, number_messages
 from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
+from surveys.models.settings import MAX_PEOPLE
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
 from surveys.planning.plan_input import PlanInput
 

@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from surveys.authoring.forms.fields import WholeNumber, decimal_range
+from surveys.form_fields import WholeNumber, decimal_range
 from surveys.formatting import whole
 from surveys.manifest.manifest import (
     HUNDREDTHS,
@@ -21,8 +21,8 @@ from surveys.manifest.manifest import (
     largest_release_delta,
 )
 from surveys.manifest.readers import Loss
+from surveys.models.settings import SurveySettings
 from surveys.respondent.label.guesses import write_guess
-from surveys.survey_settings import SurveySettings
 
 # Said under each choice. The page shows the limits only under the last one.
 DETAILS = {

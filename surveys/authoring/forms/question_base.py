@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -11,16 +11,16 @@ from django.utils.text import Truncator
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.answer_options import number_answered
-from surveys.authoring.drafts import describe_questions
+from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
-from surveys.authoring.forms.fields import PlainText
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
+from surveys.form_fields import PlainText
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
 from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
-from surveys.models import MAX_QUESTION_LENGTH, Question
+from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 
 MAX_RULE_LENGTH = 1000
 ASK_COST = "cost"  # the name of the button; the page also sends it after every change
@@ -166,12 +166,13 @@ class QuestionForm(forms.Form):
     def _check(self) -> None:
         """Compare the fields of one type; `cleaned_data` lacks the invalid ones."""
 
-    def content(self) -> dict[str, Any]:
-        """All fields of Question.CONTENT; fields that the type does not have are empty."""
+    def content(self) -> QuestionContent:
+        """The question as typed; fields that the type does not have are empty."""
         empty = Question(type=self.type)
-        return {
+        content = {
             name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
         }
+        return cast(QuestionContent, content)
 
     def candidate(self) -> Question:
         """The question as it would be stored."""
@@ -204,7 +205,7 @@ class QuestionForm(forms.Form):
 
     def _count_answers(self) -> int:
         """Count the answers that were written, even if the rule is wrong."""
-        [described] = describe_questions([Question(**self.content() | {"rule": None})])
+        [described] = build_questions([Question(**self.content() | {"rule": None})])
         return described.answers
 
     def _example(self) -> Question | None:

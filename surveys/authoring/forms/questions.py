@@ -6,7 +6,6 @@ from django import forms
 
 from privacy.mechanism.drawing import MAX_RANGE
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.authoring.forms.fields import Lines, PlainText, WholeNumber, write_number
 from surveys.authoring.forms.question_base import (
     ProtectedForm,
     QuestionForm,
@@ -14,6 +13,7 @@ from surveys.authoring.forms.question_base import (
     question_text,
     refusal_switch,
 )
+from surveys.form_fields import Lines, PlainText, WholeNumber, write_number
 from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
 from surveys.manifest.questions import FIRST_RESERVED, NONE_TEXT, REFUSED_TEXT

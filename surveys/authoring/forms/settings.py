@@ -1,4 +1,4 @@
-"""A survey's words, dates, crowd and random subset."""
+"""The form of a survey's settings, made of what `surveys/models/settings.py` declares."""
 
 from __future__ import annotations
 
@@ -8,153 +8,96 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import models
 from django.utils import timezone
 
-from surveys.authoring.forms.care import CareForm, declining_switch
-from surveys.authoring.forms.fields import BrowserDay, BrowserMoment, PlainText, number_messages
+from surveys.authoring.forms.addresses import find_address_problem, find_phone_problem
 from surveys.authoring.forms.publication import PublicationForm
 from surveys.authoring.launch_checks import describe_early_deletion
-from surveys.manifest.languages import LANGUAGES
-from surveys.manifest.manifest import BATCHES_IN_CROWD, SMALLEST_USUAL_BATCH, Publication
-from surveys.models import MAX_QUESTIONS, Survey
-from surveys.survey_settings import MIN_BATCH_FLOOR
+from surveys.form_fields import BrowserDay, BrowserMoment, PlainText, WholeNumber
+from surveys.manifest.manifest import Publication
+from surveys.models import Survey
+from surveys.models.settings import SETTINGS
+from surveys.planning.plan_sentences import describe_declining
 
-# A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
-MAX_MINIMUM_BATCH = 10_000
-MAX_PEOPLE = 100_000_000
-
-
-class SurveyTextForm(forms.Form):
-    title = PlainText(
-        name="title",
-        missing="Enter a title.",
-        max_length=200,
-        help_text="Respondents see it at the top of the first page.",
-    )
-    introduction = PlainText(
-        name="introduction",
-        missing="",
-        max_length=2000,
-        required=False,
-        lines=True,
-        label="Introduction (optional)",
-        help_text="Say why you ask and what happens with the results. Plain text.",
-        widget=forms.Textarea(attrs={"rows": 5}),
-    )
+_FIND_PROBLEM = {"url": find_address_problem, "tel": find_phone_problem}
 
 
-class CreateForm(SurveyTextForm):
-    may_decline = declining_switch(initial=True)
+def make_field(name: str) -> forms.Field:
+    """Make the form field of a setting from its field in the model."""
+    setting, stored = SETTINGS[name], Survey._meta.get_field(name)
+    assert isinstance(stored, models.Field)
+    words: dict[str, Any] = {
+        "label": f"{setting.label} (optional)" if stored.blank else setting.label,
+        "help_text": setting.help_text,
+    }
+    if isinstance(stored, models.BooleanField):
+        return forms.BooleanField(required=False, **words)
+    if isinstance(stored, models.DateTimeField):
+        return BrowserMoment(**words)
+    if isinstance(stored, models.DateField):
+        return BrowserDay(**words)
+    if stored.choices:
+        return forms.ChoiceField(choices=stored.choices, **words)
+    if isinstance(stored, models.IntegerField):
+        low, high = setting.limits
+        why = " Or leave it empty." if stored.blank else ""
+        return WholeNumber(low=low, high=high, why=why, required=not stored.blank, **words)
+    return _make_text_field(name, stored, words)
 
 
-class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
-    language = forms.ChoiceField(
-        label="Language of the survey",
-        choices=LANGUAGES,
-        help_text="The language you write in. Respondents’ pages use it too. You add translations "
-        "on a separate page.",
-    )
-    closing_message = PlainText(
-        name="closing message",
-        missing="",
-        max_length=1000,
-        required=False,
-        lines=True,
-        label="Closing message (optional)",
-        help_text="People see it after they have sent their answers. Say where the results will "
-        "be. Plain text.",
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
-    quick_exit = forms.BooleanField(
-        label="Let people leave quickly",
-        required=False,
-        help_text="The button “Exit this page”, or pressing Shift three times, clears the answers "
-        "and opens a neutral page. Windows and the browser’s history name every page only "
-        "“Survey”. Use it if someone might be watching.",
-    )
-    coins = forms.BooleanField(
-        label="Let people answer with two coins",
-        required=False,
-        help_text="For browsers without JavaScript, and on paper: people toss two coins for each "
-        "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
-        "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
-        "are not asked there.",
-    )
-    minimum_batch = forms.IntegerField(
-        label="Minimum batch K",
-        min_value=MIN_BATCH_FLOOR,
-        max_value=MAX_MINIMUM_BATCH,
-        error_messages=number_messages(
-            MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH, " A batch of fewer than 10 protects nobody."
-        ),
-        help_text="Reports are counted only in sealed batches of at least K. Results move only "
-        "when at least K reports, and a tenth of all, are new, and once more at the close. While "
-        "the survey is open, K reports always wait, so that the last batch is full too. The first "
-        "batch is therefore sealed once 2K reports have arrived. K counts reports, not honest "
-        "people: someone who floods the survey with made-up reports shrinks the crowd that a "
-        f"person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling one person out takes at "
-        f"least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, you must acknowledge the "
-        "risk when you open the survey.",
-    )
-    display_minimum = forms.IntegerField(
-        label="Fewest reports for results",
-        min_value=MIN_BATCH_FLOOR,
-        max_value=MAX_PEOPLE,
-        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE),
-        help_text=f"Results need this many reports, and at least {BATCHES_IN_CROWD} × K.",
-    )
-    opens_at = BrowserMoment(
-        label="Opening date, in UTC (optional)",
-        help_text="Leave it empty to accept reports as soon as you open the survey.",
-    )
-    closes_at = BrowserMoment(label="Closing date, in UTC (optional)")
-    delete_on = BrowserDay(
-        label="Deletion date (optional)",
-        help_text="From 0:00 UTC of this day on, the survey is deleted with everything that it "
-        "collected, as if you had deleted it by hand. If it is still open, it closes then. "
-        "Respondents are told this day, so nobody can move it later. You can delete the survey "
-        "earlier. In the last week, the survey’s pages warn you, and you get an e-mail if this "
-        "server sends any.",
-    )
-    cap = forms.IntegerField(
-        label="Close when this many people have answered (optional)",
-        required=False,
-        max_value=MAX_PEOPLE,
-        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text="With fewer people than results need (see “Crowd” below), the survey has no "
-        "exact results.",
-    )
-    people_expected = forms.IntegerField(
-        label="How many people do you expect to answer? (optional)",
-        required=False,
-        min_value=MIN_BATCH_FLOOR,
-        max_value=MAX_PEOPLE,
-        error_messages=number_messages(MIN_BATCH_FLOOR, MAX_PEOPLE, " Or leave it empty."),
-        help_text="Results appear, and move, only when at least a tenth as many reports are new, "
-        "and when the survey closes. If far fewer people answer, nothing is shown until then. "
-        "Margins of error shown before the close suit this number best, and hold for any.",
-    )
-    drawn = forms.IntegerField(
-        label="Questions per person (random subset), in blocks (optional)",
-        required=False,
-        min_value=1,
-        max_value=MAX_QUESTIONS,
-        error_messages=number_messages(
-            1, MAX_QUESTIONS, " Or leave it empty to ask everyone everything."
-        ),
+def _make_text_field(name: str, stored: models.Field[Any, Any], words: dict[str, Any]) -> PlainText:
+    kind, noun = SETTINGS[name].kind, SETTINGS[name].noun or name.replace("_", " ")
+    assert stored.max_length is not None
+    is_long = isinstance(stored, models.TextField)
+    line = forms.TextInput(attrs={"inputmode": kind, "autocomplete": "off"} if kind else {})
+    return PlainText(
+        name=noun,
+        missing=f"Enter a {noun}.",
+        max_length=stored.max_length,
+        find_problem=_FIND_PROBLEM.get(kind),
+        required=not stored.blank,
+        lines=is_long,
+        widget=forms.Textarea(attrs={"rows": 5}) if is_long else line,
+        **words,
     )
 
+
+class CreateForm(forms.Form):
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, initial={"may_decline": True})
+        for name in ("title", "introduction", "may_decline"):
+            self.fields[name] = make_field(name)
+        self.fields["may_decline"].help_text += f" {describe_declining()}"
+
+
+class SettingsForm(PublicationForm):
     def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
         """`blocks`: how many blocks the survey's questions form; None if it does not matter."""
         super().__init__(*args, **kwargs)
         self.blocks = blocks
+        self.fields = {name: make_field(name) for name in SETTINGS} | self.fields
+        self.fields[
+            "may_decline"
+        ].help_text += f" A change here changes all questions of this draft. {describe_declining()}"
 
     @classmethod
     def from_survey(cls, survey: Survey, *, blocks: int | None = None) -> SettingsForm:
-        limits = cls.read_limits(survey)
-        stored = {name: getattr(survey, name) for name in cls.base_fields if name not in limits}
-        initial = stored | limits
-        return cls(initial=initial, blocks=blocks)
+        stored = {name: getattr(survey, name) for name in (*SETTINGS, "publication")}
+        return cls(initial=stored | cls.read_limits(survey), blocks=blocks)
+
+    @property
+    def cards(self) -> dict[str, list[forms.BoundField]]:
+        """The fields of each card of the page."""
+        cards: dict[str, list[forms.BoundField]] = {}
+        for name, setting in SETTINGS.items():
+            cards.setdefault(setting.card, []).append(self[name])
+        return cards
+
+    @property
+    def asks_consent(self) -> bool:
+        """Whether the card about consent is open."""
+        return any(field.value() or field.errors for field in self.cards["consent"])
 
     def clean_drawn(self) -> int | None:
         drawn: int | None = self.cleaned_data["drawn"]
@@ -238,6 +181,11 @@ class SettingsForm(PublicationForm, CareForm, SurveyTextForm):
         )
         if problem:
             self.add_error("delete_on", problem)
+        nameless = "help_name" in cleaned and not cleaned["help_name"]
+        if nameless and cleaned.get("help_phone"):
+            self.add_error("help_name", "Say whose phone number it is.")
+        elif nameless and cleaned.get("help_url"):
+            self.add_error("help_name", "Say whose web address it is.")
         if cleaned.get("coins") and cleaned.get("may_decline"):
             self.add_error(
                 "may_decline",

@@ -9,11 +9,12 @@ from typing import Any
 from django import forms
 from django.db import models
 
-from surveys.authoring.forms.fields import PlainText
 from surveys.authoring.translations import describe_difference
+from surveys.form_fields import PlainText
 from surveys.manifest.languages import (
     INFORMATION_TEXT,
     NAMES,
+    WORDS,
     SourceText,
     direction,
     language_tag,
@@ -23,16 +24,6 @@ from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
 # All fields of a translation have names that begin like this, so that a refusal can find them.
 PREFIX = "words-"
-_OF_SURVEY = (
-    "title",
-    "organization",
-    "contact",
-    "introduction",
-    "consent",
-    "closing_message",
-    "help_name",
-)
-_WITH_LINES = ("introduction", "consent", "closing_message", INFORMATION_TEXT)
 _LONG = ("text", "follow_up")
 
 
@@ -112,27 +103,38 @@ class TranslationForm(forms.Form):
 def _make_field(source: SourceText, language: str) -> PlainText:
     attrs: dict[str, Any] = {"lang": language_tag(language), "dir": direction(language)}
     kinds = set(source.kinds)
+    with_lines = set(filter(_has_lines, kinds))
     widget: forms.Widget = forms.TextInput(attrs=attrs)
-    if not kinds.isdisjoint((*_WITH_LINES, *_LONG)):
-        widget = forms.Textarea(attrs={**attrs, "rows": 4 if kinds & set(_WITH_LINES) else 2})
+    if with_lines or not kinds.isdisjoint(_LONG):
+        widget = forms.Textarea(attrs={**attrs, "rows": 4 if with_lines else 2})
     return PlainText(
         name=f"translation of {source.place[0].lower()}{source.place[1:]}",
         missing="",
         # The same text may appear in several places; its translation must fit each of them.
         max_length=min(map(_find_limit, kinds)),
         required=False,
-        lines=kinds <= set(_WITH_LINES),
+        lines=kinds == with_lines,
         label=source.place,
         help_text=source.text,  # shown as the description; the template escapes it
         widget=widget,
     )
 
 
+def _has_lines(kind: str) -> bool:
+    """Whether the words may have line breaks; a question may not."""
+    return kind == INFORMATION_TEXT or isinstance(_find_stored(kind), models.TextField)
+
+
 def _find_limit(kind: str) -> int:
     if kind == "options":
         return MAX_OPTION_LENGTH
-    owner: type[models.Model] = Survey if kind in _OF_SURVEY else Question
-    field = owner._meta.get_field("text" if kind == INFORMATION_TEXT else kind)
+    field = _find_stored(kind)
     assert isinstance(field, models.CharField | models.TextField)
     assert field.max_length is not None
     return field.max_length
+
+
+def _find_stored(kind: str) -> object:
+    """Return the model's field of such words."""
+    owner: type[models.Model] = Survey if kind in WORDS else Question
+    return owner._meta.get_field("text" if kind == INFORMATION_TEXT else kind)

@@ -10,7 +10,7 @@ from surveys.comparing.choice import NotComparable, check_two_questions
 from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.planned_comparisons import MAX_PLANNED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,7 @@ class PlannedCard:
     most: int = MAX_PLANNED
 
 
-def describe_planned(
-    survey: Survey, manifest: Manifest, form: PlannedForm | None = None
-) -> PlannedCard:
+def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = None) -> PlannedCard:
     """Describe what a draft plans, and the form to plan more."""
     keys = [plan.pk for plan in survey.planned_comparisons.all()]
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}

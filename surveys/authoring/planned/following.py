@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db.models import Q, QuerySet
 
-from surveys.authoring.drafts import describe_questions, name_questions
+from surveys.authoring.drafts import build_questions, name_questions
 from surveys.comparing.indicators import list_parts
 from surveys.models import PlannedComparison, Question
 
@@ -14,7 +14,7 @@ from surveys.models import PlannedComparison, Question
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
     """The parts of a question that can be compared, as it stands among the questions."""
     name = name_questions(questions)[str(question.pk)]
-    described = {one.name: one for one in describe_questions(questions)}
+    described = {one.name: one for one in build_questions(questions)}
     return list_parts(described[name])
 
 

@@ -10,7 +10,7 @@ from surveys.comparing.choice import GROUP, OUTCOME, NotComparable, check_two_qu
 from surveys.comparing.indicators import list_indicators
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
 from surveys.manifest.manifest import Manifest
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.planned_comparisons import MAX_PLANNED
 
 ALREADY_PLANNED = "This comparison is already planned."
 TOO_MANY_PLANNED = f"You can plan {MAX_PLANNED} comparisons at most. Remove one first."

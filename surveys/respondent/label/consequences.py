@@ -76,10 +76,10 @@ def _describe_sight(manifest: Manifest, worst: _Worst) -> Consequence:
     """Say whether the researchers, or others who get the codes, can see the answers."""
     if worst.level == Level.NO:
         question = _("Can the researchers see my answers?")
-        more = (_("Hackers or courts with the database cannot either."),)
+        more = [_("Hackers or courts with the database cannot either.")]
     else:
         question = _("Can researchers, hackers or courts see my answers?")
-        more = tuple(_list_seen(worst))
+        more = list(_list_seen(worst))
     seen = _answer(question, worst.level, *more)
     if 0 < len(worst.questions) < len(scrambled(manifest)):
         seen = replace(seen, answer=_name_worst(manifest, worst))

@@ -29,7 +29,7 @@ from surveys.respondent.label.process import describe_process
 from surveys.respondent.label.publication import list_formulas
 from surveys.respondent.label.remaining import describe_crowd, describe_what_shows
 
-__all__ = ["PrivacyLabel", "Quote", "describe_protection", "quote_label"]
+__all__ = ["PrivacyLabel", "Quote", "describe_in_english", "describe_protection", "quote_label"]
 
 
 def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
@@ -54,6 +54,12 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
         process=describe_process(manifest),
         formulas=tuple(list_formulas(manifest)),
     )
+
+
+def describe_in_english(manifest: Manifest) -> PrivacyLabel:
+    """Write the label for pages of results, which are in English."""
+    with override("en"):
+        return describe_protection(manifest)
 
 
 def quote_label(manifest: Manifest) -> Quote | None:

@@ -30,7 +30,7 @@ def write_tenths(tenths: int) -> str:
 
 
 def scrambled(manifest: Manifest) -> list[ManifestQuestion]:
-    return [question for question in manifest.questions if question.is_protected]
+    return [question for question in manifest.questions if question.is_scrambled]
 
 
 def sent_as_answered(manifest: Manifest) -> list[ManifestQuestion]:

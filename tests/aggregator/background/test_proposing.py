@@ -18,6 +18,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from tests.support.factories import YES_NO
+from tests.support.manifests import make_manifest
 
 SEED = 20261124
 
@@ -27,7 +28,7 @@ def propose(manifest: Manifest, found: Combinations) -> Proposal:
     return propose_among(manifest, found, told=[one.name for one in list_declared(manifest)])
 
 
-def make_manifest(
+def declare(
     sizes: Sequence[int], *, refusal: bool = False, blocks: int = 1, drawn: int | None = None,
     planned: Sequence[str] = (), display_minimum: int = 10, rule: Any = None,
 ) -> Manifest:  # fmt: skip
@@ -45,12 +46,13 @@ def make_manifest(
         )
         for block in range(blocks)
     ]
-    return Manifest(
-        survey="survey", wave=1, title="?", introduction="", language="en", minimum_batch=10,
-        display_minimum=display_minimum, opens=None, closes=None, cap=None,
-        questions=(*declared, *(with_strength(one, flips=25) for one in scrambled)), drawn=drawn,
+    return make_manifest(
+        *declared,
+        *(with_strength(one, flips=25) for one in scrambled),
+        display_minimum=display_minimum,
+        drawn=drawn,
         planned_comparisons=tuple(("s0", name) for name in planned),
-    )  # fmt: skip
+    )
 
 
 def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinations:
@@ -84,13 +86,13 @@ def count_cells(background: Background, found: Combinations) -> dict[Any, int]:
 
 
 def test_the_only_question_keeps_all_groups_that_pages_show() -> None:
-    proposal = propose(make_manifest([3]), count_one(30, 40, 50))
+    proposal = propose(declare([3]), count_one(30, 40, 50))
     assert list_levels(proposal) == {"q1": ((0,), (1,), (2,))}
     assert proposal.smallest == 30
 
 
 def test_groups_that_no_page_shows_are_one_level() -> None:
-    proposal = propose(make_manifest([5]), count_one(100, 5, 100, 40, 100))
+    proposal = propose(declare([5]), count_one(100, 5, 100, 40, 100))
     assert list_levels(proposal) == {"q1": ((0,), (1, 3), (2,), (4,))}
     assert proposal.background[0].hidden == {1, 3}
     assert proposal.smallest == 45
@@ -98,7 +100,7 @@ def test_groups_that_no_page_shows_are_one_level() -> None:
 
 def test_an_answer_that_nobody_gave_stays_by_itself() -> None:
     """Everybody can tell from the counts that nobody is in it."""
-    proposal = propose(make_manifest([3]), count_one(60, 0, 70))
+    proposal = propose(declare([3]), count_one(60, 0, 70))
     assert list_levels(proposal) == {"q1": ((0,), (1,), (2,))}
 
 
@@ -125,7 +127,7 @@ FEW_OF_THE_SECOND_ANSWER = count(
 def test_few_people_merge_with_a_neighbour_but_not_with_a_planned_answer(
     planned: Sequence[str], levels: Any
 ) -> None:
-    manifest = make_manifest([4], blocks=2, drawn=1, planned=planned)
+    manifest = declare([4], blocks=2, drawn=1, planned=planned)
     assert list_levels(propose(manifest, FEW_OF_THE_SECOND_ANSWER)) == {"q1": levels}
 
 
@@ -135,7 +137,7 @@ HALVES = count({(0, 0): 20, (0, 1): 20, (1, 0): 20, (1, 1): 20})
 @pytest.mark.parametrize(("planned", "name"), [((), "q1"), (("q2.1",), "q2")])
 def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str], name: str) -> None:
     """Of two equal questions the planned one enters, or the first."""
-    proposal = propose(make_manifest([2, 2], planned=planned), HALVES)
+    proposal = propose(declare([2, 2], planned=planned), HALVES)
     assert list_levels(proposal) == {name: ((0,), (1,))}
     assert proposal.smallest == 40
 
@@ -157,7 +159,7 @@ def test_a_question_whose_rows_and_other_figures_leave_one_person_does_not_enter
     rule: Any, told: Sequence[str], names: Sequence[str]
 ) -> None:
     found = count({(0, 1): 1, (1, 0): 300, (2, 1): 300})
-    proposal = propose_among(make_manifest([3, 2], rule=rule), found, told=told)
+    proposal = propose_among(declare([3, 2], rule=rule), found, told=told)
     assert list(list_levels(proposal)) == names
 
 
@@ -165,7 +167,7 @@ def test_three_in_a_hundred_who_decline_everywhere_cost_no_question() -> None:
     generator = np.random.default_rng(SEED)
     codes = generator.choice(3, size=(2000, 3), p=[0.5, 0.47, 0.03]).astype(np.uint8)
     found = Combinations(masks=codes[:, :0], declared=codes, people=np.ones(2000, dtype=np.int64))
-    proposal = propose(make_manifest([2, 2, 2], refusal=True), found)
+    proposal = propose(declare([2, 2, 2], refusal=True), found)
     levels = list_levels(proposal)
     assert list(levels) == ["q1", "q2", "q3"]
     assert all(len(own) >= 2 for own in levels.values())
@@ -174,7 +176,7 @@ def test_three_in_a_hundred_who_decline_everywhere_cost_no_question() -> None:
 
 def test_blocks_that_few_people_share_have_files_of_their_own() -> None:
     found = count({(1, 0, 0): 29, (0, 1, 0): 31, (0, 1, 1): 40}, masks=2)
-    proposal = propose(make_manifest([2], blocks=2, drawn=1), found)
+    proposal = propose(declare([2], blocks=2, drawn=1), found)
     assert proposal == Proposal(background=(), smallest=29, has_files_of_blocks=True)
 
 
@@ -183,7 +185,7 @@ def draw_survey(generator: np.random.Generator) -> tuple[Manifest, Combinations]
     sizes = generator.integers(2, 10, size=generator.integers(0, 5)).tolist()
     blocks = int(generator.integers(2, 5))
     drawn = int(generator.integers(1, blocks + 1))
-    manifest = make_manifest(
+    manifest = declare(
         sizes, refusal=bool(generator.integers(2)), blocks=blocks,
         drawn=None if drawn == blocks else drawn, display_minimum=int(generator.integers(10, 61)),
     )  # fmt: skip

@@ -30,7 +30,8 @@ from aggregator.results.display import Results, find_view
 from aggregator.study_report.content import Table
 from aggregator.study_report.sections.participants import NOT_SHOWN, write_participants
 from aggregator.views.background import REFUSED
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import break_down
 from tests.support.factories import make_survey, open_survey

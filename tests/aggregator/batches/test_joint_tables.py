@@ -19,7 +19,8 @@ from aggregator.batches.joint_tables import (
 from aggregator.batches.packing import count_codes, pack_reports
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.rules import holds
-from tests.aggregator.routed import KIND, ROUTED, SUBSET, ask, draw_reports, survey, yes
+from tests.aggregator.routed import KIND, ROUTED, SUBSET, ask, draw_reports, yes
+from tests.support.manifests import make_manifest
 
 
 def count(manifest: Manifest, reports: Sequence[bytes]) -> list[list[int]]:
@@ -97,7 +98,7 @@ def test_a_class_decides_whether_the_rule_holds() -> None:
 def test_a_table_that_is_too_large_is_named_and_not_counted() -> None:
     def chosen(options: int) -> Manifest:
         """Three parents with one class for each option, and a child with two codes more."""
-        return survey(
+        return make_manifest(
             *(ask(f"q{number}", KIND.CHOICE, options) for number in (1, 2, 3)),
             ask(
                 "q4",

@@ -20,7 +20,7 @@ from aggregator.batches.sealing import (
     seal_next_batch,
 )
 from aggregator.models import Batch, Discard, RawReport, SpentId
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.waves import make_wave, send_many
 

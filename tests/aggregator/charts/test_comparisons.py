@@ -19,7 +19,8 @@ from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison
 from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import find_view
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people

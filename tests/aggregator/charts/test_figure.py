@@ -16,6 +16,7 @@ from aggregator.charts.figure import (
     make_share_axis,
 )
 from aggregator.charts.ink import PALE, Ink, find_ink
+from surveys.axis import Axis as PlainAxis
 
 
 def ticks(axis: Axis) -> list[str]:
@@ -108,7 +109,7 @@ def test_the_palest_mark_is_still_visible_in_grey() -> None:
 
 
 def test_a_mean_and_a_ratio_are_measured_on_their_own_scales() -> None:
-    days = make_mean_axis((0, 30))
+    days = make_mean_axis(PlainAxis(least=0, greatest=30))
     assert find_ink(row(5, 20), days) == find_ink(row(0, 0.5), make_share_axis())
     ratio = make_ratio_axis((0.1, 100))
     assert find_ink(row(0.1, 100), ratio).dot < find_ink(row(1, 1.5), ratio).dot

@@ -22,13 +22,14 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from tests.support.factories import YES_NO
+from tests.support.manifests import make_manifest
 
 Kind = Comparison.Kind
 Type = QuestionType
 OPTIONS = tuple(Option(code=code, text=f"Ward {code}") for code in range(4))
 
 
-def make_manifest(*, drawn: int | None = None) -> Manifest:
+def make_survey(*, drawn: int | None = None) -> Manifest:
     """Q2 and Q3 depend on Q1, so they share a block with it; Q5 and Q6 are declared."""
     rule = {"name": "q1", "is": [1]}
     rules = {"q1": None, "q2": rule, "q3": rule, "q4": None}
@@ -43,11 +44,7 @@ def make_manifest(*, drawn: int | None = None) -> Manifest:
         ManifestQuestion(name=name, type=Type.DECLARED, text="?", options=OPTIONS)
         for name in ("q5", "q6")
     ]
-    return Manifest(
-        survey="survey", wave=1, title="?", introduction="", language="en", minimum_batch=10,
-        display_minimum=10, opens=None, closes=None, cap=None, drawn=drawn,
-        questions=(*questions, *declared),
-    )  # fmt: skip
+    return make_manifest(*questions, *declared, drawn=drawn)
 
 
 def make_rows_file(*, has_files_of_blocks: bool = False, crosses_files: bool = False) -> RowsFile:
@@ -69,7 +66,7 @@ def find_refusal(
     kind: Comparison.Kind = Kind.REGRESSION,
 ) -> str:
     """Say why these cannot be compared; empty if they can."""
-    manifest = make_manifest(drawn=drawn)
+    manifest = make_survey(drawn=drawn)
     try:
         check_choice(
             manifest=manifest, kind=kind, names=names, is_final=is_final, rows_file=rows_file
@@ -89,7 +86,7 @@ def test_a_group_is_compared_if_the_rows_have_it_by_itself(
 ) -> None:
     names = ["q1", "q4"]
     names.insert(place, name)
-    [group] = find_indicators(make_manifest(), [name])
+    [group] = find_indicators(make_survey(), [name])
     expected = refusal.format(label=group.label, number=group.number)
     assert find_refusal(*names, rows_file=make_rows_file()) == expected
     if place < 2:

@@ -36,8 +36,8 @@ from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
 from privacy.associations.tables import kronecker
-from surveys.authoring.drafts import describe
-from surveys.authoring.services import add_question, create_survey
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.services import add_question
 from surveys.comparing.choice import ALL_KNOWN, DIFFERENT_QUESTIONS, UNKNOWN_QUESTION, NotComparable
 from surveys.comparing.indicators import (
     Indicator,
@@ -46,6 +46,7 @@ from surveys.comparing.indicators import (
     list_indicators,
 )
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
+from surveys.models import Survey
 
 Kind = Comparison.Kind
 Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
@@ -54,9 +55,9 @@ Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
 @pytest.fixture
 def manifest(db: None) -> Manifest:
     owner = User.objects.create_user(email="indicators@example.org")
-    survey = create_survey(owner=owner, title="Study", drawn=4)
+    survey = Survey.objects.create(owner=owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 @pytest.fixture
@@ -118,10 +119,10 @@ def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> 
 def plain(db: None) -> Manifest:
     """Make a survey of four questions; each person is asked two of them."""
     owner = User.objects.create_user(email="plain@example.org")
-    survey = create_survey(owner=owner, title="Plain", drawn=2)
+    survey = Survey.objects.create(owner=owner, title="Plain", drawn=2)
     for number in range(4):
         add_question(survey=survey, text=f"Number {number}?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def send_anything(manifest: Manifest, *, people: int) -> list[bytes]:
@@ -266,14 +267,14 @@ def test_a_choice_that_cannot_be_compared_is_refused(
 def gated(db: None) -> Manifest:
     """Q2 is asked after Yes to Q1 and may be refused; Q3 may be refused."""
     owner = User.objects.create_user(email="gates@example.org")
-    survey = create_survey(owner=owner, title="Gates")
+    survey = Survey.objects.create(owner=owner, title="Gates")
     first = add_question(survey=survey, text="Ever?")
     rule = {"name": str(first.pk), "is": [1]}
     several: dict[str, Any] = {"type": "several", "options": ["A", "B"], "refusal": True}
     add_question(survey=survey, text="Which?", rule=rule, **several)
     add_question(survey=survey, text="Where?", **several)
     add_question(survey=survey, text="When?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def expect_counts(indicators: Sequence[Indicator], truth: Truth) -> Any:

@@ -20,7 +20,6 @@ from aggregator.comparisons.choice import (
 )
 from aggregator.comparisons.jobs import (
     GAVE_UP,
-    MAX_ATTEMPTS,
     NOT_SETTLED,
     describe_divergence,
     find_comparisons_to_run,
@@ -28,18 +27,19 @@ from aggregator.comparisons.jobs import (
 )
 from aggregator.comparisons.result import StoredResult
 from aggregator.comparisons.standing import find_standing
+from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.tables import Variable
 from privacy.associations.two_questions import associate
-from surveys.authoring.services import close_wave
 from surveys.comparing.choice import (
     DIFFERENT_QUESTIONS,
     TWO_QUESTIONS,
     UNKNOWN_QUESTION,
     NotComparable,
 )
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, make_answered_wave, snapshot_of
 from tests.support.fielding import process

@@ -31,7 +31,8 @@ from aggregator.results.sentences import KEPT, describe_intervals
 from aggregator.tasks import request_planned_comparisons
 from aggregator.upkeep.due import WorkKind, find_due_work
 from privacy.associations.significance import adjust_for_multiplicity
-from surveys.authoring.services import close_wave, plan_comparison
+from surveys.authoring.services import plan_comparison
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey

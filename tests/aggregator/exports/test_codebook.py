@@ -17,7 +17,8 @@ from aggregator.models import RawReport
 from aggregator.results.reliability import Reliability
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.manifest.serialization import hash_manifest
 from surveys.models import Question, Survey, Wave

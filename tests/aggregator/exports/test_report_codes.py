@@ -13,6 +13,7 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 AFTER_YES = {"name": "q1", "is": [1]}
 MISSING = {"refusal": True, "rule": AFTER_YES}
@@ -20,13 +21,6 @@ MISSING = {"refusal": True, "rule": AFTER_YES}
 
 def make_question(name: str, type_: QuestionType, **content: Any) -> ManifestQuestion:
     return with_strength(ManifestQuestion(name=name, type=type_, text="?", **content), flips=25)
-
-
-def make_manifest(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return Manifest(
-        survey="survey", wave=1, title="?", introduction="", language="en", minimum_batch=10,
-        display_minimum=10, opens=None, closes=None, cap=None, questions=questions, drawn=drawn,
-    )  # fmt: skip
 
 
 def list_options(*texts: str, first: int = 0) -> tuple[Option, ...]:

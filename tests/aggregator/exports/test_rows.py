@@ -22,7 +22,8 @@ from aggregator.exports.reports import NoSuchRowsError, NotChosenError, find_row
 from aggregator.models import Batch, RowsFile
 from aggregator.results.display import Results, find_view
 from aggregator.simulation.demo_surveys import STUDY
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
@@ -59,7 +60,7 @@ def read_rows(results: Results, number: str = "") -> list[Row]:
 
 def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> None:
     for place in range(number):
-        add_question(survey=survey, type=Type.DECLARED, text=f"Where {place}?", options=options)
+        add_question(survey=survey, type=Type.DECLARED, text=f"Where {place}?", options=[*options])
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:

@@ -16,7 +16,7 @@ from aggregator.intake import core
 from aggregator.intake.core import Reply, handle
 from aggregator.intake.wire import MAX_BODY_BYTES, encode_report
 from aggregator.models import RawReport, SpentId
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import MOST_SYMBOLS
 from surveys.models import Wave
 from tests.support.waves import make_wave

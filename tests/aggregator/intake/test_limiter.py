@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 import redis
+from django.test import RequestFactory
 
 from accounts.networks import network_of, with_wider_networks
 from aggregator.intake import limiter
 from aggregator.intake.limiter import Limiter, TokenBucket, network_to_limit
-from aggregator.intake.page_limiter import PageLimiter
 from scripts.stack.stack import free_port, valkey_binary
 
 NOBODY = "redis://127.0.0.1:1/0"
@@ -50,26 +49,12 @@ def content(redis_server: str) -> Iterator[redis.Redis]:
     client.close()
 
 
-def ask(
-    url: str, questions: Callable[[Limiter], Awaitable[object]], *, per_minute: int = 3
-) -> object:
-    async def run() -> object:
-        asked = Limiter(url, per_minute=per_minute, per_second=2)
-        try:
-            return await questions(asked)
-        finally:
-            await asked.close()
-
-    return asyncio.run(run())
-
-
 def admit(url: str, *groups: Sequence[str], per_minute: int = 3) -> list[list[int]]:
-    async def questions(asked: Limiter) -> list[list[int]]:
-        return [list(await asked.admit([network_of(a) for a in group])) for group in groups]
-
-    answers = ask(url, questions, per_minute=per_minute)
-    assert isinstance(answers, list)
-    return answers
+    asked = Limiter(url, per_minute=per_minute, per_second=2)
+    try:
+        return [list(asked.admit([network_of(a) for a in group])) for group in groups]
+    finally:
+        asked.close()
 
 
 def test_the_limit_holds_across_groups_and_for_each_network_separately(
@@ -158,11 +143,18 @@ def test_counters_that_outlive_a_minute_because_the_clock_was_set_back_start_aga
 
 
 def test_pages_and_programs_of_one_wide_network_count_together(
-    redis_server: str, content: redis.Redis
+    redis_server: str, content: redis.Redis, rf: RequestFactory, settings: Any
 ) -> None:
-    pages = PageLimiter(redis_server, per_minute=3, per_second=2)
+    settings.LIMITER_URL, settings.REPORTS_PER_MINUTE = redis_server, 3
     (admitted,) = admit(redis_server, [f"2001:db8:1:2{number:02x}::" for number in range(10)])
-    waits = [pages.admit(network_of(f"2001:db8:1:2{number:02x}::")) for number in range(10, 14)]
+    limiter.limiter_of_pages.cache_clear()
+    try:
+        waits = [
+            limiter.seconds_to_wait(rf.get("/", REMOTE_ADDR=f"2001:db8:1:2{number:02x}::"))
+            for number in range(10, 14)
+        ]
+    finally:
+        limiter.limiter_of_pages.cache_clear()
     assert admitted == [0] * 10
     assert waits[:2] == [0, 0]
     assert min(waits[2:]) >= 1
@@ -181,13 +173,18 @@ def test_an_address_counts_under_another_name_once_the_key_has_expired(
 
 
 def test_an_emptied_redis_does_not_stop_reports(redis_server: str, content: redis.Redis) -> None:
-    async def questions(asked: Limiter) -> list[int]:
-        before = await asked.admit([network_of("192.0.2.1")] * 3)
-        content.flushall()
-        content.script_flush()
-        return [*before, *await asked.admit([network_of("192.0.2.1")])]
+    asked = Limiter(redis_server, per_minute=3, per_second=2)
+    assert asked.admit([network_of("192.0.2.1")] * 3) == [0, 0, 0]
+    content.flushall()
+    content.script_flush()
+    assert asked.admit([network_of("192.0.2.1")]) == [0]
+    asked.close()
 
-    assert ask(redis_server, questions) == [0, 0, 0, 0]
+
+def test_unknown_senders_share_the_cap_for_all_and_leave_the_others_their_limits(
+    redis_server: str, content: redis.Redis
+) -> None:
+    assert admit(redis_server, ["", "192.0.2.1", ""] * 2) == [[0, 0, 0, 1, 0, 1]]
 
 
 def test_without_redis_one_cap_applies_to_everyone() -> None:
@@ -200,7 +197,7 @@ def test_an_unreachable_redis_is_not_asked_for_every_report(
 ) -> None:
     asked_redis = 0
 
-    async def refuse(self: Limiter, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
+    def refuse(self: Limiter, networks: Sequence[bytes], *, now: float) -> Sequence[int]:
         nonlocal asked_redis
         asked_redis += 1
         raise redis.ConnectionError

@@ -41,8 +41,8 @@ from scripts.attacks.fuzz.intake_model import (
     read_strictly,
     write,
 )
-from surveys.authoring.errors import NotOpen
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.deaths import Moment, failing_at, killed
 from tests.support.waves import make_wave

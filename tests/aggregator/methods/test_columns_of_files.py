@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from aggregator.publishing.ledger_pages import ROW_COLUMNS, WAVE_COLUMNS
-from aggregator.publishing.public_releases import COLUMNS
+from aggregator.exports.ledger import ROW_COLUMNS, WAVE_COLUMNS
+from aggregator.exports.releases import COLUMNS
 from scripts.stack.stack import ROOT
 
 TEXT = (ROOT / "docs" / "methods" / "files.md").read_text(encoding="utf-8")

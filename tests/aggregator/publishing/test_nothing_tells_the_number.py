@@ -17,7 +17,8 @@ from aggregator.models import Batch, Discard, RawReport, Release, Snapshot, Spen
 from aggregator.releases.ledger import reserve_release
 from aggregator.releases.requests import ReleaseRequest
 from aggregator.upkeep.due import find_due_work, remember_due_work
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from surveys.respondent.client_files import client_version
@@ -50,7 +51,7 @@ def make_study(publication: Publication = Publication.PROTECTED) -> Wave:
 
 
 def list_addresses(survey: Survey) -> list[str]:
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     coins = survey.waves.manual().get()
     values: dict[str, list[object]] = {
@@ -95,7 +96,7 @@ def visit(survey: Survey) -> Replies:
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
     """Send a report again, with other codes, for another wave, and one that is wrong."""
-    wave, coins = survey.wave, survey.waves.manual().get()
+    wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]
     tries += [(wave, NO[:2], secrets.token_bytes(32)), (wave, b"\7\7\7", known)]
@@ -119,7 +120,7 @@ def send(wave: Wave, symbols: bytes, *, report_id: bytes | None = None) -> bytes
 
 
 def send_both(survey: Survey, number: int) -> None:
-    wave, coins = survey.wave, survey.waves.manual().get()
+    wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     for _ in range(number):
         send(wave, YES)

@@ -48,8 +48,7 @@ def every_kind() -> Wave:
         release_epsilon_hundredths=300,
         people_expected=1000,
     )
-    ends = {"low_label": "Never", "high_label": "Always"}
-    add_question(survey=survey, type=types.SCALE, text="Tired?", minimum=1, maximum=5, **ends)
+    add_question(survey=survey, type=types.SCALE, text="Tired?", minimum=1, maximum=5)
     add_question(survey=survey, type=types.DECLARED, text="Where?", options=["A", "B", "C"])
     Survey.objects.filter(pk=survey.pk).update(rehearsal=True)
     survey.refresh_from_db()

@@ -24,11 +24,11 @@ from aggregator.releases.sentences import describe_exact_readers
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
-from surveys import stored_texts
-from surveys.authoring.services import add_question, close_wave, switch_public_results
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
-from surveys.models import Question, StoredText, Survey, Wave
-from surveys.stored_texts import compress
+from surveys.models import Question, StoredText, Survey, Wave, stored_texts
+from surveys.models.stored_texts import compress
 from tests.aggregator.routed import ROUTED, yes
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people, sign_in
@@ -74,7 +74,7 @@ def test_anyone_reads_the_estimates_of_a_closed_survey() -> None:
     assert page.count('class="block"') == 2
     for question in survey.questions.all():
         assert question.text in page
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     assert wave.manifest_hash_hex in page
     assert reverse("surveys:manifest", args=[wave.manifest_hash_hex]) in page

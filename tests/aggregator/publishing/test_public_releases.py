@@ -19,8 +19,9 @@ from aggregator.releases.figures import TableFigures, read_figures
 from aggregator.releases.readers import reader_epsilons
 from aggregator.simulation.rehearsal import open_rehearsal
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import add_question, switch_public_results
+from surveys.authoring.services import add_question
 from surveys.formatting import epsilon
+from surveys.lifecycle.services import switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.manifest.readers import find_answered
 from surveys.models import Question, Wave

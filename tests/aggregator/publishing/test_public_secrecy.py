@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Release, today
-from aggregator.publishing.public_releases import PublicRelease, describe_public
+from aggregator.publishing.public_releases import PublicRelease, list_public
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.releases.public import (
@@ -93,7 +93,7 @@ def test_how_many_took_part_shows_through_noise_only() -> None:
 
 def hide_names(survey: Survey, content: bytes) -> str:
     """Replace what names a survey and its manifest: two surveys have different names."""
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     text = content.decode().replace(survey.slug, "SLUG")
     return text.replace(wave.manifest_hash_hex, "HASH").replace(wave.manifest_hash_hex[:8], "HASH")
@@ -120,9 +120,9 @@ def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def count(*args: Any, **kwargs: Any) -> list[PublicRelease]:
         rendered.append("once")
-        return describe_public(*args, **kwargs)
+        return list_public(*args, **kwargs)
 
-    monkeypatch.setattr("aggregator.publishing.public_page.describe_public", count)
+    monkeypatch.setattr("aggregator.publishing.public_page.list_public", count)
     wave = protect()
     store_table(wave, "q1", epsilon=20)
     assert len({read_as_kept(wave.survey) for _ in range(3)}) == len(rendered) == 1

@@ -15,6 +15,7 @@ from aggregator.publishing.rows import (
 from aggregator.releases.figures import read_figures
 from aggregator.releases.requests import list_symbols
 from aggregator.results.blocks import RowKind
+from surveys.axis import Axis
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from tests.support.breakdowns.waves import make_grouped_survey
@@ -67,8 +68,7 @@ def test_a_number_has_its_mean_in_its_unit(wave: Wave) -> None:
     (shown,) = only(show(wave, "q5")).rows
     assert shown.row.is_mean
     assert shown.row.number == "15.0 days"
-    assert shown.row.ends == ("0", "30")
-    assert shown.row.dot == "50.00%"
+    assert shown.row.axis == Axis(least=0, greatest=30, ends=("0", "30"))
     low, high = shown.row.range.split("–")
     assert float(low) < 15 < float(high)
     half = float(shown.spread.total.removeprefix("± ").removesuffix(" days"))

@@ -30,13 +30,14 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion, Symbol
-from tests.aggregator.routed import ask, survey, yes
+from tests.aggregator.routed import ask, yes
+from tests.support.manifests import make_manifest
 from tests.support.releases.stored import add_noise, as_gaussian, finish, plan
 
 
 def protect(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
     return replace(
-        survey(*questions, drawn=drawn),
+        make_manifest(*questions, drawn=drawn),
         publication=Publication.PROTECTED,
         release_epsilon_hundredths=300,
         release_delta_nanos=1000,

@@ -22,7 +22,8 @@ from aggregator.releases.requests import (
 )
 from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
-from tests.aggregator.routed import ask, survey, yes
+from tests.aggregator.routed import ask, yes
+from tests.support.manifests import make_manifest
 
 Reports = list[bytes]
 
@@ -37,7 +38,7 @@ def protect(manifest: Manifest) -> Manifest:
 
 
 EVERY_KIND = protect(
-    survey(
+    make_manifest(
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.CHOICE, 3, refusal=True, rule=yes("q1")),
         ask("q3", Kind.SEVERAL, 3, refusal=True),
@@ -47,7 +48,7 @@ EVERY_KIND = protect(
     )
 )
 SUBSET = protect(
-    survey(
+    make_manifest(
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.CHOICE, 3),
         ask("q3", Kind.SEVERAL, 3),

@@ -28,7 +28,8 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.readers import find_answered
-from tests.aggregator.routed import ask, survey, yes
+from tests.aggregator.routed import ask, yes
+from tests.support.manifests import make_manifest
 from tests.support.releases.stored import as_gaussian, plan
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
@@ -36,7 +37,7 @@ COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
 def protect(*questions: ManifestQuestion, drawn: int | None = None, delta: int = 1000) -> Manifest:
     return replace(
-        survey(*questions, drawn=drawn),
+        make_manifest(*questions, drawn=drawn),
         publication=Publication.PROTECTED,
         release_epsilon_hundredths=300,
         release_delta_nanos=delta,
@@ -299,7 +300,7 @@ def test_no_leader_among_items_beats_the_bound(epsilon: int) -> None:
 
 @pytest.mark.parametrize(("minimum", "expected"), [(100, 0.550065527), (1000, 0.142057674)])
 def test_exact_counts_of_two_coins(minimum: int, expected: float) -> None:
-    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=minimum)
+    manifest = replace(make_manifest(ask("q1", Kind.YES_NO)), display_minimum=minimum)
     [line] = exact_reader_epsilons(manifest)
     assert line.reader == pytest.approx(expected, abs=1e-9)
     assert line.server == pytest.approx(log(3))
@@ -307,7 +308,7 @@ def test_exact_counts_of_two_coins(minimum: int, expected: float) -> None:
 
 
 def test_exact_counts_of_more_codes_are_shuffled() -> None:
-    manifest = replace(survey(ask("q1", Kind.CHOICE, 4)), display_minimum=500)
+    manifest = replace(make_manifest(ask("q1", Kind.CHOICE, 4)), display_minimum=500)
     [line] = exact_reader_epsilons(manifest)
     mechanism = manifest.questions[0].mechanism
     assert line.reader == pytest.approx(
@@ -316,7 +317,7 @@ def test_exact_counts_of_more_codes_are_shuffled() -> None:
 
 
 def test_items_share_the_exception_and_add_up() -> None:
-    manifest = replace(survey(ask("q1", Kind.SEVERAL, 3)), display_minimum=1000)
+    manifest = replace(make_manifest(ask("q1", Kind.SEVERAL, 3)), display_minimum=1000)
     [line] = exact_reader_epsilons(manifest)
     assert 3 * 0.142057674 < line.reader < 3 * 0.16
     assert line.delta == 1e-6
@@ -325,7 +326,7 @@ def test_items_share_the_exception_and_add_up() -> None:
 def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
     """Its figures come from joint counts, where only the scrambling protects."""
     manifest = replace(
-        survey(
+        make_manifest(
             ask("q1", Kind.YES_NO),
             ask("q2", Kind.YES_NO, rule=yes("q1")),
             ask("q3", Kind.SEVERAL, 2, refusal=True),
@@ -344,7 +345,7 @@ def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
 
 def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> None:
     """The bound of 2,000 people holds for a million, where computing it would take seconds."""
-    manifest = survey(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
+    manifest = make_manifest(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
     lines = [
         exact_reader_epsilons(replace(manifest, display_minimum=minimum))
         for minimum in (2000, 1_000_000)
@@ -359,6 +360,6 @@ def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> 
 
 
 def test_with_few_people_the_scrambling_protects_more() -> None:
-    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=10)
+    manifest = replace(make_manifest(ask("q1", Kind.YES_NO)), display_minimum=10)
     [line] = exact_reader_epsilons(manifest)
     assert line.reader <= line.server

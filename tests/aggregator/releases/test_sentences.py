@@ -19,7 +19,8 @@ from aggregator.releases.sentences import (
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
-from tests.aggregator.routed import ask, survey, yes
+from tests.aggregator.routed import ask, yes
+from tests.support.manifests import make_manifest
 from tests.support.releases.stored import as_gaussian, finish, plan
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 
 def protect(*questions: ManifestQuestion) -> Manifest:
     return replace(
-        survey(*questions),
+        make_manifest(*questions),
         publication=Publication.PROTECTED,
         release_epsilon_hundredths=300,
         release_delta_nanos=1000,
@@ -121,7 +122,7 @@ def test_scales_are_numbers(scale: str, text: str) -> None:
 
 
 def test_readers_of_exact_results_see_counts_only() -> None:
-    manifest = replace(survey(ask("q1", Kind.YES_NO)), display_minimum=100)
+    manifest = replace(make_manifest(ask("q1", Kind.YES_NO)), display_minimum=100)
     assert describe_exact_readers(manifest) == (
         "Readers of this page learn at most ε = 0.56, δ = 10⁻⁶ about an answer if at least 100 "
         "people answered honestly, because readers see counts only. The server learns at most ε = "
@@ -131,7 +132,7 @@ def test_readers_of_exact_results_see_counts_only() -> None:
 
 def test_where_only_the_scrambling_protects_it_is_said() -> None:
     manifest = replace(
-        survey(
+        make_manifest(
             ask("q1", Kind.YES_NO), ask("q2", Kind.YES_NO, rule=yes("q1")), ask("q3", Kind.YES_NO)
         ),
         display_minimum=100,
@@ -142,7 +143,7 @@ def test_where_only_the_scrambling_protects_it_is_said() -> None:
 
 
 def test_nothing_scrambled_is_nothing_to_say() -> None:
-    assert describe_exact_readers(survey(ask("q1", Kind.DECLARED, 3))) == ""
+    assert describe_exact_readers(make_manifest(ask("q1", Kind.DECLARED, 3))) == ""
 
 
 # δ is no chance of an exception, noise hides nothing completely, the typical answer is no middle.

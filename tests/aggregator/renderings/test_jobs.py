@@ -10,20 +10,17 @@ from django.db import OperationalError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Rendering
-from aggregator.renderings import jobs
 from aggregator.renderings.jobs import (
     GAVE_UP,
     KEPT_BYTES,
     KEPT_PER_WAVE,
-    LEASE,
-    MAX_ATTEMPTS,
+    QUEUE,
     find_renderings_to_run,
     note_sent,
-    request_again,
     request_rendering,
     run_rendering,
-    was_given_up,
 )
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, find_view
@@ -107,7 +104,8 @@ def test_another_worker_takes_over_when_the_lease_expires(survey: Survey) -> Non
 
 def test_a_lease_from_a_clock_that_was_set_back_expires(survey: Survey) -> None:
     rendering = request(survey)
-    Rendering.objects.update(state=Rendering.State.RUNNING, leased_until=timezone.now() + 3 * LEASE)
+    until = timezone.now() + 3 * QUEUE.lease
+    Rendering.objects.update(state=Rendering.State.RUNNING, leased_until=until)
     assert list(find_renderings_to_run()) == [rendering]
 
 
@@ -118,9 +116,9 @@ def test_a_failure_is_tried_again_and_then_given_up_with_a_sentence(survey: Surv
         assert run(rendering, make_recipe(fail))
         Rendering.objects.update(leased_until=None)
     assert (rendering.state, rendering.problem) == (Rendering.State.FAILED, GAVE_UP)
-    assert was_given_up(rendering)
+    assert rendering.was_given_up
     assert not run(rendering, make_recipe())
-    request_again(rendering)
+    QUEUE.try_again(rendering)
     assert run(rendering, make_recipe())
     assert rendering.content == b"made"
 
@@ -132,8 +130,8 @@ def test_a_refusal_is_final(survey: Survey) -> None:
         Rendering.State.FAILED,
         "Nobody was asked Q3.",
     )
-    assert not was_given_up(rendering)
-    request_again(rendering)
+    assert not rendering.was_given_up
+    QUEUE.try_again(rendering)
     assert not find_renderings_to_run().exists()
 
 
@@ -173,8 +171,7 @@ def test_only_the_newest_files_of_a_wave_are_kept(survey: Survey) -> None:
     first = request(survey)
     for number in range(KEPT_PER_WAVE):
         request(survey, inputs=f"another {number}")
-    assert survey.wave is not None
-    assert survey.wave.renderings.count() == KEPT_PER_WAVE
+    assert survey.waves.get().renderings.count() == KEPT_PER_WAVE
     assert not Rendering.objects.filter(pk=first.pk).exists()
     assert Rendering.objects.filter(pk=other.pk).exists()
 
@@ -232,8 +229,8 @@ def test_a_file_larger_than_all_room_says_so_and_can_be_tried_again(
     assert rendering.state == Rendering.State.FAILED
     assert "the server keeps at most 0 MB of files for one account" in rendering.problem
     settings.FILE_BYTES_PER_ACCOUNT = 20
-    assert was_given_up(rendering)
-    request_again(rendering)
+    assert rendering.was_given_up
+    QUEUE.try_again(rendering)
     assert run(rendering, large)
     assert rendering.state == Rendering.State.DONE
 
@@ -255,7 +252,7 @@ def test_a_disk_that_is_full_when_a_file_is_stored_delays_it(
         raise OperationalError("database or disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_settle", fill)
+        patch.setattr(Queue, "store", fill)
         assert run(rendering, make_recipe())
     assert rendering.state == Rendering.State.WAITING
     Rendering.objects.update(leased_until=None)

@@ -6,7 +6,8 @@ import pytest
 
 from aggregator.results.blocks import Block, RowKind, list_blocks, row_of_share
 from aggregator.results.display import find_view
-from surveys.authoring.services import close_wave
+from surveys.axis import Axis, Whisker
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.factories import make_launched_survey
@@ -53,9 +54,11 @@ def test_the_points_of_a_scale_have_its_labels_and_its_mean_a_scale(moving: list
         "Mean",
     ]
     mean = tired.rows[-1]
-    assert (mean.kind, mean.scale, mean.ends) == (RowKind.MEAN, (1.0, 5.0), ("1", "5"))
+    assert mean.kind is RowKind.MEAN
+    assert mean.axis == Axis(least=1.0, greatest=5.0, ends=("1", "5"))
     assert mean.value is not None
-    assert mean.dot == f"{25 * (mean.value - 1):.2f}%"
+    assert mean.whisker
+    assert mean.whisker.value == round((mean.value - 1) / 4, 4)
 
 
 def test_a_group_has_a_share_and_an_interval_about_the_population(moving: list[Block]) -> None:
@@ -99,7 +102,7 @@ def test_a_row_without_a_value_has_no_place_on_the_axis() -> None:
     results = find_view(survey).results
     assert results is not None
     row = list_blocks(results)[0].rows[0]
-    assert (row.value, row.dot, row.start, row.end, row.number) == (None, "", "", "", "")
+    assert (row.value, row.whisker, row.number) == (None, None, "")
     assert row.text == "too few answers"
 
 
@@ -116,8 +119,9 @@ def test_a_row_that_needs_caution_has_a_mark_and_its_text_has_none() -> None:
 
 def test_any_share_makes_a_row() -> None:
     row = row_of_share(key="q1 1", label="Yes", value=0.452, low=0.39, high=0.514)
-    assert (row.text, row.dot, row.start) == ("45\N{NO-BREAK SPACE}% (39–51)", "45.20%", "39.00%")
+    assert row.text == "45\N{NO-BREAK SPACE}% (39–51)"
+    assert row.whisker == Whisker(low=0.39, value=0.452, high=0.514)
     narrow = row_of_share(key="q1 1", label="Yes", value=0.452, low=0.44, high=0.464)
     assert narrow.text == "45.2\N{NO-BREAK SPACE}% (44.0–46.4)"
     nothing = row_of_share(key="q1 1", label="Yes", value=None, low=0.1, high=0.9)
-    assert (nothing.text, nothing.start) == ("too few answers", "")
+    assert (nothing.text, nothing.whisker) == ("too few answers", None)

@@ -19,14 +19,10 @@ from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
 from aggregator.results.groups.small_groups import hide_small_groups
 from privacy.associations.known_groups import compare_groups
-from surveys.authoring.services import (
-    add_question,
-    close_wave,
-    copy_survey,
-    create_survey,
-)
+from surveys.authoring.services import add_question, copy_survey
 from surveys.comparing.choice import ALL_KNOWN, NotComparable
 from surveys.comparing.indicators import find_indicators, find_plain_indicators
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
@@ -55,7 +51,9 @@ def test_no_small_group_is_shown_or_can_be_found_by_subtracting(
 @pytest.fixture
 def wave(db: None) -> Wave:
     owner = User.objects.create_user(email="groups@example.org")
-    survey = create_survey(owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM)
+    survey = Survey.objects.create(
+        owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM
+    )
     add_question(
         survey=survey,
         type=Question.Type.DECLARED,

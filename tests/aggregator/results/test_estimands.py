@@ -31,6 +31,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.manifests import make_manifest
 
 REFUSED, NOT_ASKED = "refused", "not asked"
 Person = Mapping[str, Any]  # by question: a code, a number, a set of items, or one of these two
@@ -70,23 +71,6 @@ def make_question(
     return with_strength(question, flips=flips)
 
 
-def make_manifest(questions: Iterable[ManifestQuestion], *, drawn: int | None = None) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="All types",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=tuple(questions),
-        drawn=drawn,
-    )
-
-
 def make_every_type() -> Manifest:
     """Make a yes/no question that decides, then every type with and without refusal and rule."""
     questions = [make_question("q1", "yes_no")]
@@ -106,7 +90,7 @@ def make_every_type() -> Manifest:
     text = ManifestQuestion(
         name=f"q{len(questions) + 2}", type=QuestionType.INFORMATION, text="Thank you."
     )
-    return make_manifest([*questions, apart, text])
+    return make_manifest(*questions, apart, text, minimum_batch=50, display_minimum=100)
 
 
 EVERY_TYPE = make_every_type()
@@ -181,7 +165,7 @@ def expected_counts(
         if question.type == "declared":
             codes = [person[question.name] for person in people]
             declared[question.name] = np.bincount(codes, minlength=question.k) / len(people)
-        elif question.is_protected:
+        elif question.is_scrambled:
             for person in people:
                 for name, shares in latent_shares(question, person[question.name]).items():
                     latent[name] += np.array(shares) / len(people)
@@ -361,10 +345,10 @@ def test_every_estimand_names_its_group() -> None:
 
 
 def test_questions_that_are_not_randomized_have_no_estimands() -> None:
-    apart = [question for question in EVERY_TYPE.questions if not question.is_protected]
+    apart = [question for question in EVERY_TYPE.questions if not question.is_scrambled]
     assert [question.type for question in apart] == ["declared", "information"]
     assert not any(list(estimands_of(question)) for question in apart)
-    declared = make_manifest(apart[:1])
+    declared = make_manifest(*apart[:1])
     assert estimate_codes(declared, [[5, 6, 7]], fixed_end=True) == []
 
 
@@ -380,7 +364,7 @@ def ends_from_outside(intervals: Intervals) -> list[float]:
 def estimate_one(
     question: ManifestQuestion, counts: list[list[int]], *, fixed_end: bool = False
 ) -> dict[str, Estimate]:
-    [found] = estimate_codes(make_manifest([question]), counts, fixed_end=fixed_end)
+    [found] = estimate_codes(make_manifest(question), counts, fixed_end=fixed_end)
     return {estimate.estimand.name: estimate for estimate in found.estimates}
 
 
@@ -526,9 +510,9 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
     for symbol, cells in ((0, [900, 100]), (2, [900, 100])):
         counts = [cells if place == symbol else fine for place, fine in enumerate(quiet)]
         for fixed_end in (True, False):
-            [found] = estimate_codes(make_manifest([question]), counts, fixed_end=fixed_end)
+            [found] = estimate_codes(make_manifest(question), counts, fixed_end=fixed_end)
             assert found.alarm
-    [found] = estimate_codes(make_manifest([question]), quiet, fixed_end=True)
+    [found] = estimate_codes(make_manifest(question), quiet, fixed_end=True)
     assert not found.alarm
 
 
@@ -541,7 +525,7 @@ def test_the_alarm_level_counts_every_code_of_larger_questions() -> None:
     for count in range(200, 400, 2):
         rest = 2000 - count
         cells = [count, rest // 3, rest // 3, rest - 2 * (rest // 3)]
-        [found] = estimate_codes(make_manifest([question]), [cells], fixed_end=False)
+        [found] = estimate_codes(make_manifest(question), [cells], fixed_end=False)
         expected = confidence_sequence(
             successes=cells,
             total=2000,

@@ -16,6 +16,7 @@ from privacy.shares.intervals import clopper_pearson, confidence_sequence, likel
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
+from tests.support.manifests import make_manifest
 from tests.support.sampling.estimates import estimate_alone, fit_alone
 
 
@@ -28,22 +29,6 @@ def make_question(number: int, *, k: int = 2, flips: int = 25) -> ManifestQuesti
         flips=flips,
         threshold=mechanism.threshold,
         options=tuple(Option(code=code, text=f"Option {code}") for code in range(k)),
-    )
-
-
-def make_manifest(*questions: ManifestQuestion) -> Manifest:
-    return Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=questions,
     )
 
 

@@ -28,8 +28,9 @@ from aggregator.results.snapshots import (
     update_snapshot,
 )
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
@@ -37,6 +38,7 @@ from surveys.models import Wave
 from tests.support.comparisons import compute
 from tests.support.factories import YES_NO, make_launched_survey, make_survey, open_survey
 from tests.support.fielding import process, send_codes, send_people, sign_in
+from tests.support.manifests import make_manifest
 from tests.support.reading import text_of
 
 K = 10
@@ -57,18 +59,8 @@ GROUPS = ManifestQuestion(
     text="Where?",
     options=tuple(Option(code=code, text=str(code)) for code in range(3)),
 )
-EVERYONE = Manifest(
-    survey="abc",
-    wave=1,
-    title="Looks",
-    introduction="",
-    language="en",
-    minimum_batch=K,
-    display_minimum=K,
-    opens=None,
-    closes=None,
-    cap=None,
-    questions=(*(ask(f"q{number}") for number in range(1, 5)), GROUPS),
+EVERYONE = make_manifest(
+    *(ask(f"q{number}") for number in range(1, 5)), GROUPS, minimum_batch=K, display_minimum=K
 )
 SUBSET = replace(EVERYONE, drawn=2)
 

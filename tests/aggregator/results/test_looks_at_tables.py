@@ -18,7 +18,8 @@ from aggregator.models import Batch, Snapshot
 from aggregator.results.looks import EVERYBODY, Replay
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Wave
 from tests.aggregator.routed import ROUTED, SUBSET, draw_reports
 from tests.support.factories import make_survey, open_survey

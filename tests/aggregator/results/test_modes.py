@@ -14,7 +14,7 @@ from django.urls import reverse
 from aggregator.results.display import find_view
 from aggregator.results.modes import compare_modes
 from privacy.associations.known_groups import compare_groups, pool_strata
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import process, send_codes, sign_in

@@ -11,8 +11,9 @@ from django.urls import reverse
 from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE
 from aggregator.models import Comparison, RawReport
 from aggregator.results.display import find_view
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey

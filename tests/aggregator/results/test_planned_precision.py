@@ -21,14 +21,19 @@ from privacy.planning.answerers import (
 )
 from privacy.shares.concentration import choose_concentration
 from surveys.manifest.manifest import Manifest
-from tests.aggregator.routed import KIND, ask, survey, yes
+from tests.aggregator.routed import KIND, ask, yes
+from tests.support.manifests import make_manifest
 
 PEOPLE = 20_000
 SHARE, ASKED, REFUSING = 0.2, 0.5, 0.1
 
-FOLLOW_UP = survey(ask("q1", KIND.YES_NO), ask("q2", KIND.YES_NO, rule=yes("q1")))
-REFUSABLE = survey(ask("q1", KIND.YES_NO), ask("q2", KIND.YES_NO, rule=yes("q1"), refusal=True))
-ITEMS = survey(ask("q1", KIND.YES_NO), ask("q2", KIND.SEVERAL, 1, rule=yes("q1"), refusal=True))
+FOLLOW_UP = make_manifest(ask("q1", KIND.YES_NO), ask("q2", KIND.YES_NO, rule=yes("q1")))
+REFUSABLE = make_manifest(
+    ask("q1", KIND.YES_NO), ask("q2", KIND.YES_NO, rule=yes("q1"), refusal=True)
+)
+ITEMS = make_manifest(
+    ask("q1", KIND.YES_NO), ask("q2", KIND.SEVERAL, 1, rule=yes("q1"), refusal=True)
+)
 
 
 def expect(manifest: Manifest) -> ExpectedReports:

@@ -23,7 +23,8 @@ from privacy.shares.ratio_cells import conditional_cells
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import with_strength
 from surveys.manifest.rules import Rule
-from tests.aggregator.routed import KIND, ROUTED, ask, survey, yes
+from tests.aggregator.routed import KIND, ROUTED, ask, yes
+from tests.support.manifests import make_manifest
 
 ENDINGS = pytest.mark.parametrize("fixed_end", [True, False], ids=["fixed end", "watched"])
 OPTIONS = (0.54, 0.31, 0.05, 0.10)
@@ -67,7 +68,7 @@ def figures(one: Estimate) -> tuple[Any, ...]:
 # --- the example: two of four options behind a yes/no question ------------------------------------
 
 EXAMPLE = replace(
-    survey(
+    make_manifest(
         ask("q1", KIND.YES_NO),
         ask("q2", KIND.CHOICE, 4, rule=yes("q1"), refusal=True),
         ask("q3", KIND.YES_NO, rule=yes("q1")),
@@ -165,7 +166,7 @@ def test_few_reports_with_little_noise_get_the_interval_that_always_holds() -> N
 # --- rules that read several answers -------------------------------------------------------------
 
 BOTH: Rule = {"all": [yes("q1"), {"not": yes("q2", 0)}]}
-SEVERAL = survey(
+SEVERAL = make_manifest(
     ask("q1", KIND.YES_NO),
     ask("q2", KIND.CHOICE, 3),
     ask("q3", KIND.YES_NO, rule=BOTH),
@@ -251,7 +252,7 @@ def make_large() -> Manifest:
     """A rule that tells each of seven options of three questions apart."""
     parents = [ask(f"q{number}", KIND.CHOICE, 8) for number in (1, 2, 3)]
     rule: Rule = {"any": [yes(one.name, code) for one in parents for code in range(7)]}
-    return survey(
+    return make_manifest(
         *parents,
         ask("q4", KIND.YES_NO, rule=rule),
         ask("q5", KIND.SEVERAL, 2, rule=rule),
@@ -281,7 +282,7 @@ def test_what_is_too_large_for_a_table_uses_the_questions_own_codes(fixed_end: b
 # --- answers that are sent as they are -----------------------------------------------------------
 
 SITE = yes("q1", 0, 2)
-DECLARED = survey(
+DECLARED = make_manifest(
     ask("q1", KIND.DECLARED, 3),
     ask("q2", KIND.YES_NO, rule=SITE),
     ask("q3", KIND.SEVERAL, 2, rule=SITE, refusal=True),

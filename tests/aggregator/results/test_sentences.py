@@ -24,10 +24,10 @@ from aggregator.results.sentences import (
     summarize,
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, fixed_options
 from surveys.manifest.rules import Rule
+from tests.support.manifests import make_manifest
 
 TOTAL = 10_000
 
@@ -55,19 +55,7 @@ def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
     If the question has a rule, the people who say Yes to the first one are asked.
     """
     first = replace(make_question(QuestionType.YES_NO, answers=2), name="q1")
-    manifest = Manifest(
-        survey="abc",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=(first, question),
-    )
+    manifest = make_manifest(first, question, minimum_batch=50, display_minimum=100)
     decides = [code != question.not_asked_code for code in range(question.k)]
     latent = np.zeros((2, question.k))
     latent[np.array(decides, dtype=int), range(question.k)] = shares

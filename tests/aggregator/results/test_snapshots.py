@@ -18,7 +18,7 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     update_snapshot,
 )
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.waves import make_wave, send_many
 

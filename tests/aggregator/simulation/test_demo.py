@@ -37,7 +37,7 @@ from aggregator.simulation.demo_surveys import (
 )
 from aggregator.simulation.sending import SendingError, send_reports
 from aggregator.simulation.truth import known_truth
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import Question, Survey, Wave

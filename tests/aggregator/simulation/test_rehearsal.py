@@ -25,9 +25,9 @@ from aggregator.simulation.rehearsal import (
     share_out,
 )
 from aggregator.simulation.respondents import Answers, find_asked, randomize_answers
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotLaunchable
-from surveys.authoring.services import add_question, create_survey, save_translation
+from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import list_texts, read_words
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
@@ -37,14 +37,14 @@ from tests.support.waves import count_all
 @pytest.fixture
 def survey(db: None) -> Survey:
     owner = User.objects.create_user(email="rehearsal@example.org")
-    survey = create_survey(owner=owner, title="Study", drawn=4)
+    survey = Survey.objects.create(owner=owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
     return survey
 
 
 @pytest.fixture
 def manifest(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 @pytest.mark.slow
@@ -126,12 +126,12 @@ def test_a_synthetic_respondent_is_asked_what_a_browser_would_ask(manifest: Mani
 def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None:
     """This also holds for a negated rule, which is true if the question was not asked."""
     owner = User.objects.create_user(email="texts@example.org")
-    survey = create_survey(owner=owner, title="Texts", drawn=1)
+    survey = Survey.objects.create(owner=owner, title="Texts", drawn=1)
     first = add_question(survey=survey, text="Ever?")
     add_question(survey=survey, text="Now?")
     rule = {"not": {"name": str(first.pk), "is": [1]}}
     add_question(survey=survey, text="Read this.", type="information", rule=rule)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     answers: Answers = {"q1": 0, "q2": 0}
     blocks = manifest.blocks
     assert find_asked(manifest, answers, drawn={None, blocks["q1"]}) == {"q1", "t1"}
@@ -169,10 +169,10 @@ def test_a_rehearsal_is_a_separate_survey(survey: Survey) -> None:
     assert wave.survey_id != survey.pk
     assert (wave.survey.title, wave.cap) == ("Rehearsal of Study", 500)
     assert wave.survey.rehearsal
-    assert survey.is_draft
+    assert survey.is_draft()
     assert not survey.rehearsal
-    rehearsed = describe(survey=wave.survey, wave_number=1)
-    assert rehearsed.questions == describe(survey=survey, wave_number=1).questions
+    rehearsed = build_manifest(survey=wave.survey, wave_number=1)
+    assert rehearsed.questions == build_manifest(survey=survey, wave_number=1).questions
 
 
 def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) -> None:
@@ -188,7 +188,7 @@ def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) 
 
 def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
     owner = User.objects.create_user(email="empty@example.org")
-    empty = create_survey(owner=owner, title="Empty")
+    empty = Survey.objects.create(owner=owner, title="Empty")
     with pytest.raises(NotLaunchable):
         open_rehearsal(survey=empty, people=500)
     assert list(Survey.objects.all()) == [empty]

@@ -7,7 +7,8 @@ import pytest
 from aggregator.results.display import find_view
 from aggregator.study_report.content import StudyReport
 from aggregator.study_report.writing import write_report
-from surveys.authoring.services import add_question, close_wave, state_people_invited
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave, state_people_invited
 from surveys.models import Survey, Wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people

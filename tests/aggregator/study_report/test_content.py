@@ -24,8 +24,9 @@ from aggregator.study_report.sections.participants import NOT_SHOWN, PARTICIPANT
 from aggregator.study_report.sections.protection import PROTECTION, name_questions
 from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report
-from surveys.authoring.services import add_question, close_wave, plan_comparison
+from surveys.authoring.services import add_question, plan_comparison
 from surveys.formatting import epsilon
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
 from tests.aggregator.study_report.report_text import find_section, text_of_section
@@ -99,7 +100,7 @@ def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey
     (table,) = tables(report, PROTECTION)
     told = {row.cells[0].text: row.cells[3].text for row in table.rows}
     for question in manifest.questions:
-        if question.is_protected:
+        if question.is_scrambled:
             (names,) = (names for names in told if re.search(rf"Q{question.number}\b", names))
             assert told[names] == epsilon(question.epsilon)
     words = text_of_section(report, PROTECTION)

@@ -30,8 +30,8 @@ from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.verification.differences import Difference, name_wave
 from aggregator.upkeep.verification.run import Verification, accept_losses, store_differences
-from surveys.authoring.errors import NotClosed
 from surveys.authoring.services import copy_survey
+from surveys.lifecycle.errors import NotClosed
 from surveys.models import (
     DeletedWave,
     Survey,

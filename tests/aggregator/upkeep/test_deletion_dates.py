@@ -32,7 +32,7 @@ from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.deletion_dates import RETRY_AFTER, delete_on_its_date
 from aggregator.upkeep.due import Due, WorkKind, find_due_work
 from scripts.attacks.linker.server import Server, django_on, migrate, running_server
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import DeletedWave, Survey, Wave
 from tests.support.deaths import Moment, killed

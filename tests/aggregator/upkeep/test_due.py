@@ -21,7 +21,7 @@ from aggregator.models import Comparison, DueWork, Rendering, Upkeep
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep import status
 from aggregator.upkeep.due import Due, WorkKind, find_due_work, find_oldest_due, remember_due_work
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.waves import make_wave, send_many
 

@@ -27,7 +27,7 @@ from aggregator.upkeep.checks.postgresql import RECOMMENDED_POSTGRESQL
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.upkeep.purging import TABLES_OF_SURVEYS, purge_is_due, purge_traces
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import DeletedWave, Question, Survey, Wave
 from tests.support.factories import make_survey, open_survey
 

@@ -32,8 +32,8 @@ from aggregator.comparisons.sentences import (
 from aggregator.comparisons.words.table_sentences import DISAGREE, RELATED, TESTS
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
-from surveys.authoring.services import close_wave
 from surveys.comparing.choice import DIFFERENT_QUESTIONS, TWO_QUESTIONS, UNKNOWN_QUESTION
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.comparisons import compute, make_answered_wave
 from tests.support.factories import make_launched_survey, make_survey

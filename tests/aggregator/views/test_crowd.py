@@ -12,7 +12,7 @@ from aggregator.exports.estimates import stream_estimates
 from aggregator.exports.reports import find_rows
 from aggregator.results.blocks import list_blocks
 from aggregator.results.display import Standing, find_view
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN, find_crowd
 from surveys.models import Wave
 from tests.support.breakdowns.waves import send_rows

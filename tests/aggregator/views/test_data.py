@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Comparison
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import process, send_people, sign_in

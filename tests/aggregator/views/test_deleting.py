@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from aggregator.exports import reports
 from aggregator.upkeep.deleting import delete_survey
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import DeletedWave, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.fielding import field, sign_in
@@ -59,7 +59,7 @@ def test_a_wrong_title_deletes_nothing_and_says_what_to_type(typed: str) -> None
     assert "Type the title exactly as it is shown: “On the road”. Nothing was deleted." in words_of(
         response
     )
-    assert Survey.objects.get().wave is not None
+    assert Survey.objects.get().find_wave() is not None
     assert not DeletedWave.objects.exists()
 
 

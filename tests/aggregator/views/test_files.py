@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.exports import worker_files
+from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Rendering, Upkeep
-from aggregator.renderings.jobs import GAVE_UP, MAX_ATTEMPTS, run_rendering
+from aggregator.renderings.jobs import GAVE_UP, run_rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results
 from surveys.models import Survey, Wave

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from accounts.models import User
 from aggregator.simulation.demo import field_demo
 from aggregator.simulation.demo_surveys import OPEN, REDBOOK
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]

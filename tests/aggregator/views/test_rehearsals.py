@@ -46,8 +46,7 @@ def read_rows(response: Any) -> list[dict[str, str]]:
 
 
 def list_comparison_names(survey: Survey) -> dict[str, int]:
-    assert survey.wave is not None
-    return {"pk": survey.wave.comparisons.get().pk}
+    return {"pk": survey.waves.electronic().get().comparisons.get().pk}
 
 
 @pytest.mark.slow

@@ -22,7 +22,8 @@ from aggregator.results.sentences import (
 )
 from aggregator.results.sentences import TOO_FEW as TOO_FEW_ANSWERS
 from aggregator.simulation.demo_surveys import REDBOOK
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import (
     QUESTIONS,
@@ -307,6 +308,8 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
+    # What is typed into a form must stay.
+    assert "HX-Refresh" not in Client().post(address, headers={"HX-Request": "true"})
 
 
 def test_blocks_are_rendered_once_for_each_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,8 +377,7 @@ def test_the_number_of_queries_does_not_grow_with_the_questions(
 def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> None:
     """A sweep computes them again; until then the page must not say that no report came."""
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
-    assert survey.wave is not None
-    survey.wave.snapshots.update(estimates=[{"figure": "1"}])
+    survey.waves.get().snapshots.update(estimates=[{"figure": "1"}])
     words = text_of(read(survey))
     assert "Results are being computed again" in words
     assert "Listening" not in words
@@ -412,7 +414,8 @@ def test_a_question_whose_rule_is_too_large_to_use_says_so() -> None:
     ]
     # Each option of three questions is told apart: 64 combinations.
     every = [{"name": str(one.pk), "is": [code]} for one in earlier for code in range(3)]
-    for number, rule in enumerate((every[0], {"any": every})):
+    rules: list[dict[str, Any]] = [every[0], {"any": every}]
+    for number, rule in enumerate(rules):
         add_question(survey=survey, text=f"Behind {number}?", rule=rule)
     wave = open_survey(survey=survey)
     send_people(wave, people=60)

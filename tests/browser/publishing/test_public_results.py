@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import close_wave, switch_public_results
+from surveys.lifecycle.services import close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
@@ -74,7 +74,7 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
         page.locator("main a").last.click()
         expect(page).to_have_url(f"{address}/results")
         blocks = page.locator("article.block")
-        expect(blocks).to_have_count(sum(one.is_protected for one in wave.description.questions))
+        expect(blocks).to_have_count(sum(one.is_scrambled for one in wave.description.questions))
         assert_page_is_sound(page, width=viewport["width"])
         switch_public_results(survey=wave.survey, off=True)
         page.reload()

@@ -59,8 +59,15 @@ def pictures(tmp_path: Path) -> Path:
 def survey(live: LiveApplication) -> Survey:
     types = Question.Type
     survey = make_survey(questions=["Have you worked while ill?"], title="Health at work")
-    ends = {"low_label": "Not at all", "high_label": "Very"}
-    add_question(survey=survey, type=types.SCALE, text=TIRED, minimum=1, maximum=5, **ends)
+    add_question(
+        survey=survey,
+        type=types.SCALE,
+        text=TIRED,
+        minimum=1,
+        maximum=5,
+        low_label="Not at all",
+        high_label="Very",
+    )
     add_question(survey=survey, type=types.DECLARED, text=WHERE, options=["Wards", "Offices"])
     return survey
 
@@ -122,7 +129,7 @@ def test_the_whole_way_of_a_protected_survey(
     left_open.goto(f"{study.live.url}/surveys/{study.survey.slug}/releases/new/leader")
     left_open.get_by_role("button", name="Show the price").click()
     publish_choice(study, "typical", "Named as typical:")
-    read_ledger(study)
+    count_reports(study)
     refuse_more(study, left_open)
     read_in_public(chromium, study, clock)
     assert study.taken >= 12
@@ -235,7 +242,7 @@ def draw_all() -> None:
         assert draw_release(release.pk)
 
 
-def read_ledger(study: Study) -> None:
+def count_reports(study: Study) -> None:
     page = study.page
     study.open("/releases")
     expect(page.locator(".release-list > li")).to_have_count(3)

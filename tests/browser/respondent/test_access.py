@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
-from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave
+from surveys.authoring.drafts import build_manifest
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
 from surveys.respondent.client_files import RANDOMIZER
@@ -167,7 +167,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
     add("scale", "How tired were you?", minimum=1, maximum=5, **ends)
     add("choice", "Who paid?", "I", "Somebody else", "Nobody")
     add("declared", "Where do you live?", "In a town", "Elsewhere")
-    texts = [one.text for one in list_texts(describe(survey=survey, wave_number=1))]
+    texts = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     translations = {text: WORDS.get(text, f"كلمة {text}") for text in texts}
     survey.translations.create(language="ar", texts=translations)
     return open_survey(survey=survey)

@@ -16,7 +16,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, Route, expect
 
 from aggregator.models import RawReport
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.base64url import encode_base64url
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import Option
@@ -43,7 +43,7 @@ LONG = "Averyverylongwordwithoutanyspace" * 30 + " and many short ones" * 200
 def launch_unusual(*, question: dict[str, Any], manifest: dict[str, Any] | None = None) -> Wave:
     """Freeze one question with texts and options that the authoring forms do not offer."""
     survey = make_survey(questions=("Driven?",))
-    usual = describe(survey=survey, wave_number=1)
+    usual = build_manifest(survey=survey, wave_number=1)
     questions = tuple(replace(one, **question) for one in usual.questions)
     content = serialize_manifest(replace(usual, questions=questions, **(manifest or {})))
     return Wave.objects.create(
@@ -59,7 +59,7 @@ def launch_unusual(*, question: dict[str, Any], manifest: dict[str, Any] | None 
 def launch_with_new_keys() -> Wave:
     """Freeze a manifest with keys that this release does not know, as a later one may write it."""
     survey = make_survey(questions=("Driven?", "Children?"))
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     first, second = manifest.questions
     marked = replace(manifest, questions=(first, replace(second, same_fact="q1")))
     content = json.loads(serialize_manifest(marked))

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Request, Route, expect
 from aggregator.models import RawReport, SpentId
 from scripts.stack.chromium import launch_chromium
 from surveys.models import Wave
+from surveys.models.stored_texts import squeeze
 from surveys.respondent.client_files import ICON, client_files
-from surveys.stored_texts import squeeze
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import (
     DUMP,

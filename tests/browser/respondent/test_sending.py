@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Dialog, Route, expect
 
 from aggregator.models import RawReport, SpentId
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgement, refuse, submit
 from tests.support.browser.visit import SENT, Visitor, answer, press, status

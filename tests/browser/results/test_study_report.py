@@ -8,7 +8,8 @@ import zlib
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.models import MAX_OPTION_LENGTH, MAX_QUESTION_LENGTH, Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication

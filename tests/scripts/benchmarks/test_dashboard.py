@@ -7,7 +7,7 @@ import pytest
 from aggregator.results.snapshots import update_snapshot
 from scripts.benchmarks.dashboard import count_queries
 from scripts.benchmarks.grounds.mixed_survey import fill, open_mixed_survey
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.factories import make_user
 from tests.support.fielding import sign_in

@@ -17,7 +17,8 @@ from aggregator.comparisons.breakdown.computing import GroupCounter
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.stored import read_result
 from aggregator.models import Comparison, RawReport, RowsFile
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Question, Survey, Wave

@@ -9,7 +9,7 @@ from aggregator.models import RawReport
 from aggregator.simulation.demo import field_demo
 from aggregator.simulation.demo_surveys import REDBOOK, STUDY
 from aggregator.simulation.respondents import Answers, randomize_answers
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import ask
 from tests.support.factories import make_survey, make_user, open_survey

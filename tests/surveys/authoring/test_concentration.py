@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
@@ -40,14 +40,16 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_it_is_chosen_for_the_people_expected(settings: dict[str, Any], concentration: int) -> None:
-    assert describe(survey=make_survey(**settings), wave_number=1).concentration == concentration
+    assert (
+        build_manifest(survey=make_survey(**settings), wave_number=1).concentration == concentration
+    )
 
 
 def test_a_question_that_some_people_are_asked_gets_fewer_reports() -> None:
     survey = make_survey(questions=[], people_expected=3600, drawn=1)
     for number in range(4):
         add_question(survey=survey, text=f"Question {number}?")
-    assert describe(survey=survey, wave_number=1).concentration == 100
+    assert build_manifest(survey=survey, wave_number=1).concentration == 100
 
 
 def test_it_is_frozen_at_the_launch() -> None:

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import describe, describe_questions
+from surveys.authoring.drafts import build_manifest, build_questions
 from surveys.authoring.errors import BrokenRules, NotLaunchable
 from surveys.authoring.rule_checks import find_rule_problems
 from surveys.authoring.services import (
     add_question,
     copy_survey,
-    create_survey,
     delete_question,
     edit_question,
     move_question,
@@ -31,6 +30,7 @@ from surveys.manifest.serialization import hash_manifest, parse_manifest, serial
 from surveys.models import Question, Survey
 from surveys.planning.question_facts import list_facts
 from tests.support.factories import YES_NO, make_survey, make_user, open_survey
+from tests.support.manifests import make_manifest
 
 T = Question.Type
 LN3 = log(3)
@@ -47,7 +47,7 @@ def is_yes(question: Question) -> dict[str, Any]:
 
 @pytest.fixture
 def survey(db: None) -> Survey:
-    return create_survey(owner=make_user(), title="Everything")
+    return Survey.objects.create(owner=make_user(), title="Everything")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def everything(survey: Survey) -> Survey:
 
 
 def manifest_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 # --- bytes ---------------------------------------------------------------------------------------
@@ -90,18 +90,13 @@ def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
         )
     )
     content = serialize_manifest(
-        Manifest(
-            survey="abcdefghijkm",
-            wave=1,
-            title="On the road",
+        make_manifest(
+            *questions,
             introduction="Hello",
-            language="en",
             minimum_batch=50,
             display_minimum=100,
-            opens=None,
             closes=datetime(2027, 3, 31, 18, tzinfo=UTC),
             cap=2000,
-            questions=questions,
         )
     )
     assert hash_manifest(content).hex() == (
@@ -425,7 +420,7 @@ def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) 
     everything.drawn, everything.people_expected = 3, 200
     everything.save()
     copied = copy_survey(survey=everything)
-    first, second = (describe_questions(list(one.questions.all())) for one in (everything, copied))
+    first, second = (build_questions(list(one.questions.all())) for one in (everything, copied))
     assert first == second
     assert (copied.drawn, copied.people_expected) == (3, 200)
     delete_question(question=everything.questions.get(position=10))
@@ -459,18 +454,6 @@ def test_a_frozen_survey_keeps_its_names_and_is_numbered_as_respondents_count() 
         name="q2", type=QuestionType.DECLARED, text="Where?", options=(Option(code=0, text="Here"),)
     )
     behind = replace(where, name="q3", rule={"name": "q2", "is": [0]})
-    manifest = Manifest(
-        survey="abcdefghijkm",
-        wave=1,
-        title="On the road",
-        introduction="",
-        language="en",
-        minimum_batch=50,
-        display_minimum=100,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=(text, where, behind),
-    )
+    manifest = make_manifest(text, where, behind, minimum_batch=50, display_minimum=100)
     assert [(one.name, one.number) for one in manifest.questions[1:]] == [("q2", 1), ("q3", 2)]
     assert list_facts(manifest)[2].rule == "Q1 is “Here”"

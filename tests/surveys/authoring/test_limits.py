@@ -14,14 +14,14 @@ from django.urls import reverse
 from accounts.models import User
 from aggregator.simulation.rehearsal import open_rehearsal
 from surveys.authoring import launch_checks
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotAcknowledged, NotLaunchable
-from surveys.authoring.launch_checks import describe_limits, describe_size
+from surveys.authoring.launch_checks import describe_size, list_exceeded_limits
 from surveys.authoring.services import copy_survey, launch_survey
 from surveys.manifest.manifest import Limit
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
-from tests.support.factories import make_survey, make_user, open_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
 
@@ -29,16 +29,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 USUAL: dict[str, Any] = {"minimum_batch": 50, "display_minimum": 100}
 SIX = [f"{word} question?" for word in ("Red", "Blue", "Green", "Dark", "Light", "Yellow")]
 EVERYTHING: dict[str, Any] = {"questions": SIX, "cap": 29}
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def author(owner: User) -> Client:
-    return sign_in(owner)
 
 
 def launch_page(survey: Survey) -> str:
@@ -56,7 +46,7 @@ def shown_hash(page: str) -> str:
 
 
 def exceeded(survey: Survey) -> list[str]:
-    return list(describe(survey=survey, wave_number=1).acknowledged)
+    return list(build_manifest(survey=survey, wave_number=1).acknowledged)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +119,7 @@ def test_the_launch_page_has_a_box_and_a_reason_for_each_limit(author: Client, o
     page = author.get(launch_page(survey))
     assert list_boxes(page.text) == [f"acknowledge_{limit}" for limit in sorted(Limit)]
     said = words_of(page)
-    for limit in describe_limits(describe(survey=survey, wave_number=1)):
+    for limit in list_exceeded_limits(build_manifest(survey=survey, wave_number=1)):
         assert limit.text in said
         assert limit.reason in said
 
@@ -141,7 +131,7 @@ def test_the_hash_on_the_launch_page_is_that_of_the_opened_survey(
     page = author.get(launch_page(survey)).text
     ticks = dict.fromkeys(list_boxes(page), "on")
     assert author.post(launch_page(survey), {"manifest": shown_hash(page), **ticks})["Location"]
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     assert wave.manifest_hash_hex == shown_hash(page) == hash_manifest(bytes(wave.manifest)).hex()
 
@@ -160,7 +150,7 @@ def test_a_missing_tick_shows_the_form_again_with_an_error_at_its_box(
     ]
     assert f'href="#id_acknowledge_{missing}"' in refused.text
     assert refused.text.count("checked") == 2, "the ticks that were there stay"
-    assert survey.is_draft
+    assert survey.is_draft()
 
 
 def test_forged_ticks_are_ignored(author: Client, owner: User) -> None:
@@ -169,7 +159,7 @@ def test_forged_ticks_are_ignored(author: Client, owner: User) -> None:
     assert list_boxes(page) == []
     forged = {f"acknowledge_{name}": "on" for name in (*Limit, "everything", "")}
     author.post(launch_page(survey), {"manifest": shown_hash(page), **forged})
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     assert b"acknowledged" not in bytes(wave.manifest)
 
@@ -182,7 +172,7 @@ def test_a_limit_that_is_exceeded_meanwhile_must_be_read_first(author: Client, o
     refused = author.post(launch_page(survey), posted)
     assert refused.status_code == 422
     assert "The survey was changed after this page was shown." in words_of(refused)
-    assert survey.is_draft
+    assert survey.is_draft()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +186,7 @@ def test_a_draft_from_before_shows_what_it_exceeds_and_opens_after_the_tick(
     author: Client, owner: User, settings: dict[str, Any], found: str
 ) -> None:
     survey = make_survey(owner=owner, **settings)
-    [limit] = describe_limits(describe(survey=survey, wave_number=1))
+    [limit] = list_exceeded_limits(build_manifest(survey=survey, wave_number=1))
     draft = author.get(reverse("surveys:edit", args=[survey.slug]))
     assert limit.key == found
     assert limit.text in words_of(draft)
@@ -204,7 +194,7 @@ def test_a_draft_from_before_shows_what_it_exceeds_and_opens_after_the_tick(
     page = author.get(launch_page(survey)).text
     posted = {"manifest": shown_hash(page), f"acknowledge_{found}": "on"}
     assert author.post(launch_page(survey), posted).status_code == 302
-    assert not survey.is_draft
+    assert not survey.is_draft()
 
 
 def test_the_settings_of_an_opened_survey_say_what_was_acknowledged(
@@ -212,7 +202,7 @@ def test_the_settings_of_an_opened_survey_say_what_was_acknowledged(
 ) -> None:
     wave = open_survey(survey=make_survey(owner=owner, **EVERYTHING))
     page = words_of(author.get(reverse("surveys:settings", args=[wave.survey.slug])))
-    for limit in describe_limits(wave.description):
+    for limit in list_exceeded_limits(wave.description):
         assert limit.text in page
 
 
@@ -224,7 +214,7 @@ def test_a_copy_acknowledges_nothing(author: Client, owner: User) -> None:
     copied = copy_survey(survey=wave.survey)
     with pytest.raises(NotAcknowledged):
         launch_survey(survey=copied)
-    assert copied.is_draft
+    assert copied.is_draft()
 
 
 def test_a_rehearsal_has_no_limits() -> None:
@@ -263,7 +253,7 @@ def test_the_size_is_said_near_the_limit_and_refused_above_it(
     room: float, said: str, may_open: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     survey = make_survey()
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     size = len(serialize_manifest(manifest))
     limit = int(size * room) if room > 1 else size + int(room)
     monkeypatch.setattr(launch_checks, "MOST_BYTES", limit)
@@ -280,7 +270,7 @@ def test_the_size_is_said_near_the_limit_and_refused_above_it(
 
 def test_the_form_counts_what_is_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
     survey = make_survey()
-    size = len(serialize_manifest(describe(survey=survey, wave_number=1)))
+    size = len(serialize_manifest(build_manifest(survey=survey, wave_number=1)))
     monkeypatch.setattr(launch_checks, "MOST_BYTES", size + 250)
     path = reverse("surveys:question_create", args=[survey.slug]) + "?type=yes_no"
     client = sign_in(survey.owner)

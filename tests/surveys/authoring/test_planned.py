@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotDraft, NotLaunchable
-from surveys.authoring.planned.card import describe_planned
+from surveys.authoring.planned.card import build_card
 from surveys.authoring.planned.form import ALREADY_PLANNED, TOO_MANY_PLANNED
 from surveys.authoring.services import (
     add_question,
@@ -28,7 +28,7 @@ from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
-from surveys.planned_comparisons import MAX_PLANNED
+from surveys.models.planned_comparisons import MAX_PLANNED
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
@@ -48,7 +48,7 @@ def make_study(**settings: Any) -> Survey:
 
 
 def planned_of(survey: Survey) -> list[tuple[str, str]]:
-    return list(describe(survey=survey, wave_number=1).planned_comparisons)
+    return list(build_manifest(survey=survey, wave_number=1).planned_comparisons)
 
 
 def find(survey: Survey, number: int) -> Question:
@@ -73,7 +73,7 @@ def test_a_survey_without_a_plan_says_nothing_about_it() -> None:
 
 
 def test_the_wave_of_coins_plans_nothing() -> None:
-    manifest = describe(survey=make_study(coins=True), wave_number=1)
+    manifest = build_manifest(survey=make_study(coins=True), wave_number=1)
     coins = derive_coin_manifest(manifest)
     assert coins is not None
     assert coins.planned_comparisons == ()
@@ -138,7 +138,7 @@ def test_a_plan_that_a_rule_made_impossible_is_named_and_prevents_the_opening() 
     plan_comparison(survey=survey, pair=("q3", "q1"))
     first = find(survey, 1)
     edit_question(question=find(survey, 3), rule={"name": str(first.pk), "is": [1]})
-    card = describe_planned(survey, describe(survey=survey, wave_number=1))
+    card = build_card(survey, build_manifest(survey=survey, wave_number=1))
     assert [bool(line.problem) for line in card.lines] == [False, True]
     with pytest.raises(NotLaunchable, match=r"planned comparison Q3 by Q1 .* decide whether Q3"):
         launch_survey(survey=survey)
@@ -260,5 +260,5 @@ def test_two_questions_are_needed_to_plan(questions: int) -> None:
     add_question(survey=survey, text="Hours?", type=QuestionType.NUMBER, minimum=0, maximum=9)
     if not questions:
         add_question(survey=survey, text="Days?", type=QuestionType.NUMBER, minimum=0, maximum=9)
-    card = describe_planned(survey, describe(survey=survey, wave_number=1))
+    card = build_card(survey, build_manifest(survey=survey, wave_number=1))
     assert card.can_compare == bool(questions)

@@ -11,33 +11,19 @@ from django.urls import reverse
 from django.utils.translation import override
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.models import Question, Survey
 from surveys.respondent.label.label import describe_protection
-from tests.support.factories import make_launched_survey, make_survey, make_user
+from tests.support.factories import make_launched_survey, make_survey
+from tests.support.fielding import at
 from tests.support.label import all_odds, lines
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 GUESSED = "Partly: “Have you ever driven after…”. They could make a fair guess."
 FIVE_ROWS = ["Meals", "Medicine", "Books", "Heating", "Rent"]
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
@@ -64,7 +50,7 @@ def words_for_protection(text: str) -> list[str]:
 
 def sentences_of(survey: Survey) -> list[str]:
     """What the label says about all answers: the lines, and the sentence on all of them."""
-    label = describe_protection(describe(survey=survey, wave_number=1))
+    label = describe_protection(build_manifest(survey=survey, wave_number=1))
     return [label.lead, *lines(label), label.told_together]
 
 
@@ -154,7 +140,7 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
     assert_same_words(pages, survey, {"Hardly protected"})  # 5 ln 3 = 5.49
     for text in pages.values():
         assert "Mostly yes. 99.6 of 100 guesses can be right." in text
-    label = describe_protection(describe(survey=survey, wave_number=1))
+    label = describe_protection(build_manifest(survey=survey, wave_number=1))
     [odds] = all_odds(label)
     assert "25 send your code too. All rows together tell more." in odds.sentence
     assert not [line for line in lines(label) if "? No" in line]
@@ -163,7 +149,7 @@ def test_a_question_with_five_rows_has_one_word_and_no_denial(author: Client, ow
 def test_what_is_hardly_protected_is_named_among_other_questions(owner: User) -> None:
     survey = make_survey(owner=owner)
     add_several(survey)
-    label = describe_protection(describe(survey=survey, wave_number=1))
+    label = describe_protection(build_manifest(survey=survey, wave_number=1))
     assert [group.strength for group in label.groups] == ["strong", "hardly"]
     answers = [one.answer for one in label.consequences]
     assert answers == ["Mostly yes: Question 3.", "Mostly yes.", "Yes."]
@@ -174,7 +160,7 @@ def test_the_quote_is_in_the_language_of_its_readers(author: Client, owner: User
     page = author.get(at("edit", survey)).text
     assert '<blockquote class="notice" lang="de" dir="ltr">' in page
     with override("de"):
-        label = describe_protection(describe(survey=survey, wave_number=1))
+        label = describe_protection(build_manifest(survey=survey, wave_number=1))
     assert label.lead in page
     assert label.told_together in page
 
@@ -185,7 +171,7 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
     survey = make_survey(
         owner=owner, questions=[f"Number {n}?" for n in range(6)], flips=40, coins=True
     )
-    coins = derive_coin_manifest(describe(survey=survey, wave_number=1))
+    coins = derive_coin_manifest(build_manifest(survey=survey, wave_number=1))
     assert coins is not None
     text = words_of(author.get(at("launch", survey)))
     assert f"With two coins they will read: {describe_protection(coins).lead}" in text
@@ -208,7 +194,7 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
 )
 def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
     survey = make_survey(questions=[f"Number {n}?" for n in range(questions)])
-    label = describe_protection(describe(survey=survey, wave_number=1))
+    label = describe_protection(build_manifest(survey=survey, wave_number=1))
     assert label.together[2] == told
     # What is practically certain is not denied in the same breath.
     answers = [one.answer for one in label.consequences]
@@ -219,7 +205,7 @@ def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
 def test_practically_certain_begins_at_its_total(
     total: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manifest = describe(survey=make_survey(), wave_number=1)
+    manifest = build_manifest(survey=make_survey(), wave_number=1)
     monkeypatch.setattr(type(manifest), "drawn_epsilon", total)
     told = describe_protection(manifest).told_together
     assert ("practically certain" in told) == (total >= 4.6)

@@ -10,15 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.asked_questions import AskedQuestion
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems, list_warnings
 from surveys.authoring.repeats import MOST_NAMED, Repeat, find_repeats
 from surveys.authoring.services import add_question, copy_survey, edit_question
-from surveys.models import Survey
-from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
-from tests.support.fielding import sign_in
+from surveys.models import Survey, Wave
+from surveys.models.asked_questions import AskedQuestion
+from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -28,21 +27,11 @@ NEARLY = "Have you ever driven after drinking it?"
 OPTIONS = ["Bus", "Bike", "Car"]
 
 
-@pytest.fixture
-def owner() -> User:
-    return make_user()
-
-
-@pytest.fixture
-def author(owner: User) -> Client:
-    return sign_in(owner)
-
-
 def repeats(*questions: dict[str, Any]) -> list[tuple[int, int, bool]]:
     survey = make_survey(questions=())
     for question in questions:
         add_question(survey=survey, **question)
-    found = find_repeats(describe(survey=survey, wave_number=1))
+    found = find_repeats(build_manifest(survey=survey, wave_number=1))
     return [(one.first, one.second, one.is_equal) for one in found]
 
 
@@ -52,7 +41,7 @@ def problems_of(survey: Survey) -> list[str]:
 
 def warnings_of(survey: Survey) -> list[str]:
     survey.organization, survey.quick_exit = "Murmur demo", False  # only repeats are left
-    return list_warnings(survey=survey, manifest=describe(survey=survey, wave_number=1))
+    return list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1))
 
 
 CHOICE = {"text": "How do you get here?", "type": "choice", "options": OPTIONS}
@@ -108,7 +97,7 @@ def test_a_hundred_different_questions_of_a_thousand_letters_are_compared() -> N
     survey = make_survey(questions=())
     for number in range(100):
         add_question(survey=survey, text=f"{number:03}" + "ab" * 490 + f"{number:03}" * 3)
-    found = find_repeats(describe(survey=survey, wave_number=1))
+    found = find_repeats(build_manifest(survey=survey, wave_number=1))
     assert not any(one.is_equal for one in found)
 
 
@@ -121,7 +110,7 @@ def test_an_equal_question_is_refused_and_the_draft_says_so_at_once(
     assert problem in words_of(author.get(reverse("surveys:edit", args=[survey.slug])))
     with pytest.raises(NotLaunchable):
         open_survey(survey=survey)
-    assert survey.is_draft
+    assert survey.is_draft()
 
 
 def test_a_similar_question_is_named_and_does_not_prevent_the_opening(
@@ -141,7 +130,7 @@ def test_questions_marked_as_the_same_fact_are_no_repeat(text: str) -> None:
     survey = make_survey(questions=(DRIVEN, text, text))
     first, second, third = survey.questions.all()
     edit_question(question=second, same_fact=first.pk)
-    assert find_repeats(describe(survey=survey, wave_number=1)) == [
+    assert find_repeats(build_manifest(survey=survey, wave_number=1)) == [
         Repeat(first=1 if text == DRIVEN else 2, second=3, is_equal=True)
     ]
     edit_question(question=third, same_fact=second.pk)  # and so as the first
@@ -179,9 +168,9 @@ def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_que
     for _ in range(100):
         open_survey(survey=copy_survey(survey=first))
     copied = copy_survey(survey=first)
-    survey = Survey.objects.get(pk=first.pk)
-    with django_assert_num_queries(2):  # the wave, and the surveys
-        assert survey.asked_elsewhere == 100
+    wave = Wave.objects.get(survey=first)
+    with django_assert_num_queries(2):  # its survey, and the others
+        assert wave.count_elsewhere() == 100
     warnings = warnings_of(copied)
     [warning] = warnings
     assert warning.startswith("Questions 1, 2 and 3 are also asked in your surveys “Copy of ")
@@ -189,15 +178,15 @@ def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_que
 
 
 def test_one_question_in_common_is_enough_and_counts_once(owner: User) -> None:
-    first = make_launched_survey(owner=owner, questions=("Red?", "Blue?")).survey
-    assert first.asked_elsewhere == 0
-    other = make_launched_survey(owner=owner, questions=("Green?", "BLUE", "Red")).survey
+    first = make_launched_survey(owner=owner, questions=("Red?", "Blue?"))
+    assert first.count_elsewhere() == 0
+    other = make_launched_survey(owner=owner, questions=("Green?", "BLUE", "Red"))
     make_launched_survey(owner=owner, questions=("Green?",))
-    assert (first.asked_elsewhere, other.asked_elsewhere) == (1, 2)
+    assert (first.count_elsewhere(), other.count_elsewhere()) == (1, 2)
     # Coins are another wave of the same survey.
-    coins = make_launched_survey(owner=owner, questions=("Yellow?",), coins=True).survey
-    assert coins.asked_elsewhere == 0
-    assert AskedQuestion.objects.filter(survey=coins).count() == 1
+    coins = make_launched_survey(owner=owner, questions=("Yellow?",), coins=True)
+    assert coins.count_elsewhere() == 0
+    assert AskedQuestion.objects.filter(survey=coins.survey).count() == 1
 
 
 def test_questions_are_named_together_where_the_same_surveys_ask_them(owner: User) -> None:

@@ -18,13 +18,15 @@ from pytest_django.fixtures import Settings
 
 from accounts.models import User
 from config.headers import headers_for
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.qr_codes import QUIET_ZONE, SCALE, draw_png, draw_svg
-from surveys.authoring.reach import find_local_host
-from surveys.authoring.services import add_question, close_wave, save_translation
+from surveys.authoring.services import add_question, save_translation
+from surveys.lifecycle.reach import find_local_host
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Question, Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
+from tests.support.fielding import at
 from tests.support.label import FORBIDDEN, LONGEST_SENTENCE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -40,16 +42,11 @@ POSTER_WORDS = (
 
 
 @pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
 def wave(owner: User) -> Wave:
     """A survey in English, French and Arabic, with a fixed end and strong overall protection."""
     survey = make_survey(owner=owner, introduction="We ask everybody.", closes_at=CLOSES, flips=40)
     for language, mark in (("fr", "fr"), ("ar", "ع")):
-        texts = list_texts(describe(survey=survey, wave_number=1))
+        texts = list_texts(build_manifest(survey=survey, wave_number=1))
         words = {source.text: f"{mark} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
     return open_survey(survey=survey)
@@ -58,16 +55,6 @@ def wave(owner: User) -> Wave:
 @pytest.fixture(autouse=True)
 def public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.conf.settings.PUBLIC_URL", PUBLIC)
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug])
 
 
 def link_to(survey: Survey, language: str = "") -> str:
@@ -186,7 +173,7 @@ def test_one_language_needs_one_link(author: Client, owner: User) -> None:
 def test_two_coins_are_shared_too(author: Client, owner: User, languages: list[str]) -> None:
     survey = make_survey(owner=owner, coins=True)
     for language in languages:
-        texts = list_texts(describe(survey=survey, wave_number=1))
+        texts = list_texts(build_manifest(survey=survey, wave_number=1))
         words = {source.text: f"{language} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=words)
     open_survey(survey=survey)

@@ -7,11 +7,10 @@ from html import unescape
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.drafts import build_manifest, build_words
 from surveys.authoring.errors import NotDraft, NotLaunchable
 from surveys.authoring.forms.translations import TranslationForm, field_name
 from surveys.authoring.launch_checks import find_launch_problems
@@ -24,7 +23,6 @@ from surveys.authoring.services import (
     save_translation,
 )
 from surveys.authoring.translations import summarize_languages
-from surveys.authoring.views.translations import TEXTS_OF_A_PART
 from surveys.manifest.languages import (
     INFORMATION_TEXT,
     SourceText,
@@ -35,7 +33,9 @@ from surveys.manifest.languages import (
     translate_manifest,
 )
 from surveys.models import MAX_QUESTIONS, Question, Survey
+from surveys.views.authoring.translations import TEXTS_OF_A_PART
 from tests.support.factories import QUESTIONS, make_survey, make_user, open_survey
+from tests.support.fielding import at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FRENCH = {
@@ -50,11 +50,6 @@ FRENCH = {
 
 
 @pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
 def survey(owner: User) -> Survey:
     survey = make_survey(owner=owner, introduction="We ask\neverybody.")
     add_question(
@@ -64,16 +59,6 @@ def survey(owner: User) -> Survey:
         options=["By bus", "By car"],
     )
     return survey
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey, *more: str) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug, *more])
 
 
 def fields(words: dict[str, str]) -> dict[str, str]:
@@ -295,8 +280,8 @@ def test_moving_an_answer_takes_its_translation_along(author: Client, survey: Su
     sent = fields(FRENCH)
     edit_question(question=survey.questions.all()[2], options=["By car", "By bus"])
     author.post(at("translation", survey, "fr"), sent)
-    source = describe(survey=survey, wave_number=1)
-    words = describe_words(survey=survey, manifest=source)["fr"]
+    source = build_manifest(survey=survey, wave_number=1)
+    words = build_words(survey=survey, manifest=source)["fr"]
     manifest = translate_manifest(source, "fr", words)
     assert [option.text for option in manifest.questions[2].options] == ["En voiture", "En bus"]
 
@@ -337,7 +322,7 @@ def test_the_longest_survey_is_translated_in_parts(author: Client, owner: User) 
             options=[f"{number}.{option}" for option in range(12)],
         )
     add_translation(survey=survey, language="zh-hans")
-    texts = [source.text for source in list_texts(describe(survey=survey, wave_number=1))]
+    texts = [source.text for source in list_texts(build_manifest(survey=survey, wave_number=1))]
     path = at("translation", survey, "zh-hans")
     parts = -(-len(texts) // TEXTS_OF_A_PART)
     for part in range(1, parts + 1):
@@ -413,7 +398,7 @@ def test_an_answer_that_murmur_has_too_is_translated_like_murmurs(
 
 def test_murmurs_own_answers_never_take_an_authors_translation(survey: Survey) -> None:
     translate(survey)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     swapped = json.dumps({**FRENCH, "Yes": "Non", "No": "Oui"})  # as frozen by an older release
     translated = translate_manifest(manifest, "fr", swapped)
     assert [option.text for option in translated.questions[0].options] == ["Oui", "Non"]
@@ -436,7 +421,7 @@ def test_a_translation_into_the_surveys_own_language_is_named(
     Survey.objects.filter(pk=survey.pk).update(language="fr")
     [text] = problems(survey)
     assert text.startswith("The survey is written in French, and French is among its translations.")
-    assert describe(survey=survey, wave_number=1).translations == {}
+    assert build_manifest(survey=survey, wave_number=1).translations == {}
     page = author.get(at("languages", survey)).text
     assert "the survey itself is now in this language" in page
     for name in ("edit", "launch", "preview"):
@@ -507,7 +492,7 @@ def test_languages_have_english_names() -> None:
 def test_the_summary_names_every_language(survey: Survey) -> None:
     translate(survey)
     add_translation(survey=survey, language="de")
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     summary = summarize_languages(survey=survey, manifest=manifest)
     assert summary == "English; German: 7 texts missing; French: complete"
 

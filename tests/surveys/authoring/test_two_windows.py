@@ -6,13 +6,12 @@ import re
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from accounts.models import User
 from surveys.authoring.services import add_question, add_translation
 from surveys.models import Question, Survey
-from tests.support.factories import QUESTIONS, make_survey, make_user
-from tests.support.fielding import sign_in
+from tests.support.factories import QUESTIONS, make_survey
+from tests.support.fielding import at
 from tests.support.question_forms import GOOD
 from tests.support.reading import text_of
 
@@ -21,22 +20,8 @@ OVERTAKEN = "This was changed in another window"
 
 
 @pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
 def survey(owner: User) -> Survey:
     return make_survey(owner=owner)
-
-
-@pytest.fixture
-def author(owner: User) -> Client:
-    return sign_in(owner)
-
-
-def at(name: str, survey: Survey, *more: object) -> str:
-    return reverse(f"surveys:{name}", args=[survey.slug, *more])
 
 
 def open_form(author: Client, path: str) -> dict[str, str]:

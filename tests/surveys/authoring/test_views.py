@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
 from tests.support.factories import (
     QUESTIONS,
@@ -22,6 +22,7 @@ from tests.support.factories import (
     make_user,
     open_survey,
 )
+from tests.support.fielding import at
 
 # What the author of these surveys ticks: their K is 10.
 SMALL = {"acknowledge_minimum_batch": "on"}
@@ -31,24 +32,8 @@ ESCAPED = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;aler
 
 
 @pytest.fixture
-def owner() -> User:
-    return make_user("owner@example.org")
-
-
-@pytest.fixture
 def survey(owner: User) -> Survey:
     return make_survey(owner=owner, introduction="We ask everybody.")
-
-
-@pytest.fixture
-def author(client: Client, owner: User) -> Client:
-    """The owner's browser, signed in."""
-    client.force_login(owner)
-    return client
-
-
-def at(name: str, survey: Survey, **more: object) -> str:
-    return reverse(f"surveys:{name}", kwargs={"slug": survey.slug, **more})
 
 
 def first_question(survey: Survey) -> Question:
@@ -128,9 +113,9 @@ def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Sur
 
 def test_a_question_is_edited_in_its_place(author: Client, survey: Survey) -> None:
     question = first_question(survey)
-    form = author.get(at("question_edit", survey, pk=question.pk)).text
+    form = author.get(at("question_edit", survey, question.pk)).text
     assert question.text in form
-    author.post(at("question_edit", survey, pk=question.pk), {"text": "Else?", "flips": "40"})
+    author.post(at("question_edit", survey, question.pk), {"text": "Else?", "flips": "40"})
     assert texts(survey) == ["Else?", QUESTIONS[1]]
     assert first_question(survey).flips == 40
 
@@ -138,35 +123,35 @@ def test_a_question_is_edited_in_its_place(author: Client, survey: Survey) -> No
 def test_a_strength_set_elsewhere_survives_an_edit(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, flips=17)
     question = first_question(survey)
-    page = author.get(at("question_edit", survey, pk=question.pk)).text
+    page = author.get(at("question_edit", survey, question.pk)).text
     assert re.search(r'value="17"[^>]*checked', page)
-    author.post(at("question_edit", survey, pk=question.pk), {"text": "Else?", "flips": "17"})
+    author.post(at("question_edit", survey, question.pk), {"text": "Else?", "flips": "17"})
     assert first_question(survey).flips == 17
 
 
 def test_questions_move_up_and_down(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=("A?", "B?", "C?"))
     a, _, c = survey.questions.all()
-    author.post(at("question_move", survey, pk=a.pk), {"direction": "down"})
+    author.post(at("question_move", survey, a.pk), {"direction": "down"})
     assert texts(survey) == ["B?", "A?", "C?"]
-    author.post(at("question_move", survey, pk=c.pk), {"direction": "up"})
+    author.post(at("question_move", survey, c.pk), {"direction": "up"})
     assert texts(survey) == ["B?", "C?", "A?"]
-    author.post(at("question_move", survey, pk=a.pk), {"direction": "down"})  # already last
+    author.post(at("question_move", survey, a.pk), {"direction": "down"})  # already last
     assert texts(survey) == ["B?", "C?", "A?"]
 
 
 def test_a_move_without_a_direction_is_refused(author: Client, survey: Survey) -> None:
     question = first_question(survey)
-    answer = author.post(at("question_move", survey, pk=question.pk), {"direction": "left"})
+    answer = author.post(at("question_move", survey, question.pk), {"direction": "left"})
     assert answer.status_code == 400
     assert texts(survey) == list(QUESTIONS)
 
 
 def test_deleting_a_question_asks_first(author: Client, survey: Survey) -> None:
     question = first_question(survey)
-    assert question.text in author.get(at("question_delete", survey, pk=question.pk)).text
+    assert question.text in author.get(at("question_delete", survey, question.pk)).text
     assert survey.questions.count() == 2
-    author.post(at("question_delete", survey, pk=question.pk))
+    author.post(at("question_delete", survey, question.pk))
     assert texts(survey) == [QUESTIONS[1]]
 
 
@@ -228,7 +213,7 @@ def test_a_copy_is_a_new_draft(author: Client, owner: User) -> None:
     answer = author.post(at("copy", wave.survey))
     copied = Survey.objects.exclude(pk=wave.survey.pk).get()
     assert answer["Location"] == at("edit", copied)
-    assert copied.is_draft
+    assert copied.is_draft()
     assert texts(copied) == list(QUESTIONS)
     assert copied.title == "Copy of On the road"
 
@@ -273,9 +258,9 @@ def test_a_survey_that_changed_after_it_was_shown_is_not_opened(
     assert refused.status_code == 422
     assert "changed after this page was shown" in refused.text
     assert "From another tab?" in refused.text
-    assert survey.is_draft
+    assert survey.is_draft()
     author.post(at("launch", survey), {"manifest": shown_hash(refused.text), **SMALL})
-    assert not survey.is_draft
+    assert not survey.is_draft()
 
 
 def test_a_date_that_passed_while_drafting_is_named_before_opening(
@@ -305,7 +290,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
     assert "500 people" in page
     assert "If you close it earlier, the results keep the wider interval" in page
     answer = author.post(at("close", survey), follow=True)
-    wave = survey.wave
+    wave = survey.find_wave()
     assert wave is not None
     assert (wave.state, wave.ending) == (Wave.State.CLOSED, Wave.Ending.OWNER)
     assert "because you closed it" in answer.text
@@ -344,10 +329,9 @@ def test_after_opening_every_change_is_refused_and_nothing_typed_is_lost(
     author: Client, owner: User, name: str, posted: dict[str, str]
 ) -> None:
     survey = make_launched_survey(owner=owner).survey
-    more = {"pk": first_question(survey).pk} if name.startswith("question_") else {}
-    if name == "question_create":
-        more = {}
-    answer = author.post(at(name, survey, **more), posted)
+    has_one = name.startswith("question_") and name != "question_create"
+    more = [first_question(survey).pk] if has_one else []
+    answer = author.post(at(name, survey, *more), posted)
     assert answer.status_code == 409
     assert "can no longer be changed" in answer.text
     for text in posted.values():
@@ -407,7 +391,7 @@ def test_an_invalid_question_is_explained_and_kept(
     author: Client, survey: Survey, posted: dict[str, str], message: str
 ) -> None:
     question = first_question(survey)
-    for path in (at("question_create", survey), at("question_edit", survey, pk=question.pk)):
+    for path in (at("question_create", survey), at("question_edit", survey, question.pk)):
         answer = author.post(path, posted)
         assert answer.status_code == 422
         assert "<title>Error: " in answer.text
@@ -452,8 +436,8 @@ def test_html_is_shown_as_text_everywhere(author: Client, owner: User) -> None:
         at("settings", survey),
         at("launch", survey),
         at("delete", survey),
-        at("question_edit", survey, pk=question.pk),
-        at("question_delete", survey, pk=question.pk),
+        at("question_edit", survey, question.pk),
+        at("question_delete", survey, question.pk),
     ]
     before = [author.get(path).text for path in paths]
     author.post(at("launch", survey), {"manifest": shown_hash(before[3]), **SMALL})
@@ -492,7 +476,7 @@ def all_requests(client: Client, survey: Survey) -> dict[str, int]:
     got = {f"GET {name}": client.get(at(name, survey)).status_code for name in PAGES}
     got |= {f"POST {name}": client.post(at(name, survey)).status_code for name in FORMS}
     for name in QUESTION_FORMS:
-        answer = client.post(at(name, survey, pk=pk), {"direction": "down"})
+        answer = client.post(at(name, survey, pk), {"direction": "down"})
         got[f"POST {name}"] = answer.status_code
     return got
 
@@ -518,9 +502,7 @@ def test_a_question_is_found_only_under_its_own_survey(
     foreign = make_survey()
     for elsewhere in (other, foreign):
         pk = first_question(elsewhere).pk
-        answer = author.post(
-            at(name, survey, pk=pk), {"direction": "down", "text": "x", "flips": 5}
-        )
+        answer = author.post(at(name, survey, pk), {"direction": "down", "text": "x", "flips": 5})
         assert answer.status_code == 404
         assert texts(elsewhere) == list(QUESTIONS)
 

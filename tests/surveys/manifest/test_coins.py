@@ -12,10 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.closing import close_due_waves
-from surveys.authoring.drafts import describe
-from surveys.authoring.errors import NotOpen
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.services import add_question
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import hash_words
 from surveys.manifest.manifest import Manifest
@@ -41,7 +42,7 @@ def make_mixed_survey(**settings: Any) -> Survey:
 
 
 def draft_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def test_only_plain_yes_no_questions_are_asked_and_in_the_same_words() -> None:
@@ -154,7 +155,7 @@ class TestOpeningAndClosing:
         assert hash_manifest(bytes(coins.manifest)) == bytes(coins.manifest_hash)
         assert bytes(coins.manifest_hash) != bytes(wave.manifest_hash)
         assert coins.minimum_batch == wave.minimum_batch
-        assert wave.survey.wave == wave
+        assert wave.survey.find_wave() == wave
 
     def test_without_coins_there_is_one_wave(self) -> None:
         wave = make_launched_survey()

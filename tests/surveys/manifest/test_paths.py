@@ -166,7 +166,7 @@ def find_range(manifest: Manifest) -> tuple[int, int]:
             named = {leaf["name"].split("_")[0] for leaf in leaves(question.rule or {"all": []})}
             drawn[question.name] = (
                 manifest.blocks[question.name] in mine
-                if question.is_protected
+                if question.is_scrambled
                 else all(drawn[name] for name in named)
             )
         pages = list(walk(manifest.questions, drawn))

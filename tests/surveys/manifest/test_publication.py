@@ -10,7 +10,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils.translation import override
 
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, copy_survey
 from surveys.manifest.manifest import Publication
 from surveys.manifest.readers import Loss
@@ -161,8 +161,8 @@ def test_older_surveys_keep_their_bytes_and_their_promises(key: str, label: str)
 def tell(survey: Survey, language: str = "en") -> str:
     """Return what the label of a protected survey says about its results."""
     with override(language):
-        shown = describe_protection(describe(survey=survey, wave_number=1)).shows
-        nothing = describe_protection(describe(survey=make_survey(), wave_number=1)).shows
+        shown = describe_protection(build_manifest(survey=survey, wave_number=1)).shows
+        nothing = describe_protection(build_manifest(survey=make_survey(), wave_number=1)).shows
     [said] = set(shown) - set(nothing)
     assert not re.search("[εδ]", said)
     return said
@@ -171,7 +171,7 @@ def tell(survey: Survey, language: str = "en") -> str:
 def list_formulas(survey: Survey, language: str = "en") -> tuple[str, ...]:
     """Return what the page for checking says in formulas."""
     with override(language):
-        found = describe_protection(describe(survey=survey, wave_number=1)).formulas
+        found = describe_protection(build_manifest(survey=survey, wave_number=1)).formulas
     assert not re.search("ε =|= [01]", " ".join(found))  # formulas do not break
     return tuple(one.replace("\N{NO-BREAK SPACE}", " ") for one in found)
 
@@ -224,7 +224,9 @@ def test_a_delta_close_to_the_next_guess_counts() -> None:
 
 def test_the_label_says_what_anyone_can_see() -> None:
     exact, nothing = (
-        describe_protection(describe(survey=make_survey(publication=chosen), wave_number=1)).shows
+        describe_protection(
+            build_manifest(survey=make_survey(publication=chosen), wave_number=1)
+        ).shows
         for chosen in (Publication.EXACT, Publication.NONE)
     )
     assert set(exact) - set(nothing) == {ANYONE}
@@ -247,7 +249,7 @@ def test_what_anyone_can_see_stands_before_the_first_question_and_on_paper(
 ) -> None:
     """Those who answer on paper open no page, but figures about them are published too."""
     label = describe_protection(
-        describe(survey=make_survey(publication=publication), wave_number=1)
+        build_manifest(survey=make_survey(publication=publication), wave_number=1)
     )
     told = [one.sentence for one in label.consequences[3:]]
     assert told == ([said] if said else [])

@@ -8,7 +8,7 @@ from math import exp, log, prod
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType
@@ -36,7 +36,7 @@ def make(*, cap: int = 100, delta: int = 0, questions: tuple[str, ...] = ("Moved
 
 
 def read(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def largest_log_ratio(mechanisms: list[RandomizedResponse], *, epsilon: float) -> float:
@@ -83,7 +83,10 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
     for number in range(codes):
         first = survey.questions.first()
         add_question(
-            survey=survey, text=f"Moved ({number})?", flips=flips, same_fact=first and first.pk
+            survey=survey,
+            text=f"Moved ({number})?",
+            flips=flips,
+            same_fact=first.pk if first else None,
         )
     manifest = read(survey)
     found = find_answered(manifest, manifest.questions[0]).epsilon
@@ -106,7 +109,7 @@ def test_the_smallest_bound_counts() -> None:
             text=text,
             options=REGIONS,
             flips=12,
-            same_fact=first and first.pk,
+            same_fact=first.pk if first else None,
         )
     manifest = read(survey)
     mechanism = manifest.questions[0].mechanism

@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import User
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import BrokenRules, Overtaken
 from surveys.authoring.services import (
     add_question,
@@ -28,18 +28,13 @@ from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
 from surveys.planning.question_costs import find_question_cost
 from surveys.respondent.label.odds import word_of
-from tests.support.factories import make_survey, make_user, open_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 COINS = log(3)
 TEXTS = ("Ever driven after drinking?", "Children?", "Ever drunk before you drove?")
-
-
-@pytest.fixture
-def owner() -> User:
-    return make_user()
 
 
 @pytest.fixture
@@ -52,7 +47,7 @@ def survey(owner: User) -> Survey:
 
 
 def manifest_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def epsilons(manifest: Manifest) -> list[float]:

@@ -28,7 +28,7 @@ def find_telling(manifest: Manifest, question: ManifestQuestion) -> set[str]:
         more = {
             one.name
             for one in manifest.questions
-            if one.is_protected
+            if one.is_scrambled
             and (manifest.facts[one.name] in facts or found & set(manifest.parents_of(one)))
         }
         if more <= found:
@@ -40,7 +40,7 @@ def list_sums(manifest: Manifest, names: set[str]) -> list[Fraction]:
     """Add up ε over every set of blocks that one person can be asked."""
     blocks: dict[int, Fraction] = {}
     for one in manifest.questions:
-        if one.is_protected:
+        if one.is_scrambled:
             own = Fraction(one.epsilon) if one.name in names else Fraction(0)
             blocks[manifest.blocks[one.name]] = (
                 blocks.get(manifest.blocks[one.name], Fraction(0)) + own
@@ -62,7 +62,7 @@ def test_2000_random_surveys_have_one_answer_to_what_tells_about_an_answer() -> 
             for name in one.names
         }  # fmt: skip
         for question in manifest.questions:
-            if not question.is_protected:
+            if not question.is_scrambled:
                 continue
             names = find_telling(manifest, question)
             assert {one.name for one in manifest.telling(question)} == names

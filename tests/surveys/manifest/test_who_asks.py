@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from surveys.authoring.drafts import describe, describe_words
+from surveys.authoring.drafts import build_manifest, build_words
 from surveys.authoring.services import copy_survey
 from surveys.manifest.languages import list_texts, translate_manifest
 from surveys.manifest.manifest import Manifest
@@ -32,7 +32,7 @@ CARE: dict[str, Any] = {
 
 
 def manifest_of(survey: Survey) -> Manifest:
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
@@ -86,9 +86,7 @@ def test_only_words_are_translated(db: None) -> None:
     survey.translations.create(language="fr", texts=texts)
     survey.contact = CARE["contact"]
     manifest = manifest_of(survey)
-    french = translate_manifest(
-        manifest, "fr", describe_words(survey=survey, manifest=manifest)["fr"]
-    )
+    french = translate_manifest(manifest, "fr", build_words(survey=survey, manifest=manifest)["fr"])
     assert [french.organization, french.contact, french.consent, french.help_name] == [
         *texts.values()
     ]

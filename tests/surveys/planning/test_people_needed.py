@@ -10,47 +10,17 @@ import pytest
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.joint.weights import efficient_weights
-from surveys.manifest.manifest import Manifest
-from surveys.manifest.question_types import QuestionType
-from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+from surveys.manifest.questions import ManifestQuestion
 from surveys.planning.assumptions import ASKED, MARGIN, REFUSING, SHARE
 from surveys.planning.people_needed import find_deciding_channel, people_needed
+from tests.support.manifests import make_manifest
+from tests.support.manifests import make_question as make
 
 YES = {"name": "q1", "is": [1]}
 
 
-def make(
-    type_: str = "yes_no", *, options: int = 2, flips: int = 25, **more: Any
-) -> ManifestQuestion:
-    first = 1 if type_ == "several" else 0
-    question = ManifestQuestion(
-        name=more.pop("name", "q1"),
-        type=QuestionType(type_),
-        text="Q?",
-        options=tuple(Option(code=first + i, text=f"Option {i}") for i in range(options)),
-        **more,
-    )
-    return with_strength(question, flips=flips)
-
-
-def survey_of(*questions: ManifestQuestion) -> Manifest:
-    return Manifest(
-        survey="s",
-        wave=1,
-        title="S",
-        introduction="",
-        language="en",
-        minimum_batch=10,
-        display_minimum=10,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=questions,
-    )
-
-
 def needed_by(question: ManifestQuestion, *earlier: ManifestQuestion) -> int:
-    return people_needed(survey_of(*earlier, question), question)
+    return people_needed(make_manifest(*earlier, question), question)
 
 
 def test_the_people_needed_match_the_documentation() -> None:
@@ -92,7 +62,7 @@ def test_codes_that_decide_alike_are_one_class(
     parent: ManifestQuestion, rule: dict[str, Any], sizes: tuple[int, int]
 ) -> None:
     question = make(name="q2", rule=rule)
-    channel = find_deciding_channel(survey_of(parent, question), question)
+    channel = find_deciding_channel(make_manifest(parent, question), question)
     assert channel is not None
     full = parent.mechanism.channel()
     other = parent.mechanism.other_probability
@@ -105,7 +75,7 @@ def test_codes_that_decide_alike_are_one_class(
 def test_a_rule_that_holds_for_every_code_says_nothing() -> None:
     for codes in ([0, 1], []):
         question = make(name="q2", rule={"name": "q1", "is": codes})
-        assert find_deciding_channel(survey_of(make(), question), question) is None
+        assert find_deciding_channel(make_manifest(make(), question), question) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy.distributions import Z_95
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question
 from surveys.models import Question
@@ -237,7 +237,7 @@ def test_a_draft_is_planned_by_the_people_that_each_question_needs(client: Clien
     rule = {"name": str(survey.questions.all()[0].pk), "is": [1]}
     options = ["a", "b", "c", "d"]
     add_question(survey=survey, text="Who?", type=Question.Type.CHOICE, options=options, rule=rule)
-    manifest = describe(survey=survey, wave_number=1)
+    manifest = build_manifest(survey=survey, wave_number=1)
     plan = plan_for(manifest)
     assert plan is not None
     assert plan.number == 3

@@ -69,7 +69,7 @@ def test_the_picture_has_the_intervals_and_its_figures_as_text(client: Client) -
     html = read(client, people=1000).content.decode()
     section = html.partition('id="protections-title"')[2].partition("</section>")[0]
     # The axis ends at 10 and 30 %; ±2.479 points around 20 % are 50 ± 12.4 of it.
-    places = re.findall(r'way-interval" x1="([\d.]+)%" x2="([\d.]+)%"', section)
+    places = re.findall(r'whisker" x1="([\d.]+)%" x2="([\d.]+)%"', section)
     ends = [float(end) for place in places for end in place]
     widths = (12.40, 12.46, 13.71, 29.56, 29.63)
     expected = [end for width in widths for end in (50 - width, 50 + width)]
@@ -187,10 +187,10 @@ def test_whatever_the_form_accepts_can_be_compared(
     )
     comparison = compare_protections(given_input)
     assert comparison is not None
-    assert 0 <= comparison.start < comparison.end <= 1
-    for line, start, end in comparison.rows:
-        low, middle, high = (float(place[:-1]) for place in (start, comparison.dot, end))
-        assert -0.01 <= low <= middle <= high <= 100.01
+    assert 0 <= comparison.axis.least < comparison.axis.greatest <= 1
+    for line, whisker in comparison.rows:
+        assert whisker
+        assert 0 <= whisker.low <= whisker.value <= whisker.high <= 1
         assert line.people >= 1
     cost = cost_of_publication(given_input)
     assert (cost is None) == (part < 100)

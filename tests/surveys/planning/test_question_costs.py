@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest
-from surveys.manifest.question_types import QuestionType
-from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import describe_strength
 from surveys.planning.assumptions import MARGIN, SHARE
 from surveys.planning.packing import offer_packing
@@ -25,6 +23,8 @@ from surveys.planning.question_costs import (
 )
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import describe_subset, list_blocks, list_subsets
+from tests.support.manifests import make_manifest
+from tests.support.manifests import make_question as make
 
 YES = {"name": "q1", "is": [1]}
 ROUNDED = (
@@ -33,39 +33,8 @@ ROUNDED = (
 )
 
 
-def make(
-    type_: str = "yes_no", *, options: int = 2, flips: int = 25, **more: Any
-) -> ManifestQuestion:
-    first = 1 if type_ == "several" else 0
-    question = ManifestQuestion(
-        name=more.pop("name", "q1"),
-        type=QuestionType(type_),
-        text="Q?",
-        options=tuple(Option(code=first + i, text=f"Option {i}") for i in range(options)),
-        **more,
-    )
-    return with_strength(question, flips=flips)
-
-
-def survey_of(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return Manifest(
-        survey="s",
-        wave=1,
-        title="S",
-        introduction="",
-        language="en",
-        minimum_batch=10,
-        display_minimum=10,
-        opens=None,
-        closes=None,
-        cap=None,
-        questions=questions,
-        drawn=drawn,
-    )
-
-
 def cost_of(question: ManifestQuestion) -> QuestionCost:
-    cost = find_question_cost(survey_of(question), question)
+    cost = find_question_cost(make_manifest(question), question)
     assert cost is not None
     return cost
 
@@ -78,7 +47,7 @@ def test_a_full_question_has_no_room_for_another_code() -> None:
         (make("choice", name="q2", options=63, rule=YES), (False, True)),
         (make("choice", options=64), (False, False)),
     ):
-        manifest = survey_of(make(), question)
+        manifest = make_manifest(make(), question)
         said = (
             describe_refusal_cost(manifest, question),
             describe_rule_cost(manifest, question),
@@ -89,20 +58,20 @@ def test_a_full_question_has_no_room_for_another_code() -> None:
 
 def test_a_rule_says_what_it_ties_together() -> None:
     first, second = make(), make(name="q2", rule=YES)
-    assert describe_ties(survey_of(first), first) == ""
-    assert describe_ties(survey_of(first, second), second) == (
+    assert describe_ties(make_manifest(first), first) == ""
+    assert describe_ties(make_manifest(first, second), second) == (
         "This question also reveals something about Q1, raising Q1’s ε from 1.10 to 2.20 "
         "(“Protection: light” instead of “Protection: strong”)."
     )
     weaker = [make(flips=8), make(name="q2", rule=YES, flips=49)]
-    assert describe_ties(survey_of(*weaker), weaker[1]) == (
+    assert describe_ties(make_manifest(*weaker), weaker[1]) == (
         "This question also reveals something about Q1, raising Q1’s ε from 2.45 to 2.49 "
         "(“Hardly protected” instead of “Protection: light”)."
     )
     alike = [make(flips=40), make(name="q2", rule=YES, flips=40)]
-    assert describe_ties(survey_of(*alike), alike[1]).endswith("from 0.41 to 0.82.")
+    assert describe_ties(make_manifest(*alike), alike[1]).endswith("from 0.41 to 0.82.")
     third = make(name="q3")
-    text = describe_ties(survey_of(first, second, third, drawn=2), second)
+    text = describe_ties(make_manifest(first, second, third, drawn=2), second)
     assert "The random subset draws them together: 2 blocks instead of 3." in text
     assert "too few to draw 2 blocks from" in text
 
@@ -138,7 +107,11 @@ def test_both_parts_of_a_follow_up_have_their_cost() -> None:
             5,
             "The limit does not make it cheaper, because all 5 can differ",
         ),
-        (make("several", options=5, limit=2, refusal=True), 5, "plus ε once more for the code"),
+        (
+            make("several", options=5, limit=2, refusal=True),
+            5,
+            "plus ε once more for the code",
+        ),
     ],
 )
 def test_select_several_costs_what_can_differ(
@@ -184,7 +157,7 @@ def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
     question: ManifestQuestion, codes: str, sentence: str
 ) -> None:
     parent = [] if question.name == "q1" else [make()]
-    cost = find_question_cost(survey_of(*parent, question), question)
+    cost = find_question_cost(make_manifest(*parent, question), question)
     assert cost is not None
     assert (cost.codes, cost.sentence) == (codes, sentence)
 
@@ -193,11 +166,20 @@ def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
     ("question", "warning"),
     [
         (make("choice", options=6), ""),  # 1.05 times as many people
-        (make("choice", options=7), "7 codes are many for this strength: this takes 1.2 times"),
-        (make("choice", options=15, refusal=True), "16 codes are many for this strength: this"),
+        (
+            make("choice", options=7),
+            "7 codes are many for this strength: this takes 1.2 times",
+        ),
+        (
+            make("choice", options=15, refusal=True),
+            "16 codes are many for this strength: this",
+        ),
         (make("scale", minimum=1, maximum=5, options=5), ""),
         (make("scale", minimum=1, maximum=7, options=7), "A scale of 7 points is long"),
-        (make("scale", minimum=0, maximum=10, options=0), "With 11 points you learn only the mean"),
+        (
+            make("scale", minimum=0, maximum=10, options=0),
+            "With 11 points you learn only the mean",
+        ),
         (make("several", options=3, limit=1), "“one of several” costs half as much"),
     ],
 )
@@ -214,7 +196,7 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
         make("information", name="q3", options=0, rule=YES),
         make(name="q4", rule={"name": "q2", "is": [0]}),
     ]
-    manifest = survey_of(*chain)
+    manifest = make_manifest(*chain)
     first, second, _, fourth = (facts.cost for facts in list_facts(manifest))
     assert first is not None
     assert second is not None
@@ -231,19 +213,19 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
 
 def test_a_switch_has_the_same_cost_on_and_off() -> None:
     off, on = make(), make(refusal=True)
-    said = describe_refusal_cost(survey_of(off), off)
-    assert said == describe_refusal_cost(survey_of(on), on)
+    said = describe_refusal_cost(make_manifest(off), off)
+    assert said == describe_refusal_cost(make_manifest(on), on)
     assert "1,941 people for ±5 points instead of 1,399" in said
     # A rule that reads a yes/no question of the same strength costs what any new rule is said to.
     off, on = make(name="q2"), make(name="q2", rule=YES)
-    said = describe_rule_cost(survey_of(make(), off), off)
-    assert said == describe_rule_cost(survey_of(make(), on), on)
+    said = describe_rule_cost(make_manifest(make(), off), off)
+    assert said == describe_rule_cost(make_manifest(make(), on), on)
     assert "4,928 people for ±5 points instead of 1,399, among those asked, if 50" in said
 
 
 def test_packing_is_compared_at_the_same_total() -> None:
     parent, child = make(), make(name="q2", rule=YES)
-    offer = offer_packing(survey_of(parent, child), child)
+    offer = offer_packing(make_manifest(parent, child), child)
     assert offer is not None
     assert (offer.parent, offer.flips) == (1, 10)
     assert offer.total == pytest.approx(2 * log(3))
@@ -256,7 +238,7 @@ def test_packing_is_compared_at_the_same_total() -> None:
 @pytest.mark.parametrize("flips", range(1, 50))
 def test_packing_never_costs_more_than_both_apart(flips: int) -> None:
     parent, child = make(flips=flips), make(name="q2", rule=YES, flips=flips)
-    offer = offer_packing(survey_of(parent, child), child)
+    offer = offer_packing(make_manifest(parent, child), child)
     if offer is not None:
         packed = RandomizedResponse.from_flips(symbols=3, flips=offer.flips)
         assert packed.epsilon <= offer.total + 1e-6
@@ -267,7 +249,10 @@ def test_packing_never_costs_more_than_both_apart(flips: int) -> None:
     ("question", "sentence"),
     [
         (make(flips=5), "95 of 100 codes are the true answer."),
-        (make("several", flips=5), "For each option: 95 of 100 codes are the true answer."),
+        (
+            make("several", flips=5),
+            "For each option: 95 of 100 codes are the true answer.",
+        ),
         # 95 / (95 + 2 · 5) = 90.5
         (make("choice", options=3, flips=5), "91 of 100 codes are the true answer."),
         (
@@ -280,7 +265,7 @@ def test_packing_never_costs_more_than_both_apart(flips: int) -> None:
 def test_below_twelve_flips_the_codes_that_are_kept_are_counted(
     question: ManifestQuestion, sentence: str
 ) -> None:
-    cost = find_question_cost(survey_of(question), question)
+    cost = find_question_cost(make_manifest(question), question)
     assert cost is not None
     assert cost.sentence == sentence
 
@@ -305,7 +290,7 @@ def test_strengths_do_not_promise_too_much() -> None:
 
 def test_random_subsets_are_described_by_their_fractions() -> None:
     questions = [make(name=f"q{number}") for number in range(1, 7)]
-    manifest = survey_of(*questions)
+    manifest = make_manifest(*questions)
     assert [subset.drawn for subset in list_subsets(manifest)] == [1, 2, 3, 4, 5]
     three = describe_subset(manifest, drawn=3)
     assert three is not None
@@ -313,12 +298,12 @@ def test_random_subsets_are_described_by_their_fractions() -> None:
     assert three.total_epsilon == pytest.approx(3 * log(3))
     assert list_blocks(manifest) == [[number] for number in range(1, 7)]
     assert describe_subset(manifest, drawn=None) is None
-    assert list_subsets(survey_of(make())) == []
+    assert list_subsets(make_manifest(make())) == []
 
 
 def test_a_random_subset_needs_more_people() -> None:
     questions = [make(name=f"q{number}") for number in range(1, 4)]
-    cost = find_question_cost(survey_of(*questions, drawn=2), questions[0])
+    cost = find_question_cost(make_manifest(*questions, drawn=2), questions[0])
     assert cost is not None
     assert cost.people == 1399
     assert cost.lines == (

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from surveys.respondent.client_files import FOLDER, ICON
 from tests.support.factories import make_launched_survey

@@ -24,6 +24,7 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
+from surveys.models.stored_texts import squeeze
 from surveys.respondent.client_files import (
     ENTRY,
     FOLDER,
@@ -34,7 +35,6 @@ from surveys.respondent.client_files import (
 )
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.parts import PARTS
-from surveys.stored_texts import squeeze
 from tests.support.factories import YES_NO, make_survey, open_survey
 from tests.support.label import (
     FORBIDDEN,

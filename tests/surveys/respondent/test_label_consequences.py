@@ -101,7 +101,7 @@ CLAIMS = {
 def list_worst(manifest: Manifest, level: str) -> list[ManifestQuestion]:
     """List the questions that a line of this level is about."""
     limit = {"no": inf, "partly": 2.0, "mostly": 2.45}[level]
-    asked = [one for one in manifest.questions if one.is_protected]
+    asked = [one for one in manifest.questions if one.is_scrambled]
     return [one for one in asked if manifest.statement_epsilon(one) > limit]
 
 
@@ -114,7 +114,7 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
         label = describe_protection(manifest)
         told = label.consequences
         [level] = {one.level for one in told[:2]}
-        asked = [one for one in manifest.questions if one.is_protected]
+        asked = [one for one in manifest.questions if one.is_scrambled]
         largest = max(manifest.statement_epsilon(one) for one in asked)
         # One code at 12 flips has 2.00, and at 8 flips 2.45; from 4.6 on, a guess is right 99
         # times in 100.

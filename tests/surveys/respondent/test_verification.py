@@ -13,16 +13,16 @@ from django.core.management import CommandError, call_command
 from django.test import Client, override_settings
 
 from config.headers import headers_for
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import NAMES, list_texts, read_words
 from surveys.models import Survey, Wave
+from surveys.models.stored_texts import compress as pack
 from surveys.respondent.client_files import client_files, page_script
 from surveys.respondent.fetching import FILE, LARGEST_BYTES, PAGE, Unreadable
 from surveys.respondent.page import render_questions
 from surveys.respondent.single_page import build_check_page, build_single_page
 from surveys.respondent.verification import Finding, check_client
-from surveys.stored_texts import compress as pack
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 
 pytestmark = pytest.mark.django_db
@@ -255,7 +255,8 @@ def test_the_expected_policy_is_that_of_the_table() -> None:
 def make_translated_survey() -> Wave:
     survey = make_survey(quick_exit=True)
     texts = {
-        one.text: f"« {one.text} »" for one in list_texts(describe(survey=survey, wave_number=1))
+        one.text: f"« {one.text} »"
+        for one in list_texts(build_manifest(survey=survey, wave_number=1))
     }
     for language in ("fr", "ar"):
         save_translation(survey=survey, language=language, texts=texts)

@@ -18,9 +18,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from config.headers import headers_for
-from surveys.authoring.drafts import describe, describe_words
-from surveys.authoring.services import add_question, close_wave
+from surveys.authoring.drafts import build_manifest, build_words
+from surveys.authoring.services import add_question
 from surveys.base64url import encode_base64url
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import hash_words
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Survey, Wave
@@ -43,7 +44,7 @@ from surveys.respondent.guard import GUARD
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
-from surveys.respondent.views.compressed import accepts_gzip
+from surveys.views.respondent.compressed import accepts_gzip
 from tests.support.factories import (
     QUESTIONS,
     make_launched_survey,
@@ -475,8 +476,8 @@ def test_a_long_list_of_preferred_languages_is_read_to_its_end() -> None:
 def test_untranslated_text_in_a_preview_is_marked_with_its_language() -> None:
     survey = make_survey(title="Roads", introduction="Hello.")
     survey.translations.create(language="ar", texts={"Roads": "طرق"})
-    manifest = describe(survey=survey, wave_number=1)
-    words = describe_words(survey=survey, manifest=manifest)["ar"]
+    manifest = build_manifest(survey=survey, wave_number=1)
+    words = build_words(survey=survey, manifest=manifest)["ar"]
     content = serialize_manifest(manifest)
     page = render_questions("preview", content=content, language="ar", words=words).decode()
     assert '<html lang="ar" dir="rtl">' in page

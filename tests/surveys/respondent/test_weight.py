@@ -8,6 +8,7 @@ import pytest
 
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
+from surveys.models.stored_texts import squeeze
 from surveys.respondent.client_files import (
     ICON,
     RANDOMIZER,
@@ -17,7 +18,6 @@ from surveys.respondent.client_files import (
 )
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import choose_parts
-from surveys.stored_texts import squeeze
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 

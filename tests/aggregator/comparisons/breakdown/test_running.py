@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from aggregator.comparisons import jobs
 from aggregator.comparisons.choice import CHOOSE_FIRST, GROUPS_AFTER_CLOSE, NOT_DECLARED
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.standing import find_standing
+from aggregator.leases import Queue
 from aggregator.models import Comparison, Snapshot
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.services import close_wave
 from surveys.comparing.choice import NotComparable
+from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.breakdowns.waves import break_down, make_closed_wave, make_grouped_survey
 from tests.support.comparisons import ask, compute
@@ -63,17 +63,17 @@ def test_a_worker_that_dies_while_computing_leaves_no_half_result(
     """It dies after so many groups; another one then stores what the first would have."""
     wave = make_closed_wave(people=800)
     found = ask(wave, Kind.BREAKDOWN, "q1")
-    real, renewed = jobs._renew_lease, 0
+    real, renewed = Queue.renew, 0
 
-    def die(comparison: Comparison, **progress: int) -> None:
+    def die(queue: Queue[Comparison], comparison: Comparison, **progress: int) -> None:
         nonlocal renewed
         if renewed == moment:
             raise Killed
         renewed += 1
-        real(comparison, **progress)
+        real(queue, comparison, **progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "_renew_lease", die)
+        patch.setattr(Queue, "renew", die)
         with pytest.raises(Killed):
             run_comparison(comparison_id=found.pk)
     found.refresh_from_db()

@@ -9,7 +9,7 @@ import pytest
 
 from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsResult
 from aggregator.comparisons.sentences import write_range
-from aggregator.comparisons.words.figure_rows import Axis, list_group_rows, list_ratio_rows
+from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.table_sentences import (
     describe_difference,
     round_roughly,
@@ -19,8 +19,9 @@ from aggregator.results.sentences import MAY_BE_ZERO
 from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
-from surveys.authoring.drafts import describe
+from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
+from surveys.axis import Whisker
 from surveys.comparing.indicators import Indicator, list_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
@@ -41,7 +42,7 @@ def manifest() -> Manifest:
     add_question(survey=survey, text="How often?", type=types.SCALE, minimum=1, maximum=5)
     add_question(survey=survey, text="Hours?", type=types.NUMBER, minimum=10, maximum=30, unit="h")
     add_question(survey=survey, text="Ever?", type=types.FOLLOW_UP, follow_up="This year?")
-    return describe(survey=survey, wave_number=1)
+    return build_manifest(survey=survey, wave_number=1)
 
 
 def find(manifest: Manifest, name: str) -> Indicator:
@@ -155,16 +156,12 @@ def test_estimated_sizes_have_two_digits(number: float, written: int) -> None:
 
 def test_shares_and_their_difference_have_axes_of_their_own(manifest: Manifest) -> None:
     first, second, difference = list_group_rows(STAFF, find(manifest, "q1"), find(manifest, "q2.0"))
-    assert (first.start, first.dot, first.end, first.reference) == (
-        "8.00%",
-        "15.00%",
-        "21.00%",
-        "",
-    )
+    assert (first.whisker, first.reference) == (Whisker(low=0.08, value=0.15, high=0.21), "")
     assert second.axis == first.axis
     # From -20 to 20 points; 0 is in the middle, and 10 three quarters along.
-    assert (difference.axis.low, difference.axis.high) == (-0.2, 0.2)
-    assert (difference.reference, difference.dot) == ("50.00%", "75.00%")
+    assert (difference.axis.least, difference.axis.greatest) == (-0.2, 0.2)
+    assert difference.reference == "50.00%"
+    assert difference.whisker == Whisker(low=0.525, value=0.75, high=1)
 
 
 def test_the_mean_of_a_number_is_on_the_range_of_its_question(manifest: Manifest) -> None:
@@ -176,11 +173,8 @@ def test_the_mean_of_a_number_is_on_the_range_of_its_question(manifest: Manifest
     )
     outcome, group = find(manifest, "q6"), find(manifest, "q1")
     first, _, difference = list_group_rows(result, outcome, group)
-    assert (first.text, first.axis.ends, first.dot) == (
-        "20.0 (18.0–22.0)",
-        ("10 h", "30 h"),
-        "50.00%",
-    )
+    assert (first.text, first.axis.ends) == ("20.0 (18.0–22.0)", ("10 h", "30 h"))
+    assert first.whisker == Whisker(low=0.4, value=0.5, high=0.6)
     assert difference.text == "2.0 (\N{MINUS SIGN}1.0 to 5.0)"
     assert describe_difference(result, outcome, group) == (
         "Mean of Q6: Yes to Q1 20.0 (18.0–22.0); No to Q1 18.0 (16.0–20.0). "
@@ -194,7 +188,7 @@ def test_a_group_that_may_be_empty_has_no_dot(manifest: Manifest) -> None:
         first=unknown, second=figure(0.4, 0.3, 0.5), difference=figure(None, -1.0, 1.0)
     )
     rows = list_group_rows(result, find(manifest, "q1"), find(manifest, "q3.0"))
-    assert [bool(row.dot) for row in rows] == [False, True, False]
+    assert [bool(row.whisker) for row in rows] == [False, True, False]
     assert rows[0].text == "unknown"
     assert "not enough data" in describe_difference(
         result, find(manifest, "q1"), find(manifest, "q3.0")
@@ -237,14 +231,10 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
         ("1/5", "5"),
     )
     assert first.reference == "50.00%"
-    assert float(first.dot[:-1]) == pytest.approx(50 + 50 * log(2) / log(5), abs=0.01)
-    assert (second.start, second.end) == ("0.00%", "100.00%")
+    # log 2, log 1.5 and log 3, from -log 5 to log 5.
+    assert first.whisker == Whisker(low=0.626, value=0.7153, high=0.8413)
+    assert second.whisker == Whisker(low=0, value=0.7153, high=1)
     assert second.text == "2.00 (1.50 to no upper limit)"
-
-
-def test_whiskers_that_leave_the_axis_are_cut() -> None:
-    axis = Axis(low=-1, high=1, ends=("", ""), reference=0)
-    assert [axis.place(value) for value in (-5, 0, 5)] == ["0.00%", "50.00%", "100.00%"]
 
 
 @pytest.mark.parametrize(

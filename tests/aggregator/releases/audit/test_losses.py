@@ -29,7 +29,8 @@ from privacy.central.selection import permute_and_flip_probabilities
 from privacy.central.typical import scaled_scores
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType as Kind
-from tests.aggregator.routed import ask, survey
+from tests.aggregator.routed import ask
+from tests.support.manifests import make_manifest
 from tests.support.sampling.audits import RUNS, measure_loss
 from tests.support.sampling.frequencies import among, chi_squared_p
 
@@ -39,7 +40,7 @@ BY_CHANCE = 1e-6
 TOGETHER = 1000
 EPSILON = 0.5
 MANIFEST = replace(
-    survey(
+    make_manifest(
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.CHOICE, 4),
         ask("q3", Kind.SCALE, 3, minimum=1, maximum=3),
@@ -54,7 +55,7 @@ SCALE = next(one for one in MANIFEST.questions if one.name == "q3")
 
 NINE = replace(
     MANIFEST,
-    questions=survey(*(ask(f"q{number}", Kind.YES_NO) for number in range(1, 10))).questions,
+    questions=make_manifest(*(ask(f"q{number}", Kind.YES_NO) for number in range(1, 10))).questions,
 )
 
 

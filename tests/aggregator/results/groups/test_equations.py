@@ -19,6 +19,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from tests.support.factories import YES_NO
+from tests.support.manifests import make_manifest
 
 Type = QuestionType
 
@@ -32,13 +33,6 @@ def make_question(name: str, type_: QuestionType, rule: Any = None, **more: Any)
         name=name, type=type_, text="?", rule=rule, options=options or YES_NO, **ends, **more
     )
     return question if type_ == Type.DECLARED else with_strength(question, flips=25)
-
-
-def make_manifest(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return Manifest(
-        survey="survey", wave=1, title="?", introduction="", language="en", minimum_batch=10,
-        display_minimum=10, opens=None, closes=None, cap=None, questions=questions, drawn=drawn,
-    )  # fmt: skip
 
 
 def find_rank(manifest: Manifest, *, block: int | None = None) -> int:

@@ -26,7 +26,7 @@ from aggregator.results.overview.next_steps import (
 )
 from aggregator.results.snapshots import update_snapshot
 from aggregator.templatetags.survey_head import TABS
-from surveys.authoring.services import close_wave
+from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import sign_in

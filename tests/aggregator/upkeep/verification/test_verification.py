@@ -24,8 +24,9 @@ from aggregator.upkeep.verification.batches import rows_are_sorted
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.results import WaveCheck
 from aggregator.upkeep.verification.run import Verification
-from surveys.authoring.drafts import describe
-from surveys.authoring.services import close_wave, save_translation
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.services import save_translation
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import list_texts
 from surveys.models import Wave
 from tests.support.factories import make_survey, open_survey
@@ -232,7 +233,7 @@ def lose_words_and_add_others() -> None:
 def change_translations(**words: Any) -> None:
     """Change a wave that opened with translations; None removes those of a language."""
     survey = make_survey()
-    texts = list_texts(describe(survey=survey, wave_number=1))
+    texts = list_texts(build_manifest(survey=survey, wave_number=1))
     for language in ("fr", "ar"):
         known = {source.text: f"{language} {source.text}" for source in texts}
         save_translation(survey=survey, language=language, texts=known)

@@ -1,0 +1,165 @@
+"""Choose what to release and see its price; publishing it spends ε on the ledger."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts import audit
+from aggregator.models import Release, today
+from aggregator.publishing.desk import Desk, find_desk
+from aggregator.publishing.forms import ReleaseForm, read_hundredths
+from aggregator.publishing.prices import Price, find_price
+from aggregator.publishing.words import KINDS, describe_unfit
+from aggregator.releases.ledger import find_public_day, reserve_release
+from aggregator.releases.requests import (
+    NotReleasable,
+    ReleaseRequest,
+    check_request,
+    list_candidates,
+)
+from aggregator.views.publishing.releases import show_overview
+from surveys.access import for_owner
+from surveys.formatting import cap
+from surveys.manifest.languages import language_tag
+from surveys.manifest.modes import Mode
+from surveys.models import Survey
+
+REFUSED = 422
+LOST = Release.State.LOST
+NOTHING_CHARGED = "Nothing was charged."
+NOT_PUBLISHED = "This was not published, and nothing was charged."
+CHANGED = (
+    "You changed the choice after its price was shown, so nothing was charged. This is the new "
+    "price."
+)
+RESERVED = "ε = {} was charged. The noise is being drawn; this takes a moment."
+KNOWN = "This release exists already. Nothing was charged again."
+
+
+@for_owner
+@require_http_methods(["GET", "HEAD", "POST"])
+def release_new(
+    request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponseBase:
+    """Show the form, and the price of a choice; POST asks for a price, or publishes at it."""
+    if kind not in Release.Kind.values:
+        raise Http404("There is no such kind of release.")
+    desk, kind = find_desk(survey, mode=mode), Release.Kind(kind)
+    known = _find_known(desk, request.POST)
+    if known is not None:
+        messages.success(request, KNOWN)
+        return redirect("aggregator:release", desk.survey.slug, known.pk)
+    if desk.obstacle is not None or not list_candidates(desk.manifest, kind):
+        return _refuse(request, desk)
+    if request.method != "POST":
+        return _show(request, desk, _bind(desk, kind, request.GET or None))
+    form = _bind(desk, kind, request.POST)
+    if not form.is_valid():
+        return _show(request, desk, form, status=REFUSED)
+    if "price" not in request.POST:
+        return redirect(f"{request.path}?{form.write_query()}#price")
+    return _publish(request, desk, form)
+
+
+def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
+    """Find the release that the same button made before, whatever is left by now."""
+    if desk.account is None or "price" not in posted:
+        return None
+    for release in desk.account.releases:
+        wanted = ReleaseRequest.from_json(release.request)
+        is_same = set(posted.getlist("questions")) == set(wanted.questions) and (
+            read_hundredths(posted.get("epsilon", "")) == wanted.epsilon_hundredths
+        )
+        if is_same and release.request_hash == posted["price"] and release.state != LOST:
+            return release
+    return None
+
+
+def _refuse(request: HttpRequest, desk: Desk) -> HttpResponse:
+    """Say on the overview why nothing can be released."""
+    if request.method != "POST":
+        return show_overview(request, desk)
+    return show_overview(request, desk, problem=NOT_PUBLISHED, status=REFUSED)
+
+
+def _bind(desk: Desk, kind: Release.Kind, data: QueryDict | None) -> ReleaseForm:
+    assert desk.account is not None
+    manifest = desk.manifest
+    candidates = list_candidates(manifest, kind)
+    return ReleaseForm(
+        data, kind=kind, manifest=manifest, candidates=candidates, left=desk.account.left
+    )
+
+
+def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpResponseBase:
+    """Charge what the form shows, if that is what the price was shown for.
+
+    The same request leads to the release that exists: a button that is pressed twice charges once.
+    """
+    assert desk.account is not None
+    assert desk.wave is not None
+    try:
+        wanted = check_request(form.request, desk.manifest)
+        if request.POST["price"] != wanted.digest:
+            return _show(request, desk, form, problem=CHANGED, status=REFUSED)
+        known = {release.pk for release in desk.account.releases}
+        release = reserve_release(wave=desk.wave, request=wanted)
+    except NotReleasable as refused:
+        problem = f"{refused} {NOTHING_CHARGED}"
+        return _show(request, desk, form, problem=problem, status=REFUSED)
+    if release.pk in known:
+        messages.success(request, KNOWN)
+    else:
+        epsilon = cap(release.epsilon_hundredths)
+        audit.record(
+            "release-reserved",
+            account=request.user.pk,
+            survey=desk.survey.slug,
+            release=str(release.pk),
+            epsilon=epsilon,
+        )
+        messages.success(request, RESERVED.format(epsilon))
+    return redirect("aggregator:release", desk.survey.slug, release.pk)
+
+
+def _show(
+    request: HttpRequest, desk: Desk, form: ReleaseForm, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    """Show the form; the price only of a choice, not of what the form suggests."""
+    price: Price | None = None
+    if form.is_valid():
+        price, problem = _price(desk, form, problem)
+    context = {
+        "desk": desk,
+        "survey": desk.survey,
+        "account": desk.account,
+        "kind": form.kind,
+        "words": KINDS[form.kind],
+        "unfit": describe_unfit(desk.manifest, form.kind),
+        "form": form,
+        "price": price,
+        "problem": problem,
+        "public_from": find_public_day(desk.survey, today()),
+        "lang": language_tag(desk.manifest.language),
+    }
+    return render(request, "aggregator/publishing/release_new.html", context, status=status)
+
+
+def _price(desk: Desk, form: ReleaseForm, problem: str) -> tuple[Price | None, str]:
+    """Price a valid form; the second value says what is wrong, if anything is."""
+    assert desk.wave is not None
+    assert desk.account is not None
+    try:
+        price = find_price(
+            wave=desk.wave,
+            account=desk.account,
+            request=form.request,
+            people=form.people_planned,
+        )
+    except NotReleasable as refused:
+        return None, problem or str(refused)
+    return price, problem

@@ -1,0 +1,80 @@
+"""The page, and the file, of a survey's published results for anyone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_safe
+
+from aggregator.exports.csv_format import CONTENT_TYPE as CSV
+from aggregator.exports.csv_format import name_wave
+from aggregator.exports.releases import write_releases
+from aggregator.models import today
+from aggregator.publishing.public_page import (
+    NothingToShow,
+    build_context,
+    build_exact_page,
+    build_releases_page,
+    find_published_wave,
+)
+from aggregator.publishing.public_releases import find_public
+from surveys.downloads import attach
+from surveys.manifest.modes import Mode
+from surveys.models.stored_texts import Text, make_key
+from surveys.views.respondent.compressed import HTML, answer, serve
+from surveys.views.respondent.deleted import GONE, unless_deleted
+
+OK = 200
+
+
+@require_safe
+@unless_deleted
+def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
+    """Show what is published; 404 unless something may be, 410 if its owner took it back."""
+    wave = find_published_wave(slug, mode)
+    context = build_context(wave)
+    if wave.survey.public_results_off:
+        return _render(request, "results/public_off.html", context, status=GONE)
+    if wave.description.publishes_releases:
+        return serve(request, build_releases_page(wave, context), content_type=HTML)
+    try:
+        if wave.is_open:
+            raise NothingToShow("open")
+        return serve(request, build_exact_page(wave, context), content_type=HTML)
+    except NothingToShow as nothing:
+        context |= {"why": nothing.args[0]}
+        return _render(request, "results/public_nothing.html", context)
+
+
+@require_safe
+@unless_deleted
+def public_results_csv(
+    request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
+) -> HttpResponse:
+    """Send the releases of a protected survey as a file; 404 for other surveys."""
+    wave = find_published_wave(slug, mode)
+    if not wave.description.publishes_releases:
+        raise Http404
+    if wave.survey.public_results_off:
+        return _render(request, "results/public_off.html", build_context(wave), status=GONE)
+    releases = find_public(wave, day=today())
+    file = Text(
+        name=f"{wave.manifest_hash_hex} releases.csv",
+        key=make_key(wave.survey.origin, [one.key for one in releases]),
+        make=lambda: write_releases(wave, releases),
+        wave=wave.pk,
+    )
+    response = serve(request, file, content_type=CSV)
+    if response.status_code == OK:
+        attach(response, f"{name_wave(wave, slug=slug)}_releases.csv")
+    return response
+
+
+def _render(
+    request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    # Without the request, whose context processors would read the session.
+    content = render_to_string(f"aggregator/{template}", context).encode()
+    return answer(request, content, content_type=HTML, status=status)

@@ -1,0 +1,18 @@
+"""Errors of a survey's state, each with the sentence that the author reads.
+
+The errors of drafts, in `surveys.authoring.errors`, derive from SurveyError too.
+"""
+
+
+class SurveyError(Exception):
+    """A request that the survey's state does not allow."""
+
+
+class NotOpen(SurveyError):
+    def __init__(self) -> None:
+        super().__init__("This survey is not open, so there is nothing to close.")
+
+
+class NotClosed(SurveyError):
+    def __init__(self) -> None:
+        super().__init__("This survey is still open. Close it first, then delete it.")

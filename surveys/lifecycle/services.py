@@ -1,0 +1,55 @@
+"""What changes after the launch: a wave closes; who was invited and the public page may change.
+
+These functions change state and nothing else. Sealing and estimating react to the new state.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from surveys.lifecycle.errors import NotOpen
+from surveys.locks import wait_for_writers
+from surveys.models import Survey, Wave
+from surveys.models.asked_questions import forget_if_unanswered
+
+
+def state_people_invited(*, survey: Survey, people: int | None) -> None:
+    """Store how many people were invited. Nothing that was frozen depends on it."""
+    Survey.objects.filter(pk=survey.pk).update(people_invited=people)
+
+
+def switch_public_results(*, survey: Survey, off: bool) -> None:
+    """Take the page that anyone may read back, or show it again; what is frozen stays."""
+    Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
+
+
+@transaction.atomic
+def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
+    """Close an open wave once every upload that is being committed has finished.
+
+    Later uploads find the wave closed. The waves of browsers and of coins opened together and
+    close together, whichever of them `wave_id` names.
+    """
+    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
+    # In the order of their ids. Uploads take these locks in the same order, to avoid deadlocks.
+    run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
+    # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
+    # continue in the meantime. From the second lock on, uploads wait for us.
+    for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
+        wait_for_writers(wave_id=pk)
+    # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
+    # see the old row, in which the wave is open.
+    waves = {wave.pk: wave for wave in run.select_for_update()}
+    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
+        raise NotOpen
+    now = timezone.now()
+    closes_at = waves[wave_id].closes_at  # of both
+    if closes_at is not None and now >= closes_at:
+        ending = Wave.Ending.DATE
+    for wave in waves.values():
+        wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
+        wave.save(update_fields=["state", "ending", "closed_at"])
+    lasted = now - waves[wave_id].launched_at
+    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
+    return waves[wave_id]

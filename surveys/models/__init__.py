@@ -1,0 +1,50 @@
+"""What is stored of surveys, questions and waves. Each module is about one of them."""
+
+from surveys.models.asked_questions import AskedBefore, AskedQuestion
+from surveys.models.planned_comparisons import PlannedComparison
+from surveys.models.questions import (
+    MAX_OPTION_LENGTH,
+    MAX_QUESTION_LENGTH,
+    Question,
+    QuestionContent,
+    Translation,
+)
+from surveys.models.settings import MAX_QUESTIONS
+from surveys.models.stored_texts import StoredText
+from surveys.models.surveys import (
+    DAYS_BEFORE_DELETION,
+    SLUG_ALPHABET,
+    SLUG_LENGTH,
+    DeletedWave,
+    Survey,
+    Wave,
+    WaveQuerySet,
+    list_frozen_columns,
+    new_slug,
+    start_of,
+    today,
+)
+
+__all__ = [
+    "DAYS_BEFORE_DELETION",
+    "MAX_OPTION_LENGTH",
+    "MAX_QUESTIONS",
+    "MAX_QUESTION_LENGTH",
+    "SLUG_ALPHABET",
+    "SLUG_LENGTH",
+    "AskedBefore",
+    "AskedQuestion",
+    "DeletedWave",
+    "PlannedComparison",
+    "Question",
+    "QuestionContent",
+    "StoredText",
+    "Survey",
+    "Translation",
+    "Wave",
+    "WaveQuerySet",
+    "list_frozen_columns",
+    "new_slug",
+    "start_of",
+    "today",
+]

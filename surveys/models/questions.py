@@ -1,0 +1,135 @@
+"""The questions of a survey, and its words in other languages."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from django.db import models
+
+from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
+from surveys.manifest.questions import has_point_shares
+from surveys.models.surveys import Survey
+
+MAX_QUESTION_LENGTH = 1000
+MAX_OPTION_LENGTH = 200
+
+
+class QuestionContent(TypedDict, total=False):
+    """Everything that an author decides about a question, except its place."""
+
+    type: str
+    text: str
+    flips: int
+    options: list[str]
+    minimum: int | None
+    maximum: int | None
+    unit: str
+    low_label: str
+    high_label: str
+    limit: int | None
+    follow_up: str
+    refusal: bool
+    rule: dict[str, Any] | None
+    same_fact: int | None
+
+
+class Question(models.Model):
+    Type = QuestionType
+
+    survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
+    position = models.PositiveSmallIntegerField()
+    type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
+    text = models.CharField(max_length=MAX_QUESTION_LENGTH)
+    # Strength: of 100 people with one of two answers, how many send the other answer's code.
+    flips = models.PositiveSmallIntegerField(default=25)
+    # Texts to choose from, for types whose answers the author writes.
+    options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    # The range of a number; the first and last point of a scale.
+    minimum = models.IntegerField(null=True, blank=True)
+    maximum = models.IntegerField(null=True, blank=True)
+    unit = models.CharField(max_length=40, blank=True)
+    low_label = models.CharField(max_length=100, blank=True)
+    high_label = models.CharField(max_length=100, blank=True)
+    # For select several: the most options a person may choose.
+    limit = models.PositiveSmallIntegerField(null=True, blank=True)
+    # The question asked after Yes, packed into the same symbol.
+    follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
+    # Whether "Prefer not to say" is among the answers.
+    refusal = models.BooleanField(default=False)
+    # Ask only if this holds (surveys.manifest.rules); questions are named by primary key, and
+    # items of a select several by "key_item".
+    rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
+    # The primary key of an earlier question that asks for the same fact; not a relation, as in
+    # rules (surveys.authoring.rule_checks).
+    same_fact = models.PositiveBigIntegerField(null=True, blank=True)
+
+    CONTENT = tuple(QuestionContent.__annotations__)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["survey", "position"], name="surveys_question_position"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(flips__gte=1, flips__lte=49),
+                name="surveys_question_flips_in_range",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(text=""), name="surveys_question_text_present"
+            ),
+            models.CheckConstraint(
+                # Without the first two conditions, NULL < NULL would pass in SQL.
+                condition=~models.Q(type__in=["number", "scale"])
+                | models.Q(
+                    minimum__isnull=False,
+                    maximum__isnull=False,
+                    minimum__lt=models.F("maximum"),
+                ),
+                name="surveys_question_range_not_empty",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(type="information") | models.Q(refusal=False),
+                name="surveys_question_text_without_refusal",
+            ),
+            # A rule would reveal another answer, because "not asked" would be sent unscrambled.
+            models.CheckConstraint(
+                condition=~models.Q(type="declared") | models.Q(rule__isnull=True),
+                name="surveys_question_declared_without_rule",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def described(self) -> TypeDescription:
+        return TYPES[self.type]
+
+    @property
+    def has_point_shares(self) -> bool:
+        """Whether each point of a scale gets a share, not only the mean."""
+        return has_point_shares(self.type, minimum=self.minimum, maximum=self.maximum)
+
+
+class Translation(models.Model):
+    """A survey's words in another language, keyed by the words they translate.
+
+    A reworded question needs a new translation; a moved answer keeps its translation.
+    """
+
+    survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="translations")
+    language = models.CharField(max_length=10, choices=LANGUAGES)
+    texts: models.JSONField[dict[str, str]] = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["language"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["survey", "language"], name="surveys_translation_language"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_language_display()

@@ -1,0 +1,322 @@
+"""What the author of a survey decides about it as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db import models
+
+from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.manifest import (
+    BATCHES_IN_CROWD,
+    LEAST_RELEASE_EPSILON,
+    MOST_RELEASE_DELTA,
+    MOST_RELEASE_EPSILON,
+    SMALLEST_USUAL_BATCH,
+    USUAL_RELEASE_DELTA,
+    USUAL_RELEASE_EPSILON,
+    Publication,
+)
+from surveys.manifest.questions import REFUSED_TEXT
+
+MIN_BATCH_FLOOR = 10
+# A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
+MAX_MINIMUM_BATCH = 10_000
+LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE = 10, 120
+MAX_PEOPLE = 100_000_000
+MAX_QUESTIONS = 100
+
+
+class SurveySettings(models.Model):
+    title = models.CharField(max_length=200)
+    introduction = models.TextField(max_length=2000, blank=True)
+    # Who asks, and how to reach them; one line each.
+    organization = models.CharField(max_length=120, blank=True)
+    contact = models.CharField(max_length=200, blank=True)
+    # What a data protection officer looks for: where the privacy notice is, and who approved.
+    notice_url = models.CharField(max_length=200, blank=True)
+    approval = models.CharField(max_length=80, blank=True)
+    # Who helps people whom the questions upset. A phone number or an address needs a name.
+    help_name = models.CharField(max_length=120, blank=True)
+    help_phone = models.CharField(max_length=40, blank=True)
+    help_url = models.CharField(max_length=300, blank=True)
+    # What people agree to before the first question. That they agreed is sent nowhere.
+    consent = models.TextField(max_length=10_000, blank=True)
+    minimum_age = models.PositiveSmallIntegerField(null=True, blank=True)
+    # Whether several people answer on one device, so that the browser must keep no trace.
+    shared_devices = models.BooleanField(default=False)
+    # Whether questions offer "Prefer not to say", unless their own switch says otherwise.
+    may_decline = models.BooleanField(default=False)
+    minimum_batch = models.PositiveIntegerField(default=50)
+    display_minimum = models.PositiveIntegerField(default=100)
+    opens_at = models.DateTimeField(null=True, blank=True)
+    closes_at = models.DateTimeField(null=True, blank=True)
+    # From 0:00 UTC of this day on, the survey is deleted with everything that it collected.
+    delete_on = models.DateField(null=True, blank=True)
+    cap = models.PositiveIntegerField(null=True, blank=True)
+    # How many people the author expects to answer; None if unknown.
+    people_expected = models.PositiveIntegerField(null=True, blank=True)
+    # The author's language. Respondents' pages use it too, unless they choose a translation.
+    language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
+    # Shown after a code was sent.
+    closing_message = models.TextField(max_length=1000, blank=True)
+    # A button, or Shift three times, leaves the respondents' pages at once.
+    quick_exit = models.BooleanField(default=True)
+    # Whether yes/no questions may also be answered with two coins: without JavaScript, on paper.
+    coins = models.BooleanField(default=False)
+    # What anyone may read of the results.
+    publication = models.CharField(
+        max_length=16, choices=Publication.choices, default=Publication.NONE
+    )
+    # The most that all releases of a protected survey together may reveal about one person: ε in
+    # hundredths, δ in 10⁻⁹.
+    release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
+    release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
+    # How many blocks of questions each person is asked, drawn by the browser; None for all.
+    drawn = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(minimum_batch__gte=MIN_BATCH_FLOOR),
+                name="surveys_survey_minimum_batch_floor",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(display_minimum__gte=models.F("minimum_batch")),
+                name="surveys_survey_display_minimum_at_least_batch",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(cap__isnull=True) | models.Q(cap__gte=models.F("minimum_batch")),
+                name="surveys_survey_cap_reaches_a_batch",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(people_expected__isnull=True)
+                | models.Q(people_expected__gte=models.F("minimum_batch")),
+                name="surveys_survey_people_expected_make_a_batch",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(minimum_age__isnull=True)
+                | models.Q(minimum_age__range=(LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE)),
+                name="surveys_survey_minimum_age_in_range",
+            ),
+            # Two coins can only say Yes or No.
+            models.CheckConstraint(
+                condition=models.Q(coins=False) | models.Q(may_decline=False),
+                name="surveys_survey_coins_without_declining",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(help_name="") | models.Q(help_phone="", help_url=""),
+                name="surveys_survey_help_has_a_name",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    release_epsilon_hundredths__range=(LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON)
+                ),
+                name="surveys_survey_release_epsilon_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(release_delta_nanos__lte=MOST_RELEASE_DELTA),
+                name="surveys_survey_release_delta_in_range",
+            ),
+        ]
+
+
+SETTING_NAMES = tuple(field.name for field in SurveySettings._meta.local_fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What the settings page says about a field, and what the field itself does not.
+
+    The page has a card for each subject. `noun` is what messages about a text call it.
+    """
+
+    card: Literal["text", "who", "help", "consent", "pages", "dates", "deletion", "crowd", "subset"]
+    label: str
+    help_text: str = ""
+    noun: str = ""
+    kind: Literal["", "url", "tel"] = ""
+    limits: tuple[int, int] = (0, 0)
+    is_copied: bool = True
+    # Whether a list of what was frozen has it in these words; pages say the others in their own.
+    is_listed: bool = True
+
+
+# In the order of the page. What anyone may see has a form of its own.
+SETTINGS: Mapping[str, Setting] = {
+    "title": Setting(
+        card="text",
+        label="Title",
+        help_text="Respondents see it at the top of the first page.",
+        is_copied=False,
+        is_listed=False,
+    ),
+    "introduction": Setting(
+        card="text",
+        label="Introduction",
+        help_text="Say why you ask and what happens with the results. Plain text.",
+        is_listed=False,
+    ),
+    "closing_message": Setting(
+        card="text",
+        label="Closing message",
+        help_text="People see it after they have sent their answers. Say where the results will "
+        "be. Plain text.",
+    ),
+    "language": Setting(
+        card="text",
+        label="Language of the survey",
+        help_text="The language you write in. Respondents’ pages use it too. You add translations "
+        "on a separate page.",
+        is_listed=False,
+    ),
+    "organization": Setting(
+        card="who",
+        label="Your organization",
+        help_text="People read it first, above the title.",
+    ),
+    "contact": Setting(
+        card="who",
+        label="Contact for questions about the survey",
+        help_text="An e-mail address or a phone number. Every page shows it.",
+    ),
+    "notice_url": Setting(
+        card="who",
+        label="Address of your privacy notice",
+        help_text="Every respondent can open it. It begins with https://, without ? and #.",
+        noun="web address",
+        kind="url",
+    ),
+    "approval": Setting(
+        card="who",
+        label="Ethics or approval number",
+        help_text="For example, the number that your ethics committee gave the study.",
+        noun="number",
+        is_copied=False,  # what was approved was the other study
+    ),
+    "help_name": Setting(
+        card="who",
+        label="Who helps",
+        help_text="A helpline or a person to turn to, if questions may upset people. Every page "
+        "shows it.",
+        noun="name",
+    ),
+    "help_phone": Setting(
+        card="help",
+        label="Their phone number",
+        help_text="One number, such as 112.",
+        noun="phone number",
+        kind="tel",
+    ),
+    "help_url": Setting(
+        card="help",
+        label="Their web address",
+        help_text="It begins with https://, without ? and #.",
+        noun="web address",
+        kind="url",
+    ),
+    "consent": Setting(
+        card="consent",
+        label="What people agree to",
+        help_text="People read it after “Start”, tick “I have read this and I agree” and go on. "
+        "Nothing about that is sent or stored. Plain text.",
+        noun="text",
+        is_listed=False,
+    ),
+    "minimum_age": Setting(
+        card="consent",
+        label="Minimum age in years",
+        help_text="People tick that they are at least this old. Nothing about that is sent or "
+        "stored.",
+        limits=(LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE),
+    ),
+    "quick_exit": Setting(
+        card="pages",
+        label="Let people leave quickly",
+        help_text="The button “Exit this page”, or pressing Shift three times, clears the answers "
+        "and opens a neutral page. Windows and the browser’s history name every page only "
+        "“Survey”. Use it if someone might be watching.",
+    ),
+    "may_decline": Setting(
+        card="pages",
+        label="Let people decline to answer",
+        help_text=f"Questions offer “{REFUSED_TEXT}”. You can change that for each question.",
+    ),
+    "coins": Setting(
+        card="pages",
+        label="Let people answer with two coins",
+        help_text="For browsers without JavaScript, and on paper: people toss two coins for each "
+        "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
+        "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
+        "are not asked there.",
+    ),
+    "shared_devices": Setting(
+        card="pages",
+        label="Several people answer on one device",
+        help_text="As when an interviewer hands it over. Once a code is sent, the survey keeps "
+        "nothing in the browser, so it cannot tell who has answered, and the last page starts "
+        "again for the next person.",
+    ),
+    "opens_at": Setting(
+        card="dates",
+        label="Opening date, in UTC",
+        help_text="Leave it empty to accept reports as soon as you open the survey.",
+        is_copied=False,  # like the other dates, it may have passed
+    ),
+    "closes_at": Setting(card="dates", label="Closing date, in UTC", is_copied=False),
+    "cap": Setting(
+        card="dates",
+        label="Close when this many people have answered",
+        help_text="With fewer people than results need (see “Crowd” below), the survey has no "
+        "exact results.",
+        limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
+        is_listed=False,
+    ),
+    "delete_on": Setting(
+        card="deletion",
+        label="Deletion date",
+        help_text="From 0:00 UTC of this day on, the survey is deleted with everything that it "
+        "collected, as if you had deleted it by hand. If it is still open, it closes then. "
+        "Respondents are told this day, so nobody can move it later. You can delete the survey "
+        "earlier. In the last week, the survey’s pages warn you, and you get an e-mail if this "
+        "server sends any.",
+        is_copied=False,
+    ),
+    "people_expected": Setting(
+        card="crowd",
+        label="How many people do you expect to answer?",
+        help_text="Results appear, and move, only when at least a tenth as many reports are new, "
+        "and when the survey closes. If far fewer people answer, nothing is shown until then. "
+        "Margins of error shown before the close suit this number best, and hold for any.",
+        limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
+    ),
+    "minimum_batch": Setting(
+        card="crowd",
+        label="Minimum batch K",
+        help_text="Reports are counted only in sealed batches of at least K. Results move only "
+        "when at least K reports, and a tenth of all, are new, and once more at the close. While "
+        "the survey is open, K reports always wait, so that the last batch is full too. The first "
+        "batch is therefore sealed once 2K reports have arrived. K counts reports, not honest "
+        "people: someone who floods the survey with made-up reports shrinks the crowd that a "
+        f"person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling one person out takes at "
+        f"least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, you must acknowledge the "
+        f"risk when you open the survey. A batch of fewer than {MIN_BATCH_FLOOR} protects nobody.",
+        limits=(MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH),
+    ),
+    "display_minimum": Setting(
+        card="crowd",
+        label="Fewest reports for results",
+        help_text=f"Results need this many reports, and at least {BATCHES_IN_CROWD} × K.",
+        limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
+        is_listed=False,
+    ),
+    "drawn": Setting(
+        card="subset",
+        label="Questions per person (random subset), in blocks",
+        help_text="Leave it empty to ask everyone everything.",
+        limits=(1, MAX_QUESTIONS),
+    ),
+}

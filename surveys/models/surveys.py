@@ -1,0 +1,306 @@
+"""Surveys, and the waves in which they run.
+
+A survey is a draft until its first wave exists. A wave owns the frozen manifest and the
+state. After the launch only the wave's state and its ending change.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.db import models
+from django.utils import timezone
+
+from surveys.manifest import modes
+from surveys.manifest.manifest import Manifest, find_crowd
+from surveys.manifest.serialization import parse_manifest
+from surveys.models.asked_questions import count_elsewhere
+from surveys.models.settings import MIN_BATCH_FLOOR, SurveySettings
+
+# Authors have at least this long to take what they need, and read that it will be deleted.
+DAYS_BEFORE_DELETION = 7
+SLUG_LENGTH = 12
+SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
+
+
+def today() -> date:
+    return timezone.now().date()
+
+
+def start_of(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
+
+
+def new_slug() -> str:
+    return "".join(secrets.choice(SLUG_ALPHABET) for _ in range(SLUG_LENGTH))
+
+
+class SurveyQuerySet(models.QuerySet["Survey"]):
+    def owned_by(self, user: AbstractBaseUser | AnonymousUser) -> SurveyQuerySet:
+        return self.filter(owner_id=user.pk)
+
+
+class Survey(SurveySettings):
+    class Origin(models.TextChoices):
+        """Where the answers came from. The values are stored nowhere but in files."""
+
+        SURVEY = "survey", "Survey"
+        REHEARSAL = "rehearsal", "Rehearsal"
+        DEMO = "demo", "Demo"
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="surveys"
+    )
+    slug = models.CharField(max_length=SLUG_LENGTH, unique=True, default=new_slug, editable=False)
+    # Fielded by `manage.py demo`, on published data whose true shares are known.
+    demo = models.BooleanField(default=False, editable=False)
+    # A copy made by `manage.py rehearse`: all of its answers are invented.
+    rehearsal = models.BooleanField(default=False, editable=False)
+    # How many people were invited, stated at any time; the report's response rate needs it.
+    people_invited = models.PositiveIntegerField(null=True, blank=True)
+    # Whether the owner took back the page of results that anyone may read.
+    public_results_off = models.BooleanField(default=False)
+    # When to try to mail the owner that the survey will be deleted; None once that was sent.
+    deletion_mail_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SurveyQuerySet.as_manager()
+
+    class Meta(SurveySettings.Meta):
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            *SurveySettings.Meta.constraints,
+            models.CheckConstraint(
+                condition=models.Q(people_invited__isnull=True) | models.Q(people_invited__gte=1),
+                name="surveys_survey_people_invited_positive",
+            ),
+        ]
+        # For sweeps: the few surveys whose owner is to be told.
+        indexes = [
+            models.Index(
+                fields=["deletion_mail_at"],
+                condition=models.Q(deletion_mail_at__isnull=False),
+                name="surveys_survey_mail_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def origin(self) -> Origin:
+        if self.rehearsal:
+            return self.Origin.REHEARSAL
+        return self.Origin.DEMO if self.demo else self.Origin.SURVEY
+
+    @property
+    def crowd(self) -> int:
+        """C, as the manifest of its next wave will have it."""
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
+
+    @property
+    def has_fixed_end(self) -> bool:
+        """Whether a date or a number of people ends the survey."""
+        return self.closes_at is not None or self.cap is not None
+
+    def find_wave(self) -> Wave | None:
+        """Return the newest wave; None while the survey is a draft."""
+        return self.waves.electronic().newest()
+
+    def is_draft(self) -> bool:
+        return not self.waves.exists()
+
+
+class WaveQuerySet(models.QuerySet["Wave"]):
+    def electronic(self) -> WaveQuerySet:
+        return self.filter(mode=Wave.Mode.ELECTRONIC)
+
+    def manual(self) -> WaveQuerySet:
+        return self.filter(mode=Wave.Mode.MANUAL)
+
+    def newest(self) -> Wave | None:
+        return self.order_by("-number").first()
+
+    def open(self) -> WaveQuerySet:
+        return self.filter(state=Wave.State.OPEN)
+
+    def closed(self) -> WaveQuerySet:
+        return self.filter(state=Wave.State.CLOSED)
+
+    def past_closing_date(self, now: datetime) -> WaveQuerySet:
+        return self.open().filter(closes_at__lte=now)
+
+    def past_deletion_date(self, now: datetime) -> WaveQuerySet:
+        return self.filter(delete_on__lte=now.astimezone(UTC).date())
+
+    def shown(self) -> WaveQuerySet:
+        """Leave out those whose day of deletion has come, even if no worker has deleted them."""
+        return self.filter(models.Q(delete_on=None) | models.Q(delete_on__gt=today()))
+
+
+class Wave(models.Model):
+    """One run of one manifest; reports, batches and snapshots belong to it."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        CLOSED = "closed", "Closed"
+
+    Mode = modes.Mode
+
+    class Ending(models.TextChoices):
+        """Why a wave closed. Only DATE and CAP were fixed before anyone could see results."""
+
+        DATE = "date", "on its closing date"
+        CAP = "cap", "at its number of people"
+        OWNER = "owner", "by its owner"
+
+    survey = models.ForeignKey(Survey, on_delete=models.PROTECT, related_name="waves")
+    number = models.PositiveIntegerField()
+    # Each mode has a separate wave, with its own manifest, reports, batches and snapshots.
+    mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.ELECTRONIC)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.OPEN)
+    ending = models.CharField(max_length=16, choices=Ending.choices, blank=True, default="")
+    # The exact bytes that were hashed and are served; never re-serialized.
+    manifest = models.BinaryField()
+    manifest_hash = models.BinaryField(max_length=32, unique=True)
+    # The exact JSON whose hash the manifest names, by language.
+    words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
+    # Copies of what the manifest says, for constraints and for the intake's single query.
+    minimum_batch = models.PositiveIntegerField()
+    display_minimum = models.PositiveIntegerField()
+    opens_at = models.DateTimeField(null=True)
+    closes_at = models.DateTimeField(null=True)
+    delete_on = models.DateField(null=True)
+    cap = models.PositiveIntegerField(null=True)
+    # How many comparisons the manifest plans: they are due once the wave has ended.
+    planned_comparisons = models.PositiveSmallIntegerField(default=0)
+    launched_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True)
+
+    objects = WaveQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["survey", "number", "mode"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["survey", "number", "mode"], name="surveys_wave_number_and_mode"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(minimum_batch__gte=MIN_BATCH_FLOOR),
+                name="surveys_wave_minimum_batch_floor",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(display_minimum__gte=models.F("minimum_batch")),
+                name="surveys_wave_display_minimum_at_least_batch",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="open", ending="", closed_at__isnull=True)
+                | models.Q(
+                    state="closed",
+                    ending__in=["date", "cap", "owner"],
+                    closed_at__isnull=False,
+                ),
+                name="surveys_wave_state_and_ending_agree",
+            ),
+        ]
+        # All that sweeps ask of waves, so that they never read past long manifests.
+        indexes = [
+            models.Index(
+                fields=[
+                    *("state", "mode", "minimum_batch", "display_minimum"),
+                    *("planned_comparisons", "closes_at", "cap"),
+                ],
+                name="surveys_wave_due",
+            ),
+            models.Index(
+                fields=["delete_on"],
+                condition=models.Q(delete_on__isnull=False),
+                name="surveys_wave_delete_due",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.survey_id} wave {self.number}"
+
+    @property
+    def description(self) -> Manifest:
+        """What the manifest's bytes say; parsed once for the same bytes."""
+        return parse_manifest(bytes(self.manifest))
+
+    @property
+    def has_fixed_end(self) -> bool:
+        """Whether a date or a number of people, fixed before the opening, ends the wave."""
+        return self.closes_at is not None or self.cap is not None
+
+    @property
+    def crowd(self) -> int:
+        """C: exact figures and rows describe at least as many reports."""
+        return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
+
+    def count_elsewhere(self) -> int:
+        """Count how many other surveys of the author share a question with this wave, today."""
+        survey = self.survey
+        if survey.origin != Survey.Origin.SURVEY:
+            return 0
+        return count_elsewhere(manifest=self.description, survey=survey.pk, owner=survey.owner_id)
+
+    @property
+    def manifest_hash_hex(self) -> str:
+        """In hex, as in /m/HASH.json and as sha256sum prints it."""
+        return bytes(self.manifest_hash).hex()
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == self.State.OPEN
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The moment from which no report is accepted, even if no sweep has closed the wave."""
+        deleted_at = None if self.delete_on is None else start_of(self.delete_on)
+        return self.closes_at or deleted_at
+
+    def accepts_at(self, now: datetime) -> bool:
+        """Whether a new report is accepted at this moment."""
+        return (
+            self.is_open
+            and (self.opens_at is None or now >= self.opens_at)
+            and (self.ends_at is None or now < self.ends_at)
+        )
+
+
+def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
+    """Return what the columns of a wave copy of its manifest."""
+    return {
+        "number": manifest.wave,
+        "mode": manifest.mode,
+        "minimum_batch": manifest.minimum_batch,
+        "display_minimum": manifest.display_minimum,
+        "opens_at": manifest.opens,
+        "closes_at": manifest.closes,
+        "delete_on": manifest.delete_on,
+        "cap": manifest.cap,
+        "planned_comparisons": len(manifest.planned_comparisons),
+    }
+
+
+class DeletedWave(models.Model):
+    """All that stays of a wave whose survey was deleted.
+
+    Its link and reports that browsers still hold are answered with "deleted", not "unknown".
+    """
+
+    manifest_hash = models.BinaryField(max_length=32, unique=True)
+    slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)
+    # A day, never a time.
+    deleted_on = models.DateField(default=today)
+
+    class Meta:
+        db_table = "surveys_deleted_wave"
+
+    def __str__(self) -> str:
+        return f"{self.slug}, deleted on {self.deleted_on}"

@@ -1,0 +1,238 @@
+"""Authoring: make a draft, open it, close it. Each view parses, calls one service, answers."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import audit
+from accounts.models import User
+from privacy.mechanism.accounting import cumulative_epsilon
+from surveys.authoring import services
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.errors import (
+    BrokenRules,
+    ChangedMeanwhile,
+    NotAcknowledged,
+    NotLaunchable,
+    Overtaken,
+)
+from surveys.authoring.forms import (
+    CreateForm,
+    LaunchForm,
+    SettingsForm,
+    StoredValue,
+    list_stored,
+)
+from surveys.authoring.launch_checks import (
+    find_launch_problems,
+    list_exceeded_limits,
+    list_warnings,
+)
+from surveys.authoring.stamps import stamp_settings
+from surveys.formatting import join_list
+from surveys.lifecycle.errors import NotOpen
+from surveys.lifecycle.reach import find_local_host, public_link
+from surveys.lifecycle.services import close_wave
+from surveys.lifecycle.state import describe_state
+from surveys.manifest.questions import REFUSED_TEXT
+from surveys.manifest.serialization import hash_manifest, serialize_manifest
+from surveys.models import Survey, Wave
+from surveys.planning.question_facts import list_facts
+from surveys.planning.subsets import list_blocks, list_subsets
+from surveys.views.authoring.access import authoring
+from surveys.views.authoring.draft_page import (
+    REFUSED,
+    page_or_form,
+    posted_to,
+    read_stamp,
+    require_draft,
+    show_draft,
+    to_edit,
+    total_context,
+)
+
+
+@page_or_form
+@login_required
+def create(request: HttpRequest) -> HttpResponse:
+    form = CreateForm(posted_to(request))
+    if request.method == "POST" and form.is_valid():
+        survey = Survey.objects.create(owner=cast(User, request.user), **form.cleaned_data)
+        return to_edit(survey)
+    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
+
+
+def _status(form: forms.Form) -> int:
+    return REFUSED if form.errors else 200
+
+
+@require_safe
+@authoring
+def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """The overview: what a draft still needs; after the opening, the link and what comes next."""
+    wave = survey.find_wave()
+    if wave is None:
+        return show_draft(request, survey)
+    link = public_link(reverse("surveys:respond", args=[survey.slug]))
+    manifest = wave.description
+    context: dict[str, object] = {
+        "survey": survey,
+        "state": describe_state(wave=wave, now=timezone.now()),
+        "wave": wave,
+        "respond_link": link,
+        "local_host": find_local_host(link),
+        "manifest": manifest,
+    }
+    return render(request, "surveys/authoring/launched.html", context)
+
+
+@page_or_form
+@authoring
+def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """The form of a draft; after the opening, what was frozen."""
+    wave = survey.find_wave()
+    if wave is not None and request.method != "POST":
+        return _show_frozen_settings(request, survey, wave)
+    require_draft(survey)
+    posted = posted_to(request)
+    everything = build_manifest(survey=survey, wave_number=1)
+    blocks = everything.block_count
+    if posted is None:
+        form = SettingsForm.from_survey(survey, blocks=blocks)
+    else:
+        form = SettingsForm(posted, blocks=blocks)
+    stamp = read_stamp(request) or stamp_settings(survey)
+    stored: list[StoredValue] = []
+    if request.method == "POST" and form.is_valid():
+        shown = SettingsForm.from_survey(survey, blocks=blocks)
+        newer = stamp_settings(survey)
+        for name, value in form.cleaned_data.items():
+            setattr(survey, name, value)
+        try:
+            switched = services.save_draft(survey=survey, stamp=stamp)
+        except Overtaken as error:
+            form.add_error(None, str(error))
+            stored, stamp = list_stored(form, shown), newer
+            survey.refresh_from_db()  # the page shows what is stored, and what was typed in fields
+        except BrokenRules as error:
+            form.add_error("may_decline", str(error))
+            survey.refresh_from_db()
+        else:
+            messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
+            return redirect("surveys:settings", slug=survey.slug)
+    context = {
+        "survey": survey,
+        "form": form,
+        "stamp": stamp,
+        "stored": stored,
+        "blocks": list_blocks(everything),
+        "subsets": list_subsets(everything),
+    }
+    return render(request, "surveys/authoring/settings.html", context, status=_status(form))
+
+
+def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> HttpResponse:
+    manifest = wave.description
+    context: dict[str, object] = {
+        "survey": survey,
+        "wave": wave,
+        "limits": list_exceeded_limits(manifest),
+        "waves": _add_up_waves(survey),
+        **total_context(manifest),
+    }
+    return render(request, "surveys/authoring/frozen_settings.html", context)
+
+
+def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
+    """Count the waves, and add up what one person gives away by answering all; None for one.
+
+    The totals include coins: they count the way of answering that costs more.
+    """
+    totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
+    return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
+
+
+def _describe_switched(switched: services.Switched) -> str:
+    """Say how many questions changed because people may decline from now on, or no longer."""
+    said = ""
+    if switched.changed:
+        count = len(switched.changed)
+        said = f" {count} question{' was' if count == 1 else 's were'} changed with them."
+    if switched.left:
+        numbers = join_list([f"Q{number}" for number in switched.left])
+        said += f" {numbers} cannot offer “{REFUSED_TEXT}”: there is no room for another answer."
+    return said
+
+
+@page_or_form
+@authoring
+def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
+    """Show exactly what would be frozen; freeze it only if it is still the same."""
+    require_draft(survey)
+    manifest = build_manifest(survey=survey, wave_number=1)
+    form = LaunchForm(posted_to(request), limits=list_exceeded_limits(manifest))
+    if form.is_valid():
+        try:
+            services.launch_survey(
+                survey=survey,
+                expected_hash=form.cleaned_data["manifest"],
+                acknowledged=form.acknowledged,
+            )
+        except (ChangedMeanwhile, NotAcknowledged, NotLaunchable) as error:
+            form.add_error(None, str(error))
+        else:
+            audit.record("survey-opened", account=request.user.pk, survey=survey.slug)
+            messages.success(request, "The survey was opened. It can no longer be changed.")
+            return to_edit(survey)
+    context: dict[str, object] = {
+        "survey": survey,
+        "form": form,
+        "problems": find_launch_problems(survey=survey, now=timezone.now()),
+        "warnings": list_warnings(survey=survey, manifest=manifest),
+        "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
+        "facts": list_facts(manifest),
+    }
+    context |= total_context(manifest)
+    return render(request, "surveys/authoring/launch.html", context, status=_status(form))
+
+
+@page_or_form
+@authoring
+def close(request: HttpRequest, survey: Survey) -> HttpResponse:
+    wave = survey.find_wave()
+    if wave is None or not wave.is_open:
+        raise NotOpen
+    if request.method == "POST":
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        audit.record("survey-closed", account=request.user.pk, survey=survey.slug)
+        messages.success(request, "The survey was closed. The last reports are being counted.")
+        return to_edit(survey)
+    return render(request, "surveys/authoring/close.html", {"survey": survey, "wave": wave})
+
+
+@require_POST
+@authoring
+def copy(request: HttpRequest, survey: Survey) -> HttpResponse:
+    copied = services.copy_survey(survey=survey)
+    messages.success(request, "This is the copy. It is a draft and not open yet.")
+    return to_edit(copied)
+
+
+@page_or_form
+@authoring
+def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
+    require_draft(survey)
+    if request.method == "POST":
+        services.delete_draft(survey=survey)
+        messages.success(request, f"The draft “{survey.title}” was deleted.")
+        return redirect("aggregator:home")
+    return render(request, "surveys/authoring/delete.html", {"survey": survey})

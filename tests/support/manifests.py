@@ -1,0 +1,40 @@
+"""Manifests that were never a survey."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+
+
+def make_manifest(*questions: ManifestQuestion, **changes: Any) -> Manifest:
+    """Make a manifest of these questions, small enough for tests; `changes` are other fields."""
+    usual: dict[str, Any] = {
+        "survey": "abcdefghijkm",
+        "wave": 1,
+        "title": "On the road",
+        "introduction": "",
+        "language": "en",
+        "minimum_batch": 10,
+        "display_minimum": 10,
+        "opens": None,
+        "closes": None,
+        "cap": None,
+    }
+    return Manifest(questions=questions, **usual | changes)
+
+
+def make_question(
+    type_: str = "yes_no", *, options: int = 2, flips: int = 25, **more: Any
+) -> ManifestQuestion:
+    first = 1 if type_ == "several" else 0
+    question = ManifestQuestion(
+        name=more.pop("name", "q1"),
+        type=QuestionType(type_),
+        text="Q?",
+        options=tuple(Option(code=first + i, text=f"Option {i}") for i in range(options)),
+        **more,
+    )
+    return with_strength(question, flips=flips)

@@ -1,0 +1,21 @@
+"""The researcher of these tests."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from tests.support.factories import make_user
+from tests.support.fielding import sign_in
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return make_user("owner@example.org")
+
+
+@pytest.fixture
+def author(owner: User) -> Client:
+    """The owner's browser."""
+    return sign_in(owner)
