@@ -1,4 +1,4 @@
-"""Runs in Murmur's shell on Debian: sends REPORTS reports through nginx, and waits until some are sealed.
+"""Runs in Murmur's shell on Debian: sends reports through nginx, and waits until some are sealed.
 
 It opens a survey first, unless one is open. Random codes will do: nobody looks at the estimates.
 """
@@ -12,13 +12,17 @@ import urllib.request
 from accounts.models import User
 from aggregator.intake.wire import encode_report
 from aggregator.models import Batch, RawReport
-from surveys.authoring.services import create_survey, launch_survey
+from surveys.authoring.services import launch_survey
 from surveys.manifest.manifest import Limit
-from surveys.models import Question, Wave
+from surveys.models import Question, Survey, Wave
 
 if not Wave.objects.exists():
-    survey = create_survey(
-        owner=User.objects.get(), title="A rehearsal", rehearsal=True, minimum_batch=10, display_minimum=10
+    survey = Survey.objects.create(
+        owner=User.objects.get(),
+        title="A rehearsal",
+        rehearsal=True,
+        minimum_batch=10,
+        display_minimum=10,
     )
     Question.objects.create(survey=survey, position=1, text="Is it?", flips=25)
     launch_survey(survey=survey, acknowledged=set(Limit))
