@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
@@ -23,38 +23,25 @@ FORMAT = 1
 # Phones load all of it, and servers keep it compressed in six languages.
 MOST_BYTES = 256_000
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
-_OPTIONAL_OF_QUESTIONS = (
-    "refusal",
-    "rule",
-    "minimum",
-    "maximum",
-    "unit",
-    "low_label",
-    "high_label",
-    "limit",
-    "gate_threshold",
-    "follow_up",
-    "same_fact",
-)
+_Read = TypeVar("_Read", Manifest, ManifestQuestion, Option)
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
-    """Write the canonical bytes; the caller stores them and never calls this again.
-
-    A field with a default is left out where it has it.
-    """
-    values = {field: getattr(manifest, field.name) for field in fields(Manifest)}
-    content = {
-        field.name: value for field, value in values.items() if value != _find_default(field)
-    }
+    """Write the canonical bytes; the caller stores them and never calls this again."""
     text = json.dumps(
-        {"format": FORMAT, **content},
+        {"format": FORMAT, **_list_values(manifest)},
         sort_keys=True,
         separators=(",", ":"),
         ensure_ascii=False,
         default=_write,
     )
     return text.encode("utf-8")
+
+
+def _list_values(source: Manifest | ManifestQuestion) -> dict[str, Any]:
+    """List the fields that have no default, or another value."""
+    values = {field: getattr(source, field.name) for field in fields(source)}
+    return {field.name: value for field, value in values.items() if value != _find_default(field)}
 
 
 def _find_default(field: Field[Any]) -> object:
@@ -72,19 +59,15 @@ def _write(value: object) -> object:
 
 
 def _build_question_object(question: ManifestQuestion) -> dict[str, Any]:
-    content: dict[str, Any] = {"name": question.name, "type": question.type, "text": question.text}
+    content = _list_values(question)
+    for name in ("number", "options", "flips", "threshold"):
+        content.pop(name, None)
     if question.is_answered:
         content["options"] = [{"code": o.code, "text": o.text} for o in question.options]
         content["k"] = question.k
     if question.is_scrambled:
         content |= {"flips": question.flips, "threshold": question.threshold}
-    values = {key: getattr(question, key) for key in _OPTIONAL_OF_QUESTIONS}
-    return content | {key: value for key, value in values.items() if not _is_empty(value)}
-
-
-def _is_empty(value: object) -> bool:
-    """Whether a value says nothing; the number 0 does."""
-    return value is None or value is False or value == ""
+    return content
 
 
 def hash_manifest(content: bytes) -> bytes:
@@ -97,13 +80,19 @@ def parse_manifest(content: bytes) -> Manifest:
     raw = json.loads(content)
     if raw["format"] != FORMAT:
         raise ValueError(f"manifest format must be {FORMAT}, got {raw['format']!r}")
-    return Manifest(**{key: _read(raw[key], hint) for key, hint in _HINTS.items() if key in raw})
+    return _read(Manifest, raw)
 
 
-def _read(value: Any, hint: object) -> Any:
-    """Read a value of this type from JSON."""
-    read = _READERS.get(hint)
-    return _freeze(value) if read is None else read(value)
+def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
+    """Read the fields that JSON has; the others keep their default."""
+    hints = _HINTS[kind].items()
+    return kind(**{key: _read_value(raw[key], hint) for key, hint in hints if key in raw})
+
+
+def _read_value(value: Any, hint: Any) -> Any:
+    if hint in _READERS:
+        return _READERS[hint](value)
+    return _freeze(value) if get_origin(hint) is tuple else value
 
 
 def _freeze(value: Any) -> Any:
@@ -111,28 +100,20 @@ def _freeze(value: Any) -> Any:
     return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
-def _parse_question(raw: dict[str, Any]) -> ManifestQuestion:
-    return ManifestQuestion(
-        name=raw["name"],
-        type=QuestionType(raw["type"]),
-        text=raw["text"],
-        flips=raw.get("flips", 0),
-        threshold=raw.get("threshold"),
-        options=tuple(Option(code=o["code"], text=o["text"]) for o in raw.get("options", ())),
-        **{key: raw[key] for key in _OPTIONAL_OF_QUESTIONS if key in raw},
-    )
-
-
 def _parse_moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)
 
 
-_HINTS = get_type_hints(Manifest)
+_HINTS: dict[Any, dict[str, Any]] = {
+    kind: get_type_hints(kind) for kind in (Manifest, ManifestQuestion, Option)
+}
 # For types that JSON does not know.
-_READERS: dict[object, Callable[[Any], object]] = {
+_READERS: dict[Any, Callable[[Any], Any]] = {
     datetime | None: _parse_moment,
     date | None: date.fromisoformat,
     Mode: Mode,
     Publication | None: Publication,
-    tuple[ManifestQuestion, ...]: lambda raw: tuple(map(_parse_question, raw)),
+    QuestionType: QuestionType,
+    tuple[ManifestQuestion, ...]: lambda raw: tuple(_read(ManifestQuestion, one) for one in raw),
+    tuple[Option, ...]: lambda raw: tuple(_read(Option, one) for one in raw),
 }

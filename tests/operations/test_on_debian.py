@@ -99,7 +99,7 @@ def furnish(root: Path) -> None:
     ):
         (root / name).write_text(content)
         (root / name).chmod(0o755)
-    shutil.copy(HERE / "reports", root)
+    shutil.copy(HERE / "reports.py", root)
     make_releases(root / "srv" / "murmur")
 
 

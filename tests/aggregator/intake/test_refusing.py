@@ -65,7 +65,7 @@ def test_an_unreadable_manifest_delays_only_its_own_reports(
             raise KeyError("threshold")
         return read(content)
 
-    monkeypatch.setattr("surveys.models.parse_manifest", fail_at_new)
+    monkeypatch.setattr("surveys.models.surveys.parse_manifest", fail_at_new)
 
     async def run() -> list[list[Message]]:
         application = IntakeApplication()

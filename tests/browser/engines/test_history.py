@@ -6,6 +6,7 @@ when a person goes back.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,6 +134,53 @@ def test_back_after_sending_stays_once_and_shows_no_answers(
         tab.wait("document.getElementById('start')?.offsetParent")
     keyboard.press("Alt", "Left")
     tab.wait("location.pathname.startsWith('/methods')")
+
+
+@pytest.mark.parametrize(
+    ("settings", "stops", "shown"),
+    [
+        # Start is the first stop of Tab, or comes after Exit.
+        ({"quick_exit": False}, 1, QUESTIONS[1]),
+        ({"quick_exit": False, "shared_devices": True}, 1, "On the road"),
+        ({"quick_exit": True}, 2, "On the road"),
+    ],
+)
+def test_a_page_that_was_left_comes_back_with_its_answers_only_where_nobody_else_may_see_them(
+    tab: Tab, keyboard: Keyboard, line: Line, settings: dict[str, bool], stops: int, shown: str
+) -> None:
+    """With keys alone: where a driver clicks, Firefox keeps no page to come back to."""
+    open_survey_page(tab, line, make_launched_survey(**settings))
+    tab.wait("document.getElementById('start')?.hidden === false")
+    press_each(keyboard, *["Tab"] * stops, "Enter")
+    tab.wait_for_heading(QUESTIONS[0])
+    press_each(keyboard, "Tab", "Space", "Enter")
+    tab.wait_for_heading(QUESTIONS[1])
+    leave(tab, keyboard)
+    keyboard.press("Alt", "Left")
+    tab.wait_for_heading(shown)
+    if shown == QUESTIONS[1]:
+        tab.press("Back")
+        tab.wait_for_heading(QUESTIONS[0])
+    assert tab.run("return Boolean(document.querySelector(':checked'))") == (shown == QUESTIONS[1])
+
+
+def leave(tab: Tab, keyboard: Keyboard) -> None:
+    """Open the browser's first page, and agree if the survey's asks first."""
+    address = tab.url
+    for _ in range(10):
+        keyboard.press("Alt", "Home")
+        time.sleep(1)  # a driver that looks while a browser asks would answer it
+        keyboard.press("Enter")
+        time.sleep(1)
+        if tab.url != address:
+            return
+    raise AssertionError(f"{tab.engine} stays at {address}")
+
+
+def press_each(keyboard: Keyboard, *keys: str) -> None:
+    for key in keys:
+        keyboard.press(key)
+        time.sleep(0.3)
 
 
 def make_nights() -> Wave:

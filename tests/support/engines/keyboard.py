@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ctypes
 
-KEYSYMS = {"Alt": 0xFFE9, "Left": 0xFF51, "Right": 0xFF53}
+KEYSYMS = {
+    "Alt": 0xFFE9, "Enter": 0xFF0D, "Home": 0xFF50, "Left": 0xFF51, "Right": 0xFF53,
+    "Space": 0x20, "Tab": 0xFF09,
+}  # fmt: skip
 
 
 class Keyboard:

@@ -1,7 +1,8 @@
 /** A question that is answered with a whole number. */
 import { make } from "../visit/elements.js";
 import { kinds, listExtras, makeChoices, makeInput, withRefusal } from "../visit/fields.js";
-import { say, writeNumber } from "../visit/words.js";
+import { writeNumber } from "../visit/numbers.js";
+import { say } from "../visit/words.js";
 
 /** @import { Page } from "../report/rules.js" */
 
@@ -24,7 +25,10 @@ kinds.number = {
       const [refused] = readChosen();
       if (refused !== undefined) return refused;
       const value = readNumber(typedField.value);
-      return value >= minimum && value <= maximum ? value : say("type", writeRange(page));
+      if (value >= minimum && value <= maximum) return value;
+      typedField.setAttribute("aria-describedby", "error");
+      typedField.setAttribute("aria-invalid", "true");
+      return say("type", writeRange(page));
     };
     return { rows, first: () => typedField, read };
   },

@@ -4,7 +4,7 @@
  */
 import { make } from "../visit/elements.js";
 import { kinds, listExtras, makeOneOf, withRefusal } from "../visit/fields.js";
-import { writeNumber } from "../visit/words.js";
+import { writeNumber } from "../visit/numbers.js";
 
 /**
  * @import { Page } from "../report/rules.js"

@@ -23,10 +23,9 @@ export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
     again.append(make("span", { class: "visually-hidden" }, say("change-what"), quote(text)));
     const answer = visit.answers[name];
     const words = answer === null ? [say("refusal")] : findKind(page).describe(page, answer, quote);
-    const warning = type === "declared"
-      ? [make("b", { class: "but" }, say("plain"))]
-      : copyAll(`[data-names~="${follows}"] :is(.light, .hardly)`, label);
-    const chosen = make("dd", {}, ...words, ...warning);
+    const odds = `[data-names~="${follows}"] :is(.light, .hardly)`;
+    const warning = type === "declared" ? ".but" : odds;
+    const chosen = make("dd", {}, ...words, ...copyAll(warning, label));
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
   const list = make("dl", { class: "checks" }, ...rows);

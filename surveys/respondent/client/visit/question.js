@@ -82,9 +82,6 @@ function showError(group, first, text) {
   const above = group.querySelector(".intro") ?? group.querySelector("legend");
   above?.after(make("p", { class: "error", id: "error" }, text));
   describe(group);
-  const typedField = group.querySelector(".number input");
-  typedField?.setAttribute("aria-describedby", "error");
-  typedField?.setAttribute("aria-invalid", "true");
   document.querySelector(".back")?.after(summary);
   const prefix = `${say("error")} `;
   document.title = prefix + document.title.replace(prefix, "");

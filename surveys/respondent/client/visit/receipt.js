@@ -49,7 +49,7 @@ function listLetters(body, { pages, quote }) {
       const own = letters.splice(0, lists[n + 1] ? 1 : letters.length);
       dd.append(make("bdi", {}, own.join(" ")), make("small", {}, ...told));
     });
-    if (type === "declared") dd.append(make("b", { class: "but" }, say("plain")));
+    if (type === "declared") dd.append(...copyAll(".but", label));
     return make("div", {}, make("dt", {}, words[0], " ", words[1]), dd);
   });
   return [make("p", {}, say("letters")), make("dl", { class: "checks letters" }, ...rows)];

@@ -6,12 +6,6 @@ export const template = document.querySelector("template")?.content;
 export const findWords = (name) => template?.getElementById(name)?.textContent ?? "";
 
 /**
- * Writes a number with a minus sign instead of a hyphen.
- * @param {string | number} value
- */
-export const writeNumber = (value) => `${value}`.replace("-", "−");
-
-/**
  * Returns Murmur's words with their gaps filled.
  * @param {string} name
  * @param {Record<string, string | number | null>} gaps
