@@ -167,7 +167,7 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
 
 
 def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
-    """Number the distinct rows; return how many people each has, and the number of each row."""
+    """Return how many people share each distinct row, and the index of each row's distinct row."""
     if not columns.shape[1]:
         return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)
     _, cells = np.unique(columns, axis=0, return_inverse=True)
@@ -187,7 +187,7 @@ def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int)
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A question as it could enter next."""
+    """A question, with its levels, that could be added to the background next."""
 
     levels: Levels
     is_planned: bool

@@ -142,7 +142,7 @@ def analyse_pairs(
             PairTest(
                 indicators=names,
                 n=int(table.sum()),
-                # The channel keeps the sign.
+                # Randomization does not change the sign of an association.
                 more_often_together=int(table[0, 0] * table[1, 1] > table[0, 1] * table[1, 0]),
                 method=test.method,
                 statistic=test.statistic,

@@ -174,7 +174,7 @@ def find_looks(
 def _check_groups(
     chosen: Sequence[Indicator], kind: str, *, is_final: bool, rows_file: RowsFile | None
 ) -> None:
-    """Raise NotComparable unless the file of rows has every declared group by itself."""
+    """Raise NotComparable unless the file of rows keeps every declared group separate."""
     others = GROUP if kind == Comparison.Kind.TABLE else PREDICTORS
     for place, indicator in enumerate(chosen):
         problem = find_problem(indicator, is_final=is_final, rows_file=rows_file)

@@ -76,7 +76,7 @@ class Estimand:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The least and the greatest possible value."""
+        """The smallest and the largest possible value."""
         if not self.is_mean:
             return 0.0, 1.0
         minimum, maximum = self.question.minimum, self.question.maximum
