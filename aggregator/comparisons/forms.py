@@ -77,7 +77,7 @@ class ComparisonForm(forms.Form):
         return []
 
     def find_field(self, name: str) -> str | None:
-        """The field that an error belongs to: an outcome that is missing comes first."""
+        """The field that an error belongs to; a missing outcome comes first."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return name or None

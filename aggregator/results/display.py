@@ -121,7 +121,7 @@ class Results:
         return tuple(question for question in self.questions if question.alarm)
 
     def count_burst_reports(self) -> int:
-        """Count the reports that came within seconds of many others, at least; changes at looks."""
+        """Return a lower bound on the reports that came in bursts; it changes only at looks."""
         return count_burst_reports(
             self.wave,
             through_batch=self.snapshot.find_look(EVERYBODY),

@@ -248,7 +248,7 @@ class QuestionResult:
 
     @property
     def shown(self) -> tuple[Estimate, ...]:
-        """The estimates on pages and in charts: for yes/no questions only that of Yes."""
+        """The estimates shown on pages and in charts; of yes/no questions, only that of Yes."""
         return tuple(estimate for estimate in self.estimates if estimate.estimand.shown)
 
     @property
