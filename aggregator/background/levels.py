@@ -1,4 +1,4 @@
-"""The levels of background questions: groups of codes that the file of rows does not tell apart."""
+"""The levels of background questions: groups of codes that the file of rows merges."""
 
 from __future__ import annotations
 

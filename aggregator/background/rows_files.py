@@ -37,7 +37,7 @@ def find_waves_without_rows_file() -> QuerySet[Wave]:
 
 
 def make_rows_file(*, wave_id: int) -> RowsFile:
-    """Propose the background of a wave's rows. With nothing to choose it is chosen at once."""
+    """Propose the background of a wave's rows. Choose it at once if nothing is left to choose."""
     wave = Wave.objects.get(pk=wave_id)
     proposal = compute_proposal(wave)
     proposed = write_background(proposal.background)

@@ -94,7 +94,7 @@ class TwoQuestionsForm(ComparisonForm):
 
 
 class RegressionForm(ComparisonForm):
-    """Menus for the predictors have numbers, because each has its own label."""
+    """The form of a regression; its menus are numbered, because each has its own label."""
 
     kind = Kind.REGRESSION
 

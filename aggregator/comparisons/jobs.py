@@ -289,7 +289,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
 
 
 def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
-    """Raise TooFewToShow if figures about its groups, with all others, say something about few."""
+    """Raise TooFewToShow if figures about its groups, with all others, reveal few people."""
     if find_levels(read_background(rows_file.chosen or []), question.name) is not None:
         return
     if rows_file.broken_down is None:

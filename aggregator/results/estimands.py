@@ -71,7 +71,7 @@ class Estimand:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it describes only some people, or a mean of points: not a share of everyone."""
+        """Whether it is a share or mean of only some people, or a mean of points."""
         return self.among is not None or bool(self.gate) or self.is_scale_mean
 
     @property

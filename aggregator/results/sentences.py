@@ -235,7 +235,7 @@ def describe_information(estimate: Estimate) -> str:
 
 
 def is_in_survey_language(estimand: Estimand) -> bool:
-    """Whether its name is; Murmur's own words for means, refusals and those asked are English."""
+    """Whether the name is in the survey's language; Murmur's words (such as Mean) are English."""
     return not estimand.is_mean and estimand.name not in ("refused", "asked")
 
 

@@ -1,6 +1,6 @@
-"""Copying the SQLite database while Murmur runs; PostgreSQL has its own tools.
+"""Copy the SQLite database while Murmur runs; PostgreSQL has its own tools.
 
-The copy shows the database at one moment. It never holds sessions, because anyone who finds an
+The copy shows the database at one moment. It never contains sessions, because anyone who finds an
 old backup could use them to sign in.
 """
 

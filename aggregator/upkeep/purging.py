@@ -1,4 +1,4 @@
-"""Erasing what a database keeps of sealed reports and deleted surveys: dead rows, log files.
+"""Erase what a database keeps of sealed reports and deleted surveys: dead rows, log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.

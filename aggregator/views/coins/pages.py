@@ -1,4 +1,4 @@
-"""Rendering pages for people who toss coins: without scripts, cookies or sessions."""
+"""Render pages for people who toss coins, without scripts, cookies or sessions."""
 
 from __future__ import annotations
 

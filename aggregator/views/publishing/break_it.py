@@ -1,4 +1,4 @@
-"""A demo or a rehearsal under attack; a survey that real people answer has no such page."""
+"""Attacks on a demo or a rehearsal; a survey that real people answer has no such page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORBIDDEN = 403
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """An ε to attack a release at."""
+    """An ε of the release that is attacked."""
 
     text: str
     hundredths: int
