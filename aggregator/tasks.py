@@ -48,7 +48,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# 0 goes first, as sweeps do. The settings say which tasks have workers of their own.
+# 0 goes first, as sweeps do. The settings say which tasks run in separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
 # Far more than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100

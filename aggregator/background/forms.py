@@ -27,9 +27,9 @@ class OfferedQuestion:
 class BackgroundForm(forms.Form):
     """A choice within the proposal; `background` holds it once the form is valid.
 
-    A check box that is not sent means "leave it out", so an empty request would choose nothing, for
-    ever. The hidden field tells it from what the page sends. `nobody` has the questions and codes
-    of groups without people, which are neither offered nor counted.
+    A check box that is not sent means "leave it out", so an empty request would permanently choose
+    nothing. The hidden field shows that the page sent the form. `nobody` has the questions and
+    codes of groups without people, which are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)

@@ -1,4 +1,4 @@
-"""The levels of background questions: groups of codes that the file of rows does not tell apart."""
+"""The levels of background questions: groups of codes that the file of rows merges."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Level = tuple[int, ...]  # codes as sent
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """How the file of rows tells the answers to one declared question apart.
+    """How the file of rows distinguishes the answers to one declared question.
 
-    Each code as sent is in one level. Codes that no page shows share one.
+    Each code as sent is in one level. Codes that no page shows share a level.
     """
 
     question: str
@@ -26,7 +26,7 @@ class Levels:
     hidden: frozenset[int]
 
     def is_hidden(self, level: Level) -> bool:
-        """Whether a level holds a group that no page shows."""
+        """Whether a level contains a group that no page shows."""
         return not self.hidden.isdisjoint(level)
 
     @property
@@ -68,13 +68,13 @@ Background = tuple[Levels, ...]
 
 
 def is_within(background: Background, proposed: Background) -> bool:
-    """Whether a background tells nothing apart that the proposed one does not."""
+    """Whether a background distinguishes only what the proposed one distinguishes."""
     found = [(one, find_levels(proposed, one.question)) for one in background]
     return all(levels is not None and one.is_coarser(levels) for one, levels in found)
 
 
 def find_levels(background: Background | None, name: str) -> Levels | None:
-    """Return the levels of a question; None if the background does not hold it."""
+    """Return the levels of a question; None if the background does not contain it."""
     return next((one for one in background or () if one.question == name), None)
 
 

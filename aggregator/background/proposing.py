@@ -1,13 +1,14 @@
 """Which background questions the file of rows could have: proposed from declared counts alone.
 
-Anybody may know a person's declared answers and the blocks that they were asked. So every
-combination of these that the file tells apart must hold at least the crowd C, or nobody. Then so
-does every union of combinations, complements included, and every coarser set qualifies too.
+Anybody may know a person's declared answers and the blocks that they were asked. Every combination
+of these that the file distinguishes must therefore contain at least the crowd C, or nobody. The
+same then holds for every union of combinations, including complements, so every coarser set
+qualifies too.
 
-Questions enter one after another, those of planned comparisons first. Each time it is the question
-that keeps most of its own information: levels of too few people merge with a neighbour, so that
-ordered answers such as ages stay in order. A question does not enter if its rows, less a group of
-another figure, are few people.
+Questions are added one after another, those of planned comparisons first. Each time it is the
+question that keeps most of its own information: levels of too few people merge with a neighbour, so
+that ordered answers such as ages stay in order. A question is not added if subtracting a group of
+another figure from its rows could leave few people.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from surveys.comparing.indicators import find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
-# A question that would lose more of its information tells more as a break down of its own.
+# A question that would lose more of its information tells more as a separate breakdown.
 LEAST_KEPT = 0.5
 # Sums of logarithms may differ in their last digits between processors.
 DIGITS = 9
@@ -39,7 +40,7 @@ _Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """The proposed background; `smallest` is the least number of people in a combination.
+    """The proposed background; `smallest` is the smallest number of people in a combination.
 
     Where the drawn blocks alone make too small combinations, each block has its own file, and
     `smallest` counts the people of the smallest block.
@@ -74,7 +75,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
 
 @dataclass(frozen=True, kw_only=True)
 class _Way:
-    """The questions that entered one after another."""
+    """The questions that were added one after another."""
 
     background: Background
     smallest: int
@@ -167,7 +168,7 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
 
 
 def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
-    """Number the distinct rows; return how many people each has, and the number of each row."""
+    """Return how many people share each distinct row, and the index of each row's distinct row."""
     if not columns.shape[1]:
         return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)
     _, cells = np.unique(columns, axis=0, return_inverse=True)
@@ -187,7 +188,7 @@ def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int)
 
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
-    """A question as it could enter next."""
+    """A question, with its levels, that could be added to the background next."""
 
     levels: Levels
     is_planned: bool

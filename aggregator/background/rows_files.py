@@ -25,7 +25,7 @@ class AlreadyChosenError(Exception):
 
 
 def find_waves_without_rows_file() -> QuerySet[Wave]:
-    """Find waves whose rows may leave, and for which no background was proposed."""
+    """Find waves whose rows may be exported, and for which no background was proposed."""
     last = Snapshot.objects.filter(wave=OuterRef("pk"), final=True).order_by("-through_batch")
     return (
         Wave.objects.closed()
@@ -37,7 +37,7 @@ def find_waves_without_rows_file() -> QuerySet[Wave]:
 
 
 def make_rows_file(*, wave_id: int) -> RowsFile:
-    """Propose the background of a wave's rows. With nothing to choose it is chosen at once."""
+    """Propose the background of a wave's rows. Choose it at once if nothing is left to choose."""
     wave = Wave.objects.get(pk=wave_id)
     proposal = compute_proposal(wave)
     proposed = write_background(proposal.background)
@@ -55,7 +55,7 @@ def make_rows_file(*, wave_id: int) -> RowsFile:
 
 
 def compute_proposal(wave: Wave) -> Proposal:
-    """Propose a background from a closed wave's batches; verifying calls it too."""
+    """Propose a background from a closed wave's batches; verification calls it too."""
     manifest = wave.description
     found = count_combinations(wave, manifest)
     return propose(manifest, found, told=find_told(manifest, found))
@@ -74,7 +74,7 @@ def find_background(wave: Wave) -> Background | None:
 
 @transaction.atomic(durable=True)
 def choose(rows_file: RowsFile, background: Background) -> None:
-    """Store the owner's choice: the proposal or a coarser set, once and for ever.
+    """Store the owner's final choice: the proposal or a coarser set.
 
     Planned comparisons that waited for it are requested by the next sweep.
     """

@@ -2,8 +2,8 @@
 
 There is one column for each symbol. Where each person is asked only some blocks of questions, a
 mask for each block comes first: it is 1 if the report has this block; if it is 0, all symbols of
-the block are written as 0. So every column counts every report, joint counts need only the columns,
-and the codes of a question are those under its mask.
+the block are written as 0. Therefore every column counts every report, joint counts need only the
+columns, and the codes of a question are those under its mask.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many people have each combination of drawn blocks and declared answers."""
+"""The number of people with each combination of drawn blocks and declared answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Combinations:
         return [*range(self.masks.shape[1])] or [None]
 
     def find_asked(self, part: int | None) -> NDArray[np.bool_]:
-        """Return which combinations hold people who were asked a block."""
+        """Return which combinations contain people who were asked a block."""
         if part is None:
             return np.ones(len(self.people), dtype=np.bool_)
         asked: NDArray[np.bool_] = self.masks[:, part] == 1

@@ -92,7 +92,7 @@ class PairCounter:
         self._total += size
 
     def result(self) -> PairCounts:
-        """Return the counts over all batches so far; more may be added afterwards."""
+        """Return the counts over all batches so far; more batches may be added afterwards."""
         self._count_block()
         upper = np.triu(self._both)
         return PairCounts(

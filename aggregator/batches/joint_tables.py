@@ -1,10 +1,10 @@
-"""Tables of the codes that rules and gates tie together, counted when a batch is sealed.
+"""Tables of the codes that rules and gates connect, counted when a batch is sealed.
 
-Whether somebody is asked a question depends on earlier answers, so the reports of both together say
+Whether somebody is asked a question depends on earlier answers, so the answers to both together say
 more than either alone. There is one table for each question behind a rule: the symbols that its
 rule reads, then its own. For "select several" there is one for each item, with the gate in between.
 
-Codes that the rule does not tell apart share a class, so tables stay small. Only reports in which
+Codes that the rule does not distinguish share a class, so tables stay small. Only reports in which
 the question's block was drawn count.
 """
 
@@ -93,7 +93,7 @@ def list_tables(manifest: Manifest) -> list[JointTable]:
 
 
 def find_too_large(manifest: Manifest) -> frozenset[str]:
-    """Name the questions whose rules would make tables too large to be counted."""
+    """Return the names of the questions whose rules would make tables too large to be counted."""
     return frozenset(table.question.name for table in _list_all(manifest) if table.is_too_large)
 
 
@@ -167,7 +167,7 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
 def _class_codes(
     question: ManifestQuestion, symbols: Mapping[str, Symbol]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """For each symbol that a rule reads, number the classes of codes that the rule tells apart.
+    """For each symbol that a rule reads, number the classes of codes that the rule distinguishes.
 
     Codes of refusals and of questions that were not asked satisfy no condition, so they share the
     class of the answers that satisfy none.

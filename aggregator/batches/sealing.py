@@ -92,8 +92,8 @@ def _seal(*, wave: Wave, size: int) -> Batch:
 def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     """Delete exactly `size` raw reports, chosen by chance, and return their symbols.
 
-    Browsers draw the ids, so programs can choose them. With a new nonce for each batch, no id makes
-    it likelier that a report is taken, or that it goes on waiting.
+    Browsers draw the ids, so programs can choose them. Because each batch has a new nonce, no id
+    makes it likelier that a report is taken, or that it keeps waiting.
     """
     vendor = connection.vendor
     lock = "FOR UPDATE SKIP LOCKED" if vendor == "postgresql" else ""
@@ -131,8 +131,8 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """Find waves with 2K raw reports waiting, and closed waves with any.
 
     It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
-    asks which wave's report is at a place of the index, in its order. If it asked for any report of
-    a wave, PostgreSQL would expect to find one soon, and read all of them for a wave without.
+    asks which wave's report is at a given place in the index order. If it asked for any report of a
+    wave, PostgreSQL would expect to find one soon, and read all of them for a wave without.
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))

@@ -80,7 +80,7 @@ def _draw_panel(root: Element, panel: PlacedPanel, layout: Layout) -> None:
 
 
 def _draw_grid(root: Element, section: PlacedSection, axis: Axis, layout: Layout) -> None:
-    """Draw thin lines behind the rows that share the axis; a mean has its own."""
+    """Draw thin lines behind the rows that share the axis; skip means, which have another axis."""
     shared = [one for one in section.rows if one.row.axis is None and not one.row.is_caption]
     for row in shared:
         for value, _ in axis.ticks:

@@ -142,7 +142,7 @@ def analyse_pairs(
             PairTest(
                 indicators=names,
                 n=int(table.sum()),
-                # The channel keeps the sign.
+                # Randomization does not change the sign of an association.
                 more_often_together=int(table[0, 0] * table[1, 1] > table[0, 1] * table[1, 0]),
                 method=test.method,
                 statistic=test.statistic,
@@ -166,7 +166,7 @@ def _is_within_block(pair: Sequence[Indicator]) -> bool:
 def _test_pair(
     pair: Sequence[Indicator], table: NDArray[np.int64], level: float
 ) -> tuple[SignificanceTest, Contradiction]:
-    """The test of independence, and whether the table contradicts the design."""
+    """Test independence; return also whether the table contradicts the design."""
     variables = [indicator.variable for indicator in pair]
     return (
         independence_test(counts=table, variables=variables),
@@ -177,7 +177,7 @@ def _test_pair(
 def count_pair(
     counts: PairCounts, columns: Columns, first: Indicator, second: Indicator
 ) -> NDArray[np.int64]:
-    """Cross-tabulate two plain indicators over the reports that have both.
+    """Cross-tabulate two plain indicators over the reports that contain both.
 
     Under an unset mask a column holds 0, so counting columns and masks together is enough.
     """

@@ -1,4 +1,4 @@
-"""Which questions can be compared, from which batches, and what to choose instead of others."""
+"""Decide which questions can be compared, from which batches, and what to choose instead."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def find_through_batch(
 def find_looks(
     *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
 ) -> dict[int, int]:
-    """Map the parts of the survey that move a comparison to the batches of their last looks."""
+    """Map the parts of the survey that a comparison reads to the batches of their last looks."""
     if kind == Comparison.Kind.PAIRS:
         parts = {find_part(manifest, block) for block in manifest.blocks.values()}
     elif kind == Comparison.Kind.BREAKDOWN:
@@ -166,7 +166,7 @@ def find_looks(
     else:
         chosen = find_indicators(manifest, names)
         parts = {find_part(manifest, one.symbol.block) for one in chosen}
-        # In a table, what everybody is asked is counted only where the block was asked too.
+        # A table counts a question for everyone only in reports in which the block was asked too.
         parts = parts - {EVERYBODY} or parts
     return {part: snapshot.find_look(part) for part in parts}
 
@@ -174,7 +174,7 @@ def find_looks(
 def _check_groups(
     chosen: Sequence[Indicator], kind: str, *, is_final: bool, rows_file: RowsFile | None
 ) -> None:
-    """Raise NotComparable unless the file of rows has every declared group by itself."""
+    """Raise NotComparable unless the file of rows keeps every declared group separate."""
     others = GROUP if kind == Comparison.Kind.TABLE else PREDICTORS
     for place, indicator in enumerate(chosen):
         problem = find_problem(indicator, is_final=is_final, rows_file=rows_file)
@@ -203,8 +203,8 @@ def _check_blocks(
 ) -> None:
     """Raise NotComparable if a comparison of several blocks could show too few people.
 
-    Several questions of a block that has its own file would tell too much about which of its
-    rows belong to people who were asked the other block.
+    Several questions of a block that has its own file would reveal too much about which of its rows
+    belong to people who were asked the other block.
     """
     if not is_across_blocks(manifest, chosen):
         return

@@ -15,7 +15,7 @@ from surveys.comparing.indicators import Indicator
 def cross_tabulate_indicators(
     packed: bytes, *, size: int, columns: Columns, indicators: Sequence[Indicator]
 ) -> NDArray[np.int64]:
-    """Cross-tabulate the codes of several indicators over the reports that have all of them."""
+    """Cross-tabulate the codes of several indicators over the reports that contain all of them."""
     masks = find_masks(columns, indicators)
     symbols = [
         place
@@ -30,6 +30,6 @@ def cross_tabulate_indicators(
 
 
 def find_masks(columns: Columns, indicators: Sequence[Indicator]) -> list[int]:
-    """Find the columns that say who was asked these indicators, if not everybody was."""
+    """Find the columns that say who was asked these indicators; none if everybody was."""
     masks = (columns.masks[indicator.place] for indicator in indicators)
     return list(dict.fromkeys(mask for mask in masks if mask is not None))

@@ -77,7 +77,7 @@ class ComparisonForm(forms.Form):
         return []
 
     def find_field(self, name: str) -> str | None:
-        """The field that an error belongs to: an outcome that is missing comes first."""
+        """The field that an error belongs to; a missing outcome comes first."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return name or None
@@ -94,7 +94,7 @@ class TwoQuestionsForm(ComparisonForm):
 
 
 class RegressionForm(ComparisonForm):
-    """Menus for the predictors have numbers, because each has its own label."""
+    """The form of a regression; its menus are numbered, because each has its own label."""
 
     kind = Kind.REGRESSION
 

@@ -1,4 +1,4 @@
-"""Comparisons as background jobs: requested on a page, computed by a worker from batches, stored.
+"""Comparisons as background jobs: a page requests one, and a worker computes and stores it.
 
 Each choice is computed once for each snapshot.
 """
@@ -107,7 +107,7 @@ def request_comparison(
 def find_comparison(
     *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
 ) -> Comparison | None:
-    """Find what was requested for this snapshot, in whatever state."""
+    """Find the comparison that was requested for this snapshot, in any state."""
     looks = find_looks(manifest=wave.description, snapshot=snapshot, kind=kind, names=names)
     return wave.comparisons.filter(
         through_batch=max(looks.values()),
@@ -165,7 +165,7 @@ def is_of_final_snapshot(comparison: Comparison) -> bool:
 
 
 def withdraw(comparison: Comparison, *, problem: str) -> None:
-    """Drop a result that an earlier version computed by declared groups; keep why."""
+    """Drop a result that an earlier version computed by declared groups; store the reason."""
     Comparison.objects.filter(pk=comparison.pk).update(
         state=Comparison.State.FAILED, result=None, problem=problem
     )
@@ -289,7 +289,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
 
 
 def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
-    """Raise TooFewToShow if figures about its groups, with all others, say something about few."""
+    """Raise TooFewToShow if figures about its groups, with all others, reveal few people."""
     if find_levels(read_background(rows_file.chosen or []), question.name) is not None:
         return
     if rows_file.broken_down is None:
@@ -300,14 +300,14 @@ def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFil
 
 
 def compute_broken_down(wave: Wave, rows_file: RowsFile) -> list[str]:
-    """Compute which questions outside of the rows are broken down; verifying calls it too."""
+    """Compute which questions outside the rows are broken down; verification calls it too."""
     manifest = wave.description
     found, told = count_combinations(wave, manifest), list_told(wave)
     return list(find_broken_down(manifest, found, rows_file, told=told))
 
 
 def find_declared(comparison: Comparison, manifest: Manifest) -> ManifestQuestion | None:
-    """Find the declared question of a break down; None for other comparisons."""
+    """Find the declared question of a breakdown; None for other comparisons."""
     if comparison.kind != Comparison.Kind.BREAKDOWN:
         return None
     declared = (one for one in manifest.questions if one.is_declared)

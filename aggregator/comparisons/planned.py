@@ -1,4 +1,4 @@
-"""Comparisons that were planned before the opening: requested once the wave has ended, and listed.
+"""Comparisons that were planned before the opening and are requested once the wave has ended.
 
 The manifest names them. They are computed from the last snapshot, by the method in use.
 """

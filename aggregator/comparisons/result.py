@@ -1,4 +1,4 @@
-"""The result of a comparison: one frozen object from the estimator to JSON, page and file.
+"""The result of a comparison: one frozen object that JSON, pages and files are made from.
 
 There is one class for each kind of comparison. Nothing here is computed or worded.
 """
@@ -13,7 +13,7 @@ from privacy.associations.contradictions import Contradiction
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 
-# A field's key in stored JSON, where that differs from its name.
+# A field's key in stored JSON, if it differs from the field's name.
 STORED_AS = "stored_as"
 INTERCEPT = "intercept"
 

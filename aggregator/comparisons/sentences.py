@@ -82,7 +82,7 @@ class EstimateLine:
 
 
 def is_warned_of(results: Results) -> bool:
-    """Whether the results page warns about the reports, so that nothing is valid as it stands."""
+    """Whether the results page warns about the reports, so that no result may be taken as valid."""
     return bool(results.alarms) or (not results.wave.survey.demo and bool(describe_burst(results)))
 
 
@@ -156,7 +156,7 @@ def describe_pair(outcome: Indicator, group: Indicator) -> str:
 
 
 def write_p_value(p: float) -> str:
-    """About two significant digits; a small p-value is never written as zero."""
+    """Write about two significant digits; a small p-value is never written as zero."""
     if p < 0.0001:
         return "< 0.0001"
     if p < 0.01:
@@ -172,7 +172,7 @@ def write_p(p: float) -> str:
 
 
 def write_number(value: float | None, digits: int = 2) -> str:
-    """Digits, a dash for what is not defined, words for what has no limit."""
+    """Write digits, a dash for an undefined number, or words for an unlimited one."""
     if value is None:
         return "–"
     if isinf(value):

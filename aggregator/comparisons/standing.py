@@ -1,4 +1,4 @@
-"""Open a comparison: its result, what that may be used for, and whether it is still the newest."""
+"""Open a comparison: its result, what it may be used for, and whether it is still the newest."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ComparisonStanding:
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether this version knows the kind, and the survey has all the indicators.
 
-    Break downs, which have other pages, are not among these.
+    Breakdowns have other pages, so they do not count.
     """
     known = {indicator.name for indicator in list_indicators(manifest)}
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= known
@@ -140,7 +140,7 @@ def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
 
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     """Questions of this comparison that are in alarm in the snapshot of the same batches."""
-    # Looks only move on, so none but the first snapshot from there on can have the same ones.
+    # Looks only advance, so only the first snapshot from there on can have the same ones.
     same = (
         comparison.wave.snapshots.filter(
             through_batch__gte=comparison.through_batch, method_version=METHOD_VERSION

@@ -1,6 +1,6 @@
 """Write the result of a comparison as JSON and read it back.
 
-JSON has no infinity: "inf" and "-inf" stand for it, and null for what is not defined.
+JSON has no infinity: "inf" and "-inf" stand for it, and null stands for an undefined number.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_result(kind: str, stored: object, *, indicators: Collection[str]) -> St
 
 
 def check_names(result: BreakdownResult, manifest: Manifest) -> None:
-    """Raise UnreadableResult if a break down names anything that the survey does not have."""
+    """Raise UnreadableResult if a breakdown names anything that the survey does not have."""
     known = {(one.question.name, one.name) for one in list_estimands(manifest)}
     named = {(one.question, one.estimand) for one in result.estimates}
     named |= {(one.question, one.estimand) for one in result.differences}

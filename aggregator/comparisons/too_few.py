@@ -1,4 +1,4 @@
-"""What a worker refuses to show because too few people are behind it, or nobody."""
+"""Results that a worker refuses to show because too few people, or none, are behind them."""
 
 from __future__ import annotations
 

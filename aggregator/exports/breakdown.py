@@ -1,4 +1,4 @@
-"""A break down as CSV: one row for each figure of each group, then the differences."""
+"""A breakdown as CSV: one row for each figure of each group, then the differences."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
 
 
 def stream_estimates(results: Results) -> Iterator[bytes]:
-    """Write one row for every estimate of every question that reaches the crowd."""
+    """Write one row for every estimate of every question that enough people were asked."""
     yield write_row(ESTIMATE_COLUMNS)
     mechanisms = {
         symbol.name: symbol.mechanism

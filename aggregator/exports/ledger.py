@@ -1,4 +1,4 @@
-"""ledger.csv: every release of a wave, with what it spent and what all of them cost together."""
+"""ledger.csv: every release of a wave, what it spent, and what all of them cost together."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ VALUES_PER_BYTE = 256
 
 
 class Packing:
-    """How numbers with so many values each are packed: neighbours share a byte while they fit."""
+    """How numbers are packed into bytes: neighbours share a byte while they fit."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -48,7 +48,7 @@ def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _check_range(numbers: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    # An impossible code would silently change its neighbours in the byte.
+    # Otherwise an impossible code would silently change its neighbours in the byte.
     highest = numbers.max(initial=0)
     if highest >= size:
         raise ValueError(f"rows must contain numbers below {size}, got {highest}")

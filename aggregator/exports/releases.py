@@ -56,7 +56,7 @@ class _Source:
 
 
 def _shorten(value: float | None) -> float | None:
-    """Leave out digits that say nothing; noise and rounding are far larger."""
+    """Leave out meaningless digits; noise and rounding are far larger."""
     return None if value is None else round(value, 6)
 
 

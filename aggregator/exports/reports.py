@@ -63,8 +63,8 @@ class RowsOfWave:
         """Write one row for each person: all codes, and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
-        lines are sorted as text, so a file shows neither batches nor who answered when, and rows of
-        two files cannot be joined; and it is always the same.
+        lines are sorted as text. A file is therefore always the same, it shows neither batches nor
+        who answered when, and its rows cannot be joined to those of another file.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
         lines = _gather(self.results, self.columns, block=self.block)

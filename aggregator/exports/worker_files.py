@@ -1,4 +1,4 @@
-"""Files that workers make on request: which there are, and their types."""
+"""The files that workers make on request, and their types."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class BodyTooSlow(BodyError):
 
 
 class TooManyBodies(BodyError):
-    """Other requests hold so much that this process takes no more."""
+    """Other requests already use so much memory that this process accepts no more."""
 
 
 class Disconnected(BodyError):
@@ -35,7 +35,7 @@ Take = Callable[[int], None]  # counts bytes that were received
 
 
 class Bodies:
-    """The bodies that a process holds at a time: dozens of half-sent ones would fill its memory."""
+    """The bodies that a process holds at once; dozens of half-sent ones would fill its memory."""
 
     def __init__(self, *, most_bytes: int) -> None:
         self._most_bytes = most_bytes

@@ -1,4 +1,4 @@
-"""Processing requests in groups: those that arrive while one group is processed form the next.
+"""Process requests in groups: those that arrive while one group is processed form the next.
 
 All reports that wait at the same moment share one commit, and their addresses share one call to
 Redis. A single request pays for a whole round trip; under load each pays for a small part of one.

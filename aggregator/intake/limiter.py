@@ -1,8 +1,8 @@
-"""Limiting how many reports one network may send, without storing addresses.
+"""Limit how many reports one network may send, without storing addresses.
 
 A report over IPv6 counts for its /64, its /56 and its /48, and a wider network may send more. Only
-reports that all three may send are counted: one /64 that sends without end does not use up what its
-neighbors may send.
+reports that all three may send are counted, so one /64 that sends without end does not use up the
+limit of its neighbors.
 
 Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
 writes nothing to disk, and is then forgotten. Without the key, the counters, which live for a

@@ -1,4 +1,4 @@
-"""Writing reports durably, each exactly once. Acknowledgements are sent only afterwards."""
+"""Write each report durably and exactly once. Acknowledgements are sent only afterwards."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Known:
 
 
 def record_report(upload: Upload) -> Outcome:
-    """Commit one report, or say that it is already committed; raise if it is refused."""
+    """Commit one report, or report that it is already committed; raise if it is refused."""
     (result,) = record_reports([upload])
     if isinstance(result, IntakeError):
         raise result

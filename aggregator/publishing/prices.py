@@ -1,4 +1,4 @@
-"""What a release would give and cost, before it is paid for.
+"""What a release would show and cost, computed before it is paid for.
 
 It follows from the request, the manifest and a number of people that the researcher expects: never
 from reports. A choice of ε that depends on answers would tell readers something about them.

@@ -45,7 +45,7 @@ OK = 200
 
 
 def store_public_page(wave: Wave) -> None:
-    """Make the page of final results, so that no visit has to.
+    """Make the page of final results before anyone visits it.
 
     Workers call it when they have counted the last reports. If one stops here, or after an upgrade,
     the first visit makes the page, one at a time.
@@ -86,7 +86,7 @@ def build_releases_page(wave: Wave, context: dict[str, Any]) -> Text:
     charged = find_charged(wave, day=day)
     return Text(
         name=f"{wave.manifest_hash_hex} releases",
-        # Nothing else decides a byte.
+        # The page depends on nothing else.
         key=make_key(
             wave.survey.origin,
             charged.is_suspended,

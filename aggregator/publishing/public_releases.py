@@ -1,7 +1,7 @@
 """What anyone may see of a protected survey: its releases, from the day on which they are public.
 
-It reads the manifest and stored releases, and no report, batch or snapshot. So nothing here changes
-when reports come or are counted: pages change at 00:00 UTC, when a release becomes public.
+It reads the manifest and stored releases, and no report, batch or snapshot. Therefore nothing here
+changes when reports come or are counted. Pages change at 00:00 UTC, when a release becomes public.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _write(value: float, digits: int) -> str:
 
 
 def _digits(width: float) -> int:
-    """As on results pages: no interval's ends look equal, and no digit is idle."""
+    """Choose the number of digits as on results pages, so that the ends of an interval differ."""
     return 2 if width < 0.3 else 0 if width > 30 else 1
 
 

@@ -1,7 +1,8 @@
-"""An interval in three parts: people, scrambling on the device, noise of the publication.
+"""The sources of an interval's width: sampling, scrambling on the device, publication noise.
 
-Variances add up, half-widths do not. So the picture shows parts of the variance, and the words say
-what each part alone would give, and by how much publication widens the interval.
+Variances add up, half-widths do not. The picture therefore shows shares of the variance. The text
+gives the half-width that each source alone would produce, and how much publication widens the
+interval.
 """
 
 from __future__ import annotations

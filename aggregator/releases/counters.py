@@ -1,7 +1,7 @@
-"""Files that count draws, outside of the database, so that restoring it never draws twice.
+"""Files outside the database that record draws, so that restoring it never draws twice.
 
 There is one file for each wave, named by its manifest's hash, with the key of a release on each
-line. A key is on the disk before its figure is drawn. Nothing here is ever removed.
+line. A key is written to the disk before its figure is drawn. Nothing here is ever removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_keys(path: Path) -> frozenset[str]:
 
 
 def append_key(path: Path, key: str) -> None:
-    """Put a key on the disk. If that fails, the file is as before as far as possible."""
+    """Write a key to the disk. If that fails, restore the file as far as possible."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_new = not path.exists()
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -1,9 +1,9 @@
 """Drawing a reserved release once and storing it; no worker may ever draw it a second time.
 
-One transaction draws and stores, but a transaction that fails takes the figure back and not the
-draw, and a restored backup forgets both. So a file outside of the database says first that a draw
-begins (aggregator.releases.counters). Where file and database contradict each other, the figure may
-be known to someone, and the release is given up with its loss.
+One transaction draws and stores. If it fails, the figure is rolled back but the draw is not, and a
+restored backup forgets both. A file outside the database therefore records first that a draw begins
+(aggregator.releases.counters). Where file and database contradict each other, the figure may be
+known to someone, and the release is given up with its loss.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def draw_release(release_id: int) -> bool:
 
 
 class _Draw:
-    """A release with all that its draw takes; drawing itself is one call."""
+    """A release with all that its draw needs; drawing itself is one call."""
 
     def __init__(self, release: Release) -> None:
         manifest = release.wave.description

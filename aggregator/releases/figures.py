@@ -1,7 +1,7 @@
-"""The figures of a release, from its stored noisy result and the manifest alone.
+"""The figures of a release, computed only from its stored noisy result and the manifest.
 
-Everything here is computed after the noise: nothing reads a count, and nothing draws. So a page may
-show it as often as it likes.
+Everything here is computed after the noise: nothing reads a count, and nothing draws. A page may
+therefore show these figures any number of times.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _read_cells(symbol: Symbol, counts: Sequence[int]) -> _Cells:
 
 
 def _pool(cells: Sequence[_Cells]) -> int:
-    """Combine several noisy sums of the same number of people; each varies with its codes."""
+    """Combine noisy sums that count the same people; the variance of each grows with its codes."""
     weights = [1 / len(one.counts) for one in cells]
     total = fsum(weight * one.people for weight, one in zip(weights, cells, strict=True))
     return max(0, round(total / fsum(weights)))
@@ -277,7 +277,7 @@ def _list_rows(
             yield _read_share(item, YES, noise, key=str(option.code), text=option.text)
     elif not question.is_rounded:
         for option in question.options:
-            # Of Yes and No, one says everything.
+            # The share of Yes determines that of No.
             if not question.has_only_yes_and_no or option.code == YES:
                 yield _read_share(
                     cells[question.name],

@@ -1,7 +1,7 @@
 """The ledger of a wave: what its releases spent, and the reservation of another one.
 
-The loss is on the ledger before anything is drawn, and nothing takes it off again: a worker that
-dies in between leaves a loss without a figure, never a figure without its loss.
+The loss is entered before anything is drawn, and is never removed. A worker that dies in between
+leaves a loss without a figure, never a figure without its loss.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Which OpenDP is installed, told without loading it."""
+"""The installed version of OpenDP, found without loading it."""
 
 from __future__ import annotations
 
 from importlib import metadata
 
-# Another release may state its losses in another way, or draw in another way.
+# Another version of OpenDP may state its losses or draw in another way.
 SERIES = "0.16."
 
 

@@ -68,7 +68,7 @@ class _Loss:
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
     """List what readers of all these releases can learn, for every answer they tell about.
 
-    Of a release, only what decides its noise is read; it need not be drawn, or stored.
+    Only what decides a release's noise is read, so it need not be drawn or stored.
     """
     made = tuple(releases)
     losses = _add_losses(manifest, made)
@@ -81,7 +81,7 @@ def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[Re
 
 
 def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
-    """List what readers can learn about every answer, however the whole cap was spent."""
+    """List what readers can learn about every answer, however the whole cap is spent."""
     lines = []
     for question in manifest.questions:
         if question.is_answered:
@@ -184,8 +184,8 @@ def _bound_together(
 ) -> float:
     """Bound the loss by that of whole releases, and by how far two reports can be apart.
 
-    A replaced report is one less and one more: pure losses double. A replaced code moves two cells
-    of each symbol, so squared sensitivities of Gaussian noise double too.
+    Replacing a report removes one and adds one, so pure losses double. A replaced code moves two
+    cells of each symbol, so squared sensitivities of Gaussian noise double too.
     """
     gaussian = [one for one in releases if one.mechanism == Release.Mechanism.GAUSSIAN]
     pure = [one for one in releases if one.mechanism != Release.Mechanism.GAUSSIAN]

@@ -24,7 +24,7 @@ from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest, largest_relea
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Symbol
 
-# A median needs a middle: of two points, the leader says everything.
+# A median needs a middle point. For two points, the leader says everything.
 LEAST_POINTS = 3
 _WITH_LEADER = (
     QuestionType.CHOICE,

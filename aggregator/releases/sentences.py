@@ -1,4 +1,4 @@
-"""The words below every release, in one order: what it cost, for whom, and how it was made."""
+"""The sentences below every release: what it cost, for whom, and how it was made."""
 
 from __future__ import annotations
 
@@ -165,14 +165,14 @@ def find_own_scale(release: Release) -> Fraction:
 
 
 def describe_people(figures: TableFigures) -> str:
-    """Say about how many took part; empty if no question was asked of everyone."""
+    """Say roughly how many people took part; empty if no question was asked of everyone."""
     if figures.people is None or not figures.is_enough:
         return ""
     return f"About {_write_people(figures.people, figures.margin)} took part (noise included)."
 
 
 def build_asked_cells(figures: QuestionFigures) -> str:
-    """Say about how many people were asked one question."""
+    """Say roughly how many people were asked one question."""
     return f"About {_write_people(figures.people, figures.margin)} were asked (noise included)."
 
 

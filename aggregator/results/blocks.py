@@ -1,7 +1,7 @@
 """One compact block for each question: its figures as rows on one axis from 0 to 100 %.
 
-Results pages, the public page, reports and break downs show the same blocks. They only hold what
-they show; `sentences.py` has the words.
+Results pages, the public page, reports and breakdowns show the same blocks. They hold only what
+they show; `sentences.py` writes their sentences.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BlockRow:
-    """One figure: a share of some group, or a mean. It has no value where too little is known."""
+    """One figure: a share of some group, or a mean. It has no value if too little is known."""
 
     key: str  # unique in a survey: "q3 1"
     kind: RowKind
@@ -97,7 +97,7 @@ class BlockRow:
 
     @property
     def is_in_survey_language(self) -> bool:
-        """Whether its label is; Murmur's own words for all other rows are English."""
+        """Whether the label is in the survey's language; Murmur's own labels are English."""
         is_authors = self.is_labelled_by_group or self.kind in (RowKind.SHARE, RowKind.GROUP)
         return is_authors and self.label != REFUSED_TEXT
 
@@ -142,7 +142,7 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """What its rows are, or describe; empty for one scrambled answer of everyone."""
+        """What its rows are or describe; empty if they are one scrambled answer of everyone."""
         several = SEVERAL if self.question.has_items else ""
         described = "; ".join(part for part in (self.among, several) if part)
         return self.note or described[:1].upper() + described[1:]
@@ -222,7 +222,7 @@ def row_of_share(
     high: float | None,
     nothing: str = TOO_FEW,
 ) -> BlockRow:
-    """Build the row of any share; without a value it says that there is `nothing`."""
+    """Build the row of any share; a row without a value shows `nothing`."""
     empty = value is None or low is None or high is None
     number = range_ = ""
     if value is not None and low is not None and high is not None:
@@ -300,7 +300,7 @@ def _find_kind(estimate: Estimate) -> RowKind:
 
 
 def _find_axis(estimate: Estimate) -> Axis:
-    """Name the ends of a mean's scale; with their labels if no other row of the block has these."""
+    """Name the ends of a mean's scale; add their labels if no other row of the block has them."""
     if not estimate.is_mean:
         return SHARES
     question, scale = estimate.estimand.question, estimate.estimand.scale
@@ -312,7 +312,7 @@ def _find_axis(estimate: Estimate) -> Axis:
 
 
 def _write_asked(asked: Estimate) -> str:
-    """Write about how many people were asked: asked ≈ 95 (0–245)."""
+    """Write the estimated number of people who were asked: asked ≈ 95 (0–245)."""
     if not asked.is_shown or asked.displayed is None:
         return "asked: too uncertain to say"
     value, low, high = (

@@ -30,7 +30,7 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.models import Survey, Wave
 
-# The intervals need some noise, however little: this much changes no digit of a share.
+# The intervals need some noise, however little. This amount changes no digit of a share.
 _NO_NOISE = 1e-12
 
 
@@ -91,16 +91,18 @@ class Results:
     def is_final(self) -> bool:
         """Whether the wave is closed and all its reports are counted.
 
-        Only then is anything broken down by a declared answer, and only then are there rows: the
-        differences between two looks would show the few people who came between them.
+        Only then is anything broken down by a declared answer, and only then are there rows.
+        Otherwise the differences between two looks would reveal the few people who answered between
+        them.
         """
         return self.snapshot.final
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows may leave; those of coins never may, because few people use coins.
+        """Whether the rows may be exported; rows of coins never may, because few people use coins.
 
-        Figures that an earlier version showed with fewer reports stay, but their rows do not leave.
+        Figures that an earlier version showed with fewer reports stay, but their rows are not
+        exported.
         """
         return (
             self.is_final
@@ -119,7 +121,7 @@ class Results:
         return tuple(question for question in self.questions if question.alarm)
 
     def count_burst_reports(self) -> int:
-        """Count the reports that came within seconds of many others, at least; changes at looks."""
+        """Return a lower bound on the reports that came in bursts; it changes only at looks."""
         return count_burst_reports(
             self.wave,
             through_batch=self.snapshot.find_look(EVERYBODY),
@@ -147,7 +149,7 @@ class View:
 
     @property
     def next_look(self) -> int:
-        """How many new reports must be sealed before the number of reports moves."""
+        """How many new reports must be sealed before the displayed number of reports changes."""
         assert self.manifest is not None
         return reports_needed(
             seen=self.snapshot.total if self.snapshot else 0,

@@ -71,12 +71,12 @@ class Estimand:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it describes only some people, or a mean of points: not a share of everyone."""
+        """Whether it is a share or mean of only some people, or a mean of points."""
         return self.among is not None or bool(self.gate) or self.is_scale_mean
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The least and the greatest possible value."""
+        """The smallest and the largest possible value."""
         if not self.is_mean:
             return 0.0, 1.0
         minimum, maximum = self.question.minimum, self.question.maximum
@@ -86,7 +86,7 @@ class Estimand:
 
     @property
     def is_complement(self) -> bool:
-        """Whether the event is all codes but one; then that one is estimated instead."""
+        """Whether the event is all codes but one; if so, the share of that one is estimated."""
         return len(self.event) > 1
 
     def single_code(self, codes: Iterable[int]) -> int:

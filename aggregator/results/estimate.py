@@ -1,4 +1,4 @@
-"""An estimate as pages, CSV files and the API show it, and as a snapshot stores it.
+"""The estimate that pages, CSV files and the API show, and that a snapshot stores.
 
 Everything that shows an estimate reads it here, so each of its fields has one name and one
 meaning. Nothing is clipped except for display.
@@ -141,7 +141,7 @@ class Estimate:
 
     @property
     def displayed(self) -> float | None:
-        """The value clipped to its interval, which holds possible values only."""
+        """The value clipped to its interval, which contains only possible values."""
         return None if self.value is None else min(max(self.value, self.low), self.high)
 
     @property
@@ -189,7 +189,7 @@ class Estimate:
 
     @property
     def fake_band(self) -> Band | None:
-        """The interval if FAKE_SHARE of the reports were invented, whatever these say.
+        """The interval if FAKE_SHARE of the reports were invented, whatever the invented ones say.
 
         It exists only for shares of everyone who was asked: a ratio changes in other ways.
         """
@@ -248,12 +248,13 @@ class QuestionResult:
 
     @property
     def shown(self) -> tuple[Estimate, ...]:
-        """The estimates on pages and in charts: for yes/no questions only that of Yes."""
+        """The estimates shown on pages and in charts; of yes/no questions, only that of Yes."""
         return tuple(estimate for estimate in self.estimates if estimate.estimand.shown)
 
     @property
     def contradiction(self) -> bool:
-        # How many were asked can come from another question, which then has the contradiction.
+        # The number of people asked can come from another question, which then has the
+        # contradiction.
         return any(
             estimate.contradiction
             for estimate in self.estimates

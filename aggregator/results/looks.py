@@ -1,12 +1,12 @@
-"""Looks: when the results of an open wave move, decided batch by batch.
+"""Looks: when the results of an open wave are updated, decided batch by batch.
 
 Reports that arrive between two looks change nothing that anybody sees. At each look at least K
-reports, and a tenth of all, are new. So whoever runs a survey needs that many reports of their own
-around one report to read it off the difference. That makes it dear where many people answer; where
-nobody else answers in between, it works (scripts/attacks/researcher).
+reports, and a tenth of all, are new. To read one report from the difference, whoever runs a survey
+must therefore surround it with that many reports of their own. This is expensive where many people
+answer. It works if nobody else answers in between (scripts/attacks/researcher).
 
-Everything that all people are asked shares one look, which also moves the number of reports. Where
-each person is asked only some blocks of questions, each block has separate looks.
+All questions that everyone is asked are updated at the same look, and so is the number of reports.
+Where each person is asked only some blocks of questions, each block has separate looks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def reports_needed(*, seen: int, least: int) -> int:
 def list_least(manifest: Manifest) -> tuple[int, ...]:
     """List how many new reports each part's look needs at least: K, and a tenth of those expected.
 
-    Of the people expected, each block is asked of the share that is drawn.
+    Only the drawn share of the expected people is asked each block.
     """
     expected = manifest.people_expected or 0
     shares = [(1, 1)]
@@ -130,7 +130,7 @@ class Replay:
         return part == EVERYBODY or self.looks[EVERYBODY] > 0
 
     def _count_reports(self, part: int) -> tuple[int, int]:
-        """Return how many reports of a part were seen at its last look, and are new."""
+        """Return how many reports of a part were seen at its last look, and how many are new."""
         if part == EVERYBODY:
             return self.total, self._new_total
         mask = part - 1  # the masks are the first columns

@@ -1,4 +1,4 @@
-"""About how many people an estimate describes, and how many direct answers it is worth."""
+"""Roughly how many people an estimate describes, and how many direct answers it is worth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from surveys.formatting import whole
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """About how many people a share or mean of only some describes."""
+    """Roughly how many people a share or mean of only some people describes."""
 
     heading: str  # what they did
     number: str  # "95 (0–245)", or "95" where they are counted

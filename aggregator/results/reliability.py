@@ -1,8 +1,9 @@
 """Whether an estimate is precise enough to publish, or to show at all: a pure rule on numbers.
 
 It starts from the standards by which the US National Center for Health Statistics presents
-proportions (Parker et al. 2017). What these suppress is shown here with a mark of caution, because
-the interval beside it is honest, unless it leaves next to nothing to say.
+proportions (Parker et al. 2017). What these standards suppress is shown here with a mark of
+caution, because the interval beside it is honest. Figures whose interval says next to nothing are
+hidden.
 """
 
 from __future__ import annotations
@@ -66,5 +67,5 @@ def rate_mean(
 def find_effective_people(*, standard_error: float, total: int) -> float:
     """Find how many direct answers would be as precise if the true share were 20 %."""
     spread, variance = COMPARED_AT * (1 - COMPARED_AT), standard_error**2
-    # An error of 0, where all codes are alike, is not that of any number of people.
+    # If all codes are alike, the error is 0, which matches no number of people.
     return spread / variance if variance * total > spread else float(total)

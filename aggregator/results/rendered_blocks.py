@@ -23,7 +23,7 @@ from surveys.respondent.label.label import PrivacyLabel
 _MOST_CHARACTERS = 8_000_000
 _MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
-# Requests are answered by several threads. Rendering is Python, so that two at once would not be
+# Requests are answered by several threads. Rendering is Python code, so two at once would not be
 # faster, and two of the same part would both take twice as long.
 _lock = RLock()
 

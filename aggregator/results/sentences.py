@@ -1,4 +1,4 @@
-"""Findings in sentences: what an estimate says, how sure it is, and why that may be trusted.
+"""Sentences about findings: what an estimate says, how certain it is, and why to trust it.
 
 Pages, charts and API use the same words. Shares are clipped to 0–100 % here and nowhere earlier.
 """
@@ -235,19 +235,19 @@ def describe_information(estimate: Estimate) -> str:
 
 
 def is_in_survey_language(estimand: Estimand) -> bool:
-    """Whether its name is; Murmur's own words for means, refusals and those asked are English."""
+    """Whether the name is in the survey's language; Murmur's words (such as Mean) are English."""
     return not estimand.is_mean and estimand.name not in ("refused", "asked")
 
 
 def describe_people(result: QuestionResult, estimate: Estimate) -> str:
-    """Say about how many people a figure of only some describes; empty for everyone."""
+    """Say roughly how many people a figure of only some describes; empty for everyone."""
     people = find_people(result, estimate)
     if people is None:
         return ""
     return f"{people.heading}: {'' if people.is_counted else 'about '}{people.number} people."
 
 
-# --- how sure the figures of a question are -------------------------------------------------------
+# --- how certain the figures of a question are ----------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +268,7 @@ class DetailRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """How sure the figures of one question are: a table, and what else there is to say."""
+    """How certain the figures of one question are: a table, and what else there is to say."""
 
     headings: tuple[Heading, ...]
     rows: tuple[DetailRow, ...]
@@ -282,7 +282,7 @@ _Column = tuple[Heading, Callable[[Estimate], str]]
 def describe_details(
     result: QuestionResult, *, truth: Mapping[str, str], fixed_end: bool, uses_own_codes: bool
 ) -> Details:
-    """Say how sure the figures of a question are.
+    """Say how certain the figures of a question are.
 
     `truth` are the true values in words, by `Estimand.key`. A column in which every cell is empty
     is left out.
@@ -340,7 +340,7 @@ def _list_columns(truth: Mapping[str, str]) -> tuple[_Column, ...]:
 
 
 def _write_unclipped(estimate: Estimate) -> str:
-    """Write the estimate if it is not the one that is displayed."""
+    """Write the unclipped estimate if it differs from the displayed one."""
     value = estimate.value
     if not estimate.is_shown or value is None or value == estimate.displayed:
         return NOTHING
@@ -367,7 +367,7 @@ def _write_inner(estimate: Estimate, *, level: float) -> str:
 
 
 def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
-    """Write one more interval as precisely as the main one; none if that is not shown."""
+    """Write another interval as precisely as the main one; none if the main one is not shown."""
     if interval is None or not estimate.is_shown or estimate.method == EXACT:
         return NOTHING
     digits = digits_for(estimate)

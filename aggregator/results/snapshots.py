@@ -35,7 +35,7 @@ def ended_as_frozen(wave: Wave) -> bool:
 
 
 def ended_at_cap(wave: Wave) -> bool:
-    """Whether the wave ended at a number of reports, which those who submit can bring about."""
+    """Whether the wave ended at a number of reports, which people who submit can bring about."""
     return not wave.is_open and wave.ending == Wave.Ending.CAP
 
 

@@ -1,6 +1,6 @@
-"""Copying the SQLite database while Murmur runs; PostgreSQL has its own tools.
+"""Copy the SQLite database while Murmur runs; PostgreSQL has its own tools.
 
-The copy shows the database at one moment. It never holds sessions, because anyone who finds an
+The copy shows the database at one moment. It never contains sessions, because anyone who finds an
 old backup could use them to sign in.
 """
 
@@ -34,7 +34,7 @@ class Backup:
 def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
     """Copy a live SQLite database to a new file that only its owner can read.
 
-    What is left out is removed before the copy gets its name, from the copy's free pages too.
+    Omitted data is also erased from the copy's free pages, before the copy gets its final name.
     """
     if not source.is_file():
         raise BackupError(f"There is no database at {source}.")

@@ -1,7 +1,7 @@
 """How many messages wait in the broker, so that sweeps do not let them pile up.
 
-Messages name no moment: one that named a wave and a time would date the wave's batches to the
-second. Nothing in a message can therefore say that it is out of date.
+Messages contain no time: one with a wave and a time would date the wave's batches to the second. A
+message therefore cannot show that it is out of date.
 """
 
 from __future__ import annotations

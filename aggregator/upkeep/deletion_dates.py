@@ -1,7 +1,7 @@
-"""Deletes surveys on the day that respondents were told, and tells owners a week before.
+"""Delete surveys on the day that respondents were told, and tell owners a week before.
 
-The day is frozen with the survey. A sweep that finds it past, however late, has the survey deleted
-as its owner would have deleted it. No mail and no page can delay that.
+The day is frozen with the survey. A sweep that finds that the day has come, however late, has the
+survey deleted as its owner would have deleted it. No mail and no page can delay that.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ MESSAGE = (
 
 
 def find_waves_to_delete() -> QuerySet[Wave]:
-    """Find surveys whose day has come, each by its wave of browsers; open ones too."""
+    """Find surveys whose day has come, including open ones, each by its browser wave."""
     return Wave.objects.electronic().past_deletion_date(timezone.now()).order_by()
 
 
 def delete_on_its_date(*, wave_id: int) -> None:
-    """Close a survey whose day has come, if that is still to do, and delete it.
+    """Close a survey whose day has come, if it is still open, and delete it.
 
     A worker that dies between the two leaves a closed survey, which is due all the same.
     """

@@ -42,7 +42,7 @@ class WorkKind(StrEnum):
 class Due:
     kind: WorkKind
     subject: int  # the primary key of a wave, comparison, rendering or release
-    # How far it has come. A wave under constant load is always due; it is not late as long as
+    # The progress of the work. A wave under constant load is always due; it is not late as long as
     # this number changes.
     progress: int
 
@@ -52,7 +52,7 @@ def find_due_work() -> list[Due]:
     newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
-        # For each wave alone: PostgreSQL would join them with all batches.
+        # One query for each wave: PostgreSQL would join them with all batches.
         .annotate(progress=Coalesce(Subquery(newest_batch.values("number")[:1]), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()

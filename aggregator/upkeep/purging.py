@@ -1,4 +1,4 @@
-"""Erasing what a database keeps of sealed reports and deleted surveys: dead rows, log files.
+"""Erase what a database keeps of sealed reports and deleted surveys: dead rows, log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.
@@ -144,7 +144,7 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
 def _rewrite_raw_reports() -> dict[str, int]:
     """Write waiting reports into new files, ordered by their random ids, without deleted rows.
 
-    VACUUM alone frees the space of a deleted row and leaves its bytes there.
+    VACUUM alone frees the space of a deleted row but leaves its bytes there.
     """
     if _is_long("aggregator_raw_report"):
         raise PurgePostponed("too many raw reports wait to be sealed")
@@ -166,7 +166,7 @@ def _rewrite_tables_of_surveys() -> None:
     for table in tables:
         with _locked(table) as cursor:
             cursor.execute(f"CLUSTER {table} USING {table}_pkey")
-            # The statistics hold samples of texts; this replaces those of deleted rows.
+            # The statistics contain samples of texts; this replaces samples from deleted rows.
             cursor.execute(f"ANALYZE {table}")
     _rewrite_statistics()
 

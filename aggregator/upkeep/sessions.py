@@ -1,4 +1,4 @@
-"""Deleting expired sessions: Django stops accepting them, but keeps their rows."""
+"""Delete expired sessions: Django stops accepting them, but keeps their rows."""
 
 from __future__ import annotations
 

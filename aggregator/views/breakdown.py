@@ -1,4 +1,4 @@
-"""Every question by the groups of one declared question: the menu, the page and its file."""
+"""Breakdowns of every question by a declared question: the menu, the page and its file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_ROWS_ON_A_PAGE = 1200
 @for_owner
 @require_safe
 def breakdowns(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """List the declared questions, or say why there is no break down."""
+    """List the declared questions, or say why there is no breakdown."""
     return _show_menu(request, find_view(survey))
 
 
@@ -64,7 +64,7 @@ def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
 @for_owner
 @require_http_methods(["GET", "HEAD", "POST"])
 def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpResponseBase:
-    """Show a break down, which a worker makes at the first visit; POST tries once more."""
+    """Show a breakdown, which a worker makes at the first visit; POST tries again."""
     view = find_view(survey)
     declared = _find_declared(view, question)
     results = view.results

@@ -157,7 +157,7 @@ def _build_forms(
 
 
 def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]:
-    """List all indicators except groups of nobody, and those that the file of rows does not have.
+    """List all indicators except empty groups and groups that are not in the file of rows.
 
     There are no groups before they are counted.
     """
@@ -171,7 +171,7 @@ def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]
 
 
 def _describe_drawn(results: Results, rows_file: RowsFile | None) -> str:
-    """Say what a random subset means for comparisons; empty if everyone was asked everything."""
+    """Say how a random subset affects comparisons; empty if everyone was asked everything."""
     m, blocks = results.manifest.drawn, results.manifest.block_count
     if m is None:
         return ""
@@ -256,7 +256,7 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
 
 
 def _list_hidden(comparison: Comparison) -> list[tuple[str, str]]:
-    """The fields that request the same comparison again."""
+    """List the form fields that request the same comparison again."""
     if comparison.kind == Comparison.Kind.TABLE:
         return list(zip((OUTCOME, GROUP), comparison.names, strict=True))
     fields = [OUTCOME, *(predictor_field(place) for place in range(1, len(comparison.names)))]

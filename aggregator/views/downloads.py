@@ -72,7 +72,7 @@ def _download(
 
 
 def explain(request: HttpRequest, view: View, *, status: int) -> HttpResponse:
-    """Say on a page why there is no file."""
+    """Show a page that says why there is no file."""
     context = {"view": view, "survey": view.survey, "wave": view.wave}
     template = "aggregator/results/nothing_to_export.html"
     return render(request, template, context, status=status)

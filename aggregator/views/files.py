@@ -77,7 +77,7 @@ def file(
 @for_owner
 @require_safe
 def choose_chart(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Lead from the form that chooses a chart to its file."""
+    """Redirect from the form that chooses a chart to its file."""
     chosen = request.GET
     name = write_name(
         stem=chosen.get("chart", ""),
@@ -119,7 +119,7 @@ def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpRespons
 
 
 def _read_waited(request: HttpRequest) -> int:
-    """Read how long this visitor has waited; anything else than a small number counts as 0."""
+    """Read how long this visitor has waited; anything other than a small number counts as 0."""
     text = request.GET.get(WAITED, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0
 

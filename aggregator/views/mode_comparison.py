@@ -1,4 +1,4 @@
-"""Browser and coins side by side, as a page and as a file."""
+"""The results of browser and coins side by side, as a page and as a file."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _list_missing(browser: View, coins: View) -> list[str]:
 
 
 def _build_block(found: ModeComparison, *, pooled: bool) -> Block:
-    """Show both shares, their difference and, if wanted, one share for all on one block."""
+    """Show both shares, their difference and, if wanted, the pooled share in one block."""
     both = found.pooled
     warning = ""
     if found.alarms:

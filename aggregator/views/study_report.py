@@ -1,4 +1,4 @@
-"""The report of a study as a page that prints well, with the number of people invited."""
+"""The report of a study as a printable page, with the number of people invited."""
 
 from __future__ import annotations
 

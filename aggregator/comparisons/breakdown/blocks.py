@@ -1,4 +1,4 @@
-"""One block for each question of a break down: each answer with one row for every group."""
+"""One block for each question of a breakdown: each answer has one row for every group."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class AnswerRows:
 
     @property
     def is_in_survey_language(self) -> bool:
-        """Whether its label is; "Mean" and the like are English."""
+        """Whether the label is in the survey's language; "Mean" and the like are English."""
         is_share = self.estimand is None or not (self.estimand.is_mean or self.estimand.is_asked)
         return is_share and self.label != REFUSED_TEXT
 
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenBlock:
-    """Everything that is said about one question, by groups."""
+    """Everything that a breakdown says about one question."""
 
     question: ManifestQuestion
     answers: tuple[AnswerRows, ...]
@@ -81,7 +81,7 @@ def list_broken_blocks(
 
 
 def list_others(manifest: Manifest, declared: ManifestQuestion) -> list[ManifestQuestion]:
-    """List the questions that a break down shows."""
+    """List the questions that a breakdown shows."""
     return [one for one in manifest.questions if one.is_answered and one.name != declared.name]
 
 

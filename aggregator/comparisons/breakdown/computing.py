@@ -1,6 +1,6 @@
 """Break down every question by the groups of one declared question.
 
-Each group is estimated as a survey of only its reports would be.
+Each group is estimated like a survey that has only the group's reports.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def compute_breakdown(
 ) -> BreakdownResult:
     """Estimate every question in every group that may be shown; call `after_each` group.
 
-    Groups are the levels of the file of rows, whose background was chosen; where it does not hold
-    the question, they are single answers.
+    Groups are the levels of the file of rows, whose background was chosen; if the background does
+    not contain the question, they are single answers.
     """
     background = read_background(rows_file.chosen or [])
     levels = find_levels(background, question.name)
@@ -167,7 +167,7 @@ def _write_estimate(found: Estimate, group: int) -> GroupEstimate:
 def _list_differences(
     own: QuestionResult, others: QuestionResult, group: int
 ) -> Iterator[GroupDifference]:
-    """List the differences of what is precise enough to be shown, in the group and elsewhere."""
+    """List the differences of figures that are precise enough to be shown on both sides."""
     for one, other in zip(own.shown, others.shown, strict=True):
         if not (one.is_shown and other.is_shown):
             continue

@@ -1,14 +1,14 @@
-"""Which groups of a break down are hidden, question by question.
+"""Decide which groups of a breakdown are hidden, question by question.
 
-The file of rows has everybody's codes. If it marks the groups, a break down tells nothing new, and
+The file of rows has everybody's codes. If it marks the groups, a breakdown reveals nothing new, and
 every level that pages show is shown. If it does not, exact counts of a group are linear equations
 about which rows are its members, so a group needs ten people for each equation
 (`equations.py`), and so do those that are hidden.
 
-The published totals of a question, less those of its shown groups, are those of the hidden groups
-together. So these must be many people, or nobody, for every set of people who were asked the same
-questions: each block of a random subset. A group that is hidden among all people stays hidden in
-each block, and every block hides more until its hidden groups are large together.
+Subtracting the shown groups from the published totals of a question gives the hidden groups
+together. These must therefore be many people, or nobody, for every set of people who were asked the
+same questions: each block of a random subset. A group that is hidden among all people stays hidden
+in each block, and every block hides more until its hidden groups are large together.
 
 No estimate of a group uses another declared question: it would cross the two. Counts of another
 declared question are released only if the file of rows has both.
@@ -29,7 +29,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class Hidden:
-    """The hidden codes of a declared question: of all people, and of those asked each block."""
+    """The hidden codes of a declared question, for all people and for those asked each block."""
 
     everywhere: frozenset[int]
     by_block: Mapping[int, frozenset[int]]  # empty if there is no more to hide in blocks
@@ -51,7 +51,7 @@ def find_hidden(
     *,
     has_files_of_blocks: bool = False,
 ) -> Hidden:
-    """Find what is hidden of a question that the file of rows does not have.
+    """Find the hidden codes of a question that is not in the file of rows.
 
     `people` counts those who gave each answer, and `asked` those of them who were asked each drawn
     block. Where each block has its own file, equations about one say nothing about another.
@@ -71,7 +71,7 @@ def find_hidden(
 
 
 def find_hidden_levels(manifest: Manifest, levels: Levels) -> Hidden:
-    """Find what is hidden of a question that the file of rows has."""
+    """Find the hidden codes of a question that is in the file of rows."""
     hidden = frozenset(code for level in levels.levels if levels.is_hidden(level) for code in level)
     return Hidden(everywhere=hidden, by_block={}, least=manifest.crowd)
 

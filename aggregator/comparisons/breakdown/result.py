@@ -1,6 +1,6 @@
-"""The result of a break down: every question by the groups of one declared question.
+"""The result of a breakdown: every question by the groups of one declared question.
 
-What may not be shown is not in it.
+It contains nothing that may not be shown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class GroupEstimate:
     alarm: bool
 
     def as_estimate(self, estimand: Estimand) -> Estimate:
-        """Return what pages and files read; a break down has no interval of another level."""
+        """Return what pages and files read; a breakdown has no interval at another level."""
         main = Interval(low=self.low, high=self.high, level=self.level, method=self.method)
         return Estimate(
             estimand=estimand,
@@ -99,7 +99,7 @@ class CrossedCount:
 
 @dataclass(frozen=True, kw_only=True)
 class BreakdownResult:
-    """All that is shown of a break down; `n` counts all reports.
+    """Everything that a breakdown shows; `n` counts all reports.
 
     `least` is how many people a group needs.
     """

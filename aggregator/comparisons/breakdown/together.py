@@ -1,9 +1,9 @@
-"""Which questions that the file of rows does not have are broken down.
+"""Decide which questions are broken down, of those that are not in the file of rows.
 
 Each is safe by itself (`hiding.py`), but its groups can be added to and subtracted from those of
 the others, of the rows and of rules. Questions are shown in the order of the survey as long as no
-such sum says anything about few people. Which ones these are depends on declared answers and the
-choice of the background alone, never on who looked at what first.
+such sum reveals anything about few people. The choice depends only on declared answers and the
+chosen background, never on who looked at what first.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
 def _mark(
     manifest: Manifest, found: Combinations, background: Background, *, has_files_of_blocks: bool
 ) -> NDArray[np.int64]:
-    """Number the combinations that the file of rows tells apart; files of blocks have none."""
+    """Number the combinations that the file of rows distinguishes; files of blocks have none."""
     if has_files_of_blocks:
         return np.zeros(len(found.people), dtype=np.int64)
     levels = [

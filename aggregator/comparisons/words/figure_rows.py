@@ -21,7 +21,7 @@ from surveys.comparing.indicators import Indicator
 from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 
-# An axis of differences or odds ratios ends at the first of these that holds all estimates; longer
+# An axis of differences or odds ratios ends at the first of these beyond all estimates; longer
 # whiskers are cut there.
 ENDS_OF_DIFFERENCES = (0.1, 0.2, 0.5, 1.0)
 ENDS_OF_RATIOS = (2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)

@@ -1,4 +1,4 @@
-"""The page of all pairs in words: one line for each pair, and the pairs that are not tested."""
+"""The text on the page of all pairs: a line for each pair, and the pairs that are not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a regression in words: one line for each coefficient."""
+"""The text on the page of a regression: one line for each coefficient."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def summarize_terms(lines: Sequence[TermLine]) -> str:
 
 
 def _describe_effect(coefficient: float, adjusted_p_value: float) -> str:
-    # By the test, adjusted for all predictors; the interval is a different approximation.
+    # The test decides, adjusted for all predictors; the interval is a different approximation.
     if adjusted_p_value > SIGNIFICANT:
         return UNCLEAR
     return "higher odds" if coefficient > 0 else "lower odds"

@@ -1,4 +1,4 @@
-"""The page of two questions in words: what differs, how certain that is, and the tables."""
+"""The text on the page that compares two questions: differences, their certainty, and tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How many people were asked a question behind a rule: the same figure wherever it stands.
 
-Whether somebody is asked follows from earlier answers, so these say it. The question's own code
-"not asked" is used only where they cannot.
+Earlier answers decide whether somebody is asked, so the share is estimated from them. The
+question's own code "not asked" is used only where that is impossible.
 """
 
 from __future__ import annotations

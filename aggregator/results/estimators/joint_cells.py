@@ -1,7 +1,7 @@
-"""A joint table as the true answers behind it: some combinations cannot occur.
+"""The true answers behind a joint table, of which some combinations cannot occur.
 
-A question is asked if and only if its rule holds, and who did not answer chose no item. Codes that
-make no difference to an estimand are gathered, which keeps these cells few.
+A question is asked if and only if its rule holds, and people who did not answer chose no item.
+Codes that make no difference to an estimand are merged, so that there are few cells.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _TrueCell:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LatentCells:
-    """Reports in gathered cells, and the true combinations that can be behind them."""
+    """The reports in merged cells, and the true combinations that can be behind them."""
 
     counts: NDArray[np.int64]
     channel: Floats
@@ -52,7 +52,7 @@ class LatentCells:
         )
 
     def for_ratio(self) -> RatioCells:
-        """Weigh the reports by weights that were chosen before any of them came."""
+        """Weight the reports by weights that were chosen before any report came."""
         numerator, denominator = fixed_weights(
             channel=self.channel,
             numerator=[cell.numerator for cell in self.true],

@@ -1,6 +1,6 @@
-"""Shares of everyone: all codes of all symbols side by side.
+"""Shares of everyone, computed for all codes of all symbols together.
 
-Their intervals are computed for all codes at once, which is much faster than one by one.
+Computing the intervals of all codes at once is much faster than one by one.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ class MarginalShares:
 
 
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
-    """Return the event that is estimated, and whether it is the complement: a single code if it is.
+    """Return the event that is estimated, and whether it is the complement, which is a single code.
 
     So the same share is computed in the same way wherever it is shown.
     """

@@ -1,8 +1,8 @@
-"""Shares and means of only some people: of those who were asked, or who answered.
+"""Shares and means that describe only the people who were asked, or who answered.
 
 Each is a ratio. After a fixed end it comes from the likelihood; otherwise, and where the likelihood
 would cover too rarely, from bets that hold at every look. Both use the joint table of the questions
-that decide who is asked, where there is one that may be used.
+that decide who is asked, if there is one that may be used.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def estimate_ratio(
 def build_estimate(
     estimand: Estimand, counts: SymbolCounts, method: Method, levels: Levels, *, tested_at: float
 ) -> Estimate:
-    """Put what a method finds at each level into an estimate."""
+    """Build an estimate from what a method finds at each level."""
     if method.is_watched:
         levels = replace(levels, inner=())
     by_level = {level: _find_not_empty(method.find, level, tested_at) for level in levels.distinct}

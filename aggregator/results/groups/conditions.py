@@ -14,7 +14,7 @@ from surveys.manifest.manifest import Manifest
 def find_condition_groups(
     manifest: Manifest, found: Combinations, *, part: int | None
 ) -> tuple[Groups, int]:
-    """Find the groups that estimates of one part tell apart, and the people whom each needs."""
+    """Find the groups that estimates of one part distinguish, and how many people each needs."""
     condition = find_condition(manifest, list_tables(manifest), mask=part)
     none = np.empty((len(found.people), 0), dtype=np.bool_), 0
     if condition is None:

@@ -4,8 +4,8 @@ Where each block has its own file of rows, no file says which rows belong to peo
 asked another block too. A comparison across two blocks counts exactly these people. The total of a
 block, less its comparisons with some other blocks, counts those who were asked only the rest.
 
-So one answer holds for a whole wave. If a single pair of blocks were refused, the comparisons with
-all other blocks would give its figures.
+Therefore one decision holds for a whole wave. If a single pair of blocks were refused, the
+comparisons with all other blocks would give its figures.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from surveys.manifest.manifest import Manifest
 
 
 def may_cross_files(manifest: Manifest, found: Combinations) -> bool:
-    """Whether all comparisons across two blocks together say nothing about few people."""
+    """Whether all comparisons across two blocks together reveal nothing about few people."""
     return all(_hides_few(manifest, found, block) for block in range(found.masks.shape[1]))
 
 
 def list_crossings(found: Combinations, block: int) -> Groups:
-    """Return who was asked each block besides this one, a column for each."""
+    """Return who was asked each block other than this one, as one column per block."""
     crossings: Groups = np.delete(found.masks, block, axis=1) == 1
     return crossings
 

@@ -1,8 +1,8 @@
 """How many people must hide behind figures about a group whose rows are not marked.
 
 The file of rows has everybody's codes. Exact counts of a group that the file does not mark are
-linear equations about which rows belong to it. If each equation stands for ten people, the members
-stay hidden; about as many equations as people would find them all.
+linear equations about which rows belong to it. With ten people for each equation, the members stay
+hidden. With about as many equations as people, all members could be found.
 """
 
 from __future__ import annotations

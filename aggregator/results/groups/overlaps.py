@@ -1,8 +1,8 @@
-"""Whether figures about large groups say something about few people.
+"""Whether figures about large groups reveal something about few people.
 
-Figures are sums over people. So figures about several groups also give those about all sums and
-differences of the groups, which may count few people although each group has many: two lists may
-divide the same people in ways that differ for one person only.
+Figures are sums over people. Figures about several groups therefore also give the figures about all
+sums and differences of these groups. Such a difference may count few people although each group has
+many: two lists may divide the same people in ways that differ for only one person.
 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
 support are the people for whom it is not 0. Which function has the smallest support is as hard to
@@ -12,8 +12,8 @@ one function that is 1 for this person and 0 for all others of the basis. A supp
 most one of its people comes before the basis is complete. One person is found in every order.
 
 The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until a
-support of a given size would have been found but for about one in a million searches. Where that
-would take too many orders, there are too many groups for so few people, and the answer is yes.
+support of a given size would have been found but for about one in a million searches. If that would
+take too many orders, there are too many groups for so few people, and the answer is yes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def leave_few(
     needed: int,
     sure: int,
 ) -> bool:
-    """Whether figures about the new groups, with all others, say something about few people.
+    """Whether figures about the new groups, with all others, reveal something about few people.
 
     Everybody in a row has the same mark and is in the same groups; `people` counts them. Few are
     fewer than `needed`. What the known groups and the marks say alone does not count. A support of

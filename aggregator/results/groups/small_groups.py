@@ -1,4 +1,4 @@
-"""Which groups of an answer that is sent as it is are too small to be shown."""
+"""Decide which groups of an unscrambled answer are too small to be shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _hide(counts: Sequence[int], *, minimum: int, already: Collection[int] = ())
 
 
 def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: int) -> bool:
-    """Whether figures for classes of groups tell no more than the groups that are shown.
+    """Whether figures for classes of groups reveal no more than the groups that are shown.
 
     Each class must be large enough, and the hidden groups must share a class: otherwise the shown
     groups could be subtracted from it.

@@ -1,4 +1,4 @@
-"""Of which declared questions the sizes of groups are shown.
+"""Decide for which declared questions the sizes of groups are shown.
 
 Each hides its small groups (`small_groups.py`). But two lists may divide the same people in ways
 that differ for few of them, so that the difference of two large groups counts these. So questions
@@ -58,7 +58,7 @@ def join_groups(groups: Mapping[str, Groups], names: Sequence[str]) -> Groups:
 def admit(
     names: Sequence[str], may_add: Callable[[Sequence[str], Sequence[str]], bool]
 ) -> tuple[str, ...]:
-    """Admit all, or one after another those that may be added to the ones before."""
+    """Admit all, or else each in turn that may be added to those already admitted."""
     if not names or may_add((), names):
         return tuple(names)
     shown: list[str] = []

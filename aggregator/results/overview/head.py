@@ -1,4 +1,4 @@
-"""What every page of a survey shows at its top: state, reports, the next step."""
+"""The head of every page of a survey: its state, its reports and the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the author of a survey does next: one link, decided here for all pages."""
+"""The author's next step with a survey: one link, decided here for all pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COPY = NextStep(text="Copy as a new draft", route="surveys:copy", is_posted=True
 
 
 def plan_draft(*, questions: int, problems: int | None) -> NextStep:
-    """Return the next step of a draft; `problems` is None where nobody has looked for them."""
+    """Return the next step of a draft; `problems` is None if they have not been looked for."""
     if not questions:
         return ADD_FIRST_QUESTION
     if problems is None:
@@ -57,7 +57,7 @@ def plan_launched(
 
 
 def describe_waiting(*, reports_needed: int, is_shown: bool, at_close: bool = False) -> str:
-    """Say when results appear, or after how many more reports they move."""
+    """Say when results appear, or after how many more reports they change."""
     if at_close and not is_shown:
         return "Results appear when the survey closes."
     if is_shown:

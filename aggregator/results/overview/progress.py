@@ -1,4 +1,4 @@
-"""How far launched surveys have come, as of their newest looks."""
+"""The progress of launched surveys, as of their newest looks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Turn a check of this installation into a message of Django's system checks.
 
-Every kind of finding has one number. It is an error (`aggregator.E020`) where something is
-wrong, a warning (`aggregator.W020`) where Murmur cannot find out, and a note (`aggregator.I020`) on
-what is right on some machines only.
+Every kind of finding has one number. It is an error (`aggregator.E020`) if something is wrong, a
+warning (`aggregator.W020`) if Murmur cannot find out, and a note (`aggregator.I020`) if something
+is right only on some machines.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def judge(
 ) -> list[CheckMessage]:
     """Return no message if `good`, and a warning if that is unknown (None).
 
-    `meaning` says what happens otherwise; `remedy` is a command to type, where there is one.
+    `meaning` says what happens otherwise; `remedy` is a command to type, if there is one.
     """
     if good:
         return []

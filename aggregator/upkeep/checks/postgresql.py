@@ -114,7 +114,7 @@ RECOMMENDED_POSTGRESQL = {
 def judge_settings(
     values: Mapping[str, str], *, need_restart: Iterable[str] = ()
 ) -> Iterator[CheckMessage]:
-    """`values` come from pg_settings; `need_restart` names those that a reload does not change."""
+    """Judge `values` from pg_settings; `need_restart` names those that a reload does not change."""
     for setting in POSTGRESQL_SETTINGS:
         value = values.get(setting.name)
         if value is None and setting.extension:
@@ -146,7 +146,7 @@ def judge_preloaded_libraries(libraries: str | None) -> list[CheckMessage]:
 
 
 def judge_rights(rights: Mapping[str, bool], *, role: str) -> Iterator[CheckMessage]:
-    """`rights` by function or role: pg_checkpoint, pg_switch_wal, pg_ls_waldir."""
+    """Judge our `rights` by function or role: pg_checkpoint, pg_switch_wal, pg_ls_waldir."""
     meanings = {
         "pg_switch_wal": "the current file of the write-ahead log keeps sealed reports.",
         "pg_checkpoint": "used files of the write-ahead log stay until the server's next "
@@ -176,7 +176,7 @@ def judge_role(*, role: str, is_superuser: bool) -> list[CheckMessage]:
 
 
 def judge_connection(*, server_address: str | None, is_encrypted: bool) -> list[CheckMessage]:
-    """`server_address` is None for a socket."""
+    """Judge the connection; `server_address` is None for a socket."""
     address = None if server_address is None else ipaddress.ip_address(server_address)
     good: bool | None = True
     if address is not None and not address.is_loopback and not is_encrypted:
@@ -193,7 +193,7 @@ def judge_connection(*, server_address: str | None, is_encrypted: bool) -> list[
 
 
 def judge_replication_slots(slots: Sequence[tuple[str, bool]]) -> Iterator[CheckMessage]:
-    """`slots` as (name, whether it is in use)."""
+    """Judge replication slots, given as (name, whether it is in use)."""
     for name, active in slots:
         if active:
             yield from judge(
@@ -224,7 +224,7 @@ def judge_unlogged_tables(tables: Sequence[str]) -> list[CheckMessage]:
 
 
 def judge_statistics(columns: Sequence[str]) -> list[CheckMessage]:
-    """`columns` of raw reports that the server has sampled."""
+    """Report an error if the server has sampled any `columns` of raw reports."""
     table = "aggregator_raw_report"
     stop = [f"ALTER TABLE {table} ALTER {column} SET STATISTICS 0;" for column in columns]
     erase = f"DELETE FROM pg_statistic WHERE starelid = '{table}'::regclass;"  # noqa: S608

@@ -1,4 +1,4 @@
-"""What workers need to draw releases: OpenDP, and a folder in which they count the draws."""
+"""What workers need to draw releases: OpenDP, and a folder in which they record the draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aggregator.upkeep.checks.messages import judge
 
 
 def check_releases(**_kwargs: Any) -> list[CheckMessage]:
-    """Look at what draws releases, unless another machine does."""
+    """Check what draws releases, unless another machine draws them."""
     if settings.RELEASES is None:
         return []
     return [
@@ -46,6 +46,6 @@ def judge_library(version: str) -> list[CheckMessage]:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be made there; a folder that does not exist is made with the first."""
+    """Whether files can be made there; a missing folder is made with the first file."""
     path = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     return path.is_dir() and os.access(path, os.W_OK | os.X_OK)

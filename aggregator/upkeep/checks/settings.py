@@ -20,7 +20,7 @@ from surveys.lifecycle.reach import find_local_host
 
 
 def check_privacy_settings(**_kwargs: Any) -> list[CheckMessage]:
-    """Settings that reveal reports, or when and from where they were sent."""
+    """Find settings that reveal reports, or when and from where they were sent."""
     return [*_check_exposure(), *_check_transport(), *_check_core_dumps()]
 
 
@@ -88,7 +88,7 @@ def _check_core_dumps() -> list[CheckMessage]:
 
 
 def check_security_contact(**_kwargs: Any) -> list[CheckMessage]:
-    """Say that nobody can find out whom to tell about a vulnerability of this server."""
+    """Warn if nobody can find out whom to tell about a vulnerability of this server."""
     return judge(
         messages.SECURITY_CONTACT,
         "MURMUR_SECURITY_CONTACT is not set",
@@ -100,7 +100,7 @@ def check_security_contact(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether people elsewhere can open the links that are sent and printed."""
+    """Check whether people elsewhere can open the links that are sent and printed."""
     local = find_local_host(settings.PUBLIC_URL)
     return judge(
         messages.PUBLIC_ADDRESS,
@@ -142,7 +142,7 @@ Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meanin
 
 
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
-    """Settings that make no sense in any installation; checked before every command."""
+    """Find settings that make no sense in any installation; runs before every command."""
     return [
         message
         for subject, good, meaning, remedy in _find_rules()

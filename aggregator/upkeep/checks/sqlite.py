@@ -13,7 +13,7 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-# The values that are safe, and what any other value does.
+# The safe values, and what any other value does.
 PRAGMAS = {
     "journal_mode": (("wal",), "readers and writers block each other."),
     "synchronous": (("2", "3"), "a crash loses acknowledged reports."),
@@ -59,7 +59,7 @@ def judge_pragmas(pragmas: Mapping[str, str]) -> Iterator[CheckMessage]:
 
 
 def judge_open_paths(open_paths: Sequence[tuple[str, int]]) -> Iterator[CheckMessage]:
-    """`open_paths` are files that other users of this machine can read, with their modes."""
+    """Judge `open_paths`, the files that other users of this machine can read, with their modes."""
     for path, mode in open_paths:
         yield from judge(
             messages.FILE_MODE,

@@ -46,7 +46,7 @@ class StoredBatch:
             return faults
         if self.recounted != self._batch.counts:
             faults.append("its counts do not match its bytes")
-        # Batches from before there were tables are counted when they are needed.
+        # Batches sealed before tables existed are counted when they are needed.
         if self._batch.tables not in (None, self.recounted_tables):
             faults.append("its tables do not match its bytes")
         if not rows_are_sorted(self.packed, size=self.size, ks=self._ks):

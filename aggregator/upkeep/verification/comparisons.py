@@ -31,7 +31,7 @@ COMPARISON_TOLERANCE = 1e-9
 class OpenComparison:
     """A finished comparison whose batches are being counted again.
 
-    Tables and break downs are computed again. Regressions and all pairs would take minutes; for
+    Tables and breakdowns are computed again. Regressions and all pairs would take minutes; for
     them only the names and the number of reports are checked.
     """
 

@@ -34,12 +34,13 @@ class WaveCheck:
         self._tables = list_tables(manifest)
         self._sums: Counts = [[0] * k for k in self._ks]
         self._table_sums: Counts = [[0] * table.cells for table in self._tables]
-        # By the batch after which looks are decided; it is not 0 if the wave is older than looks.
+        # Keyed by the batch after which looks are decided, which is not 0 if the wave is older than
+        # looks.
         self._replays: dict[int, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
-        # Results before batches: then every batch they were computed from is in the list.
+        # Read results before batches, so that every batch they were computed from is in the list.
         rows = self._wave.snapshots.order_by("through_batch")
         snapshots = deque(rows.values_list("through_batch", "pk"))
         decided = rows.filter(looks_from__lt=F("through_batch"))

@@ -1,7 +1,7 @@
-"""Verifying: compute everything again from the batches and compare it with what is stored.
+"""Verification: compute everything again from the batches and compare it with what is stored.
 
-Verifying reads in short statements and holds no transaction: batches never change, so they can
-be added up while reports arrive and others are sealed. Memory does not grow with their number.
+Verification reads in short statements and holds no transaction open: batches never change, so they
+can be added up while reports arrive and others are sealed. Memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aggregator.upkeep.verification.waves import (
 )
 from surveys.models import Wave
 
-# A damaged database may differ everywhere; the upkeep row does not store every difference.
+# A damaged database may differ everywhere, so the upkeep row does not store every difference.
 MOST_STORED = 1000
 ACCEPTED = "accepted"
 # Shorter than the time from one night to the next, longer than a run may take.
@@ -45,7 +45,8 @@ class Verification:
                 continue  # deleted since the run began
             self.waves += 1
             differences = list(self._check(wave))
-            # What disappeared because its owner deleted the survey during the run is no difference.
+            # Rows that disappeared because the owner deleted the survey during the run are no
+            # difference.
             if differences and Wave.objects.filter(pk=pk).exists():
                 yield from differences
 
@@ -89,7 +90,7 @@ def find_accepted_losses() -> dict[str, int]:
 
 
 def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
-    """Remember that the reports that are missing now are lost; return how many in which wave."""
+    """Record the reports that are missing now as lost; return how many each wave lost."""
     found = {wave: count_missing(wave) for wave in waves.select_related("survey")}
     losses = {wave: missing for wave, missing in found.items() if missing > 0}
     row, _ = Upkeep.objects.get_or_create(

@@ -1,4 +1,4 @@
-"""Two coins: a form for browsers without scripts, and the same on paper.
+"""Two coins: a form for browsers without scripts, and the same form on paper.
 
 People toss the coins before they fill in the form, so it sends scrambled codes like any other
 report. No code here reads a session, a cookie or an account, and no address is kept.
@@ -91,7 +91,7 @@ def _waves(slug: str) -> WaveQuerySet:
 
 
 def _standing(wave: Wave) -> str:
-    """Say why no report is accepted now; empty if one is."""
+    """Say why no report is accepted now; empty if reports are accepted."""
     now = timezone.now()
     if wave.accepts_at(now):
         return ""

@@ -1,4 +1,4 @@
-"""Rendering pages for people who toss coins: without scripts, cookies or sessions."""
+"""Render pages for people who toss coins, without scripts, cookies or sessions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
 
 
 def show_absence(request: HttpRequest, kind: str, *, slug: str) -> HttpResponse:
-    """Say that the survey was deleted; or, if none ever had this address, what `kind` says."""
+    """Show the notice of a deleted survey, or the notice `kind` if no survey had this address."""
     if is_deleted(slug=slug):
         return show_notice(request, "deleted", status=problems.SURVEY_DELETED.status)
     return show_notice(request, kind, status=problems.NOT_FOUND.status)

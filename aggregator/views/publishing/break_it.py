@@ -1,4 +1,4 @@
-"""A demo or a rehearsal under attack; a survey that real people answer has no such page."""
+"""Attacks on a demo or a rehearsal; a survey that real people answer has no such page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORBIDDEN = 403
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """An ε to attack a release at."""
+    """An ε of the release that is attacked."""
 
     text: str
     hundredths: int
@@ -63,7 +63,7 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def _show_attacks(results: Results, choices: list[Choice], chosen: Choice) -> SafeString:
-    """Play the attacks, which takes a second, once for the same results and ε."""
+    """Run the attacks, which take a second, only once for the same results and ε."""
     key = ("attacks", make_content_key(results, has_truth=False), chosen)
     return render_once(
         key,

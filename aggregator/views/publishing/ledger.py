@@ -1,4 +1,4 @@
-"""The ledger of a wave: every release with what it spent, and the sums of all of them."""
+"""The ledger of a wave: what every release spent, and the sums over all of them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def releases(
 def show_overview(
     request: HttpRequest, desk: Desk, *, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    """Show the releases of a wave; `problem` says why what was asked for was refused."""
+    """Show the releases of a wave; `problem` says why a request was refused."""
     context: dict[str, object] = {"desk": desk, "survey": desk.survey, "problem": problem}
     if desk.obstacle == Obstacle.NOT_PROTECTED:
         return render(request, "aggregator/publishing/not_protected.html", context, status=status)
