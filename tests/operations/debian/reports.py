@@ -7,6 +7,7 @@ import os
 import secrets
 import ssl
 import time
+import urllib.error
 import urllib.request
 
 from accounts.models import User
@@ -29,6 +30,18 @@ def open_survey() -> None:
     launch_survey(survey=survey, acknowledged=set(Limit))
 
 
+def send(request: urllib.request.Request, certificate: ssl.SSLContext) -> None:
+    """Send one report; wait when told to, as a browser does: all come from one network."""
+    while True:
+        try:
+            assert urllib.request.urlopen(request, context=certificate).status == 201
+            return
+        except urllib.error.HTTPError as error:
+            if error.code != 429:
+                raise
+            time.sleep(int(error.headers["Retry-After"]))
+
+
 def send_reports(count: int) -> None:
     if not Wave.objects.exists():
         open_survey()
@@ -43,7 +56,7 @@ def send_reports(count: int) -> None:
             symbols=bytes([secrets.randbelow(2)]),
         )
         request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
-        assert urllib.request.urlopen(request, context=certificate).status == 201
+        send(request, certificate)
     for _ in range(600):
         if Batch.objects.count() > batches:
             break
