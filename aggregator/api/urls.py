@@ -1,14 +1,13 @@
 """Addresses below /api/."""
 
 from django.urls import path
-from drf_spectacular.views import SpectacularJSONAPIView
 
 from aggregator.api import views
 from aggregator.api.intake_view import intake
 
 urlpatterns = [
     path("reports", intake, name="intake"),
-    path("schema", SpectacularJSONAPIView.as_view(), name="api_schema"),
+    path("schema", views.Schema.as_view(), name="api_schema"),
     path("surveys", views.SurveyList.as_view(), name="api_surveys"),
     path("surveys/<slug:slug>", views.survey, name="api_survey"),
     path("surveys/<slug:slug>/results", views.results, name="api_results"),

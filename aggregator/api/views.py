@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from threading import Lock
 from typing import Any, cast
 
 from django.db.models import QuerySet
@@ -11,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework import generics
 from rest_framework.decorators import api_view, renderer_classes
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -64,6 +66,19 @@ NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
 NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
+
+
+_one_schema_at_a_time = Lock()
+
+
+class Schema(SpectacularJSONAPIView):
+    """The description of this API."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:
+        # The generator changes what all threads of a process share, and fails if two do it at once.
+        with _one_schema_at_a_time:
+            return cast(Response, super().get(request))  # type: ignore[no-untyped-call]
 
 
 class SurveyList(generics.GenericAPIView[Any]):
