@@ -17,7 +17,7 @@ from scripts.stack.opening import open_surveys
 from scripts.stack.world import World
 
 ACKNOWLEDGED = 201
-SECONDS = 60.0
+SECONDS = 240.0
 _networks = itertools.count(1)
 
 
