@@ -110,6 +110,8 @@ class Snapshot(models.Model):
     # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
+    # The reports at each look so far at what everybody is asked.
+    totals: models.JSONField[list[int]] = models.JSONField(default=list)
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # None in snapshots from before there were tables.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)

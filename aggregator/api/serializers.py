@@ -81,16 +81,20 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
         source="method",
         choices=METHODS,
         help_text=(
-            "confidence_sequence, betting_sequence_share and betting_sequence_mean hold at every "
-            "look; the others only because the end was fixed in advance"
+            "betting_sequence_share and betting_sequence_mean hold at every look by themselves; the "
+            "others are at the level that the critical value states"
         ),
+    )
+    critical_value = serializers.FloatField(
+        allow_null=True,
+        help_text="standard errors to either side: 1.96 for one look, more for all looks together",
     )
     interval_low = serializers.FloatField(source="low")
     interval_high = serializers.FloatField(source="high")
     inner_intervals = IntervalSerializer(
         source="intervals.inner",
         many=True,
-        help_text="empty where the interval holds at every look",
+        help_text="empty where the interval holds for all looks together",
     )
     simultaneous_method = serializers.ChoiceField(
         source="intervals.simultaneous.method", choices=METHODS

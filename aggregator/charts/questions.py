@@ -27,7 +27,8 @@ PART_HEIGHT_MM = 205  # without the axis and the notes below it
 REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 FIXED_END = "95 % intervals; the end was fixed before opening"
 AT_CAP = "95 % intervals; the number of reports was fixed before opening"
-EVERY_LOOK = "95 % intervals, which hold at every look"
+EVERY_LOOK = "95 % intervals, for all looks together"
+ONE_LOOK = "95 % intervals"
 DASHED = "Dashed lines: too little is known to show a value."
 TRUTH = "Upright lines: the known truth of the demo."
 CONTRADICTS = "The reports contradict this question’s design."
@@ -77,7 +78,7 @@ def make_figure(
 
 
 def _list_notes(results: Results, blocks: Sequence[Block], rows: Sequence[Row]) -> Iterator[str]:
-    kind = EVERY_LOOK
+    kind = ONE_LOOK if results.is_one_look else EVERY_LOOK
     if results.fixed_end:
         kind = AT_CAP if ended_at_cap(results.wave) else FIXED_END
     yield f"{_describe_reports(results, blocks)}. {kind}."

@@ -36,7 +36,7 @@ from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot
-from aggregator.results.snapshots import METHOD_VERSION, ended_as_frozen, list_told
+from aggregator.results.snapshots import METHOD_VERSION, list_looks_before_close, list_told
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
@@ -283,7 +283,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
         rows_file=rows_file,
         counts=counter.result(),
         told=list_told(comparison.wave),
-        fixed_end=ended_as_frozen(comparison.wave),
+        shown_at=list_looks_before_close(comparison.wave),
         after_each=lambda: QUEUE.renew(comparison),
     )
 

@@ -21,15 +21,7 @@ from aggregator.exports.report_codes import (
 )
 from aggregator.results.display import Results
 from aggregator.results.estimands import estimands_of
-from aggregator.results.reliability import (
-    ENOUGH_PEOPLE,
-    FEWEST_PEOPLE,
-    NARROW,
-    RELATIVELY_WIDE,
-    WIDE,
-    WIDEST,
-    Reliability,
-)
+from aggregator.results.reliability import COMPARED_AT, WIDE, WIDEST, Reliability
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
@@ -54,20 +46,17 @@ NOT_CHOSEN_OR_MISSING = (
 RELIABILITY_COLUMN = "reliability"
 RELIABILITIES: Mapping[Reliability, str] = {
     Reliability.PUBLISHABLE: (
-        f"Column of estimates.csv: precise enough to publish. As precise as at least "
-        f"{ENOUGH_PEOPLE:.0f} direct answers, with a 95 % interval at most {WIDE * 100:.0f} points "
-        f"wide and at most {RELATIVELY_WIDE} times the share (or at most {NARROW * 100:.0f} points "
-        "wide). For a mean, points are hundredths of its range, and the limit by the share does "
-        "not apply"
+        f"Column of estimates.csv: precise enough to publish. With this design and number of "
+        f"reports, the 95 % interval of a share of {COMPARED_AT * 100:.0f} % would be at most "
+        f"{WIDE * 100:.0f} points wide. For a mean, points are hundredths of its range"
     ),
     Reliability.CAUTION: (
         "Column of estimates.csv: with caution (†). Less precise than publishable, or the alarm "
         "was raised for the question; the interval covers the true value as often as any other"
     ),
     Reliability.NOT_SHOWN: (
-        "Column of estimates.csv: not shown on pages and charts. Less precise than "
-        f"{FEWEST_PEOPLE:.0f} direct answers, a 95 % interval wider than {WIDEST * 100:.0f} "
-        "points, no estimate, or a contradiction"
+        "Column of estimates.csv: not shown on pages and charts. That interval would be wider than "
+        f"{WIDEST * 100:.0f} points, or there is no estimate, or a contradiction"
     ),
 }
 IN_BROWSER = (

@@ -81,6 +81,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "interval_high": lambda row: row.estimate.high,
     "interval_method": lambda row: row.estimate.method,
     "interval_level": lambda row: row.estimate.intervals.main.level,
+    "critical_value": lambda row: row.estimate.critical_value,
     "inner_50_low": lambda row: row.inner_end(0.5, "low"),
     "inner_50_high": lambda row: row.inner_end(0.5, "high"),
     "inner_80_low": lambda row: row.inner_end(0.8, "low"),

@@ -24,7 +24,7 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     recompute_later,
 )
-from privacy.shares.intervals import clopper_pearson, confidence_sequence
+from privacy.shares.intervals import clopper_pearson
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
@@ -77,7 +77,7 @@ class Results:
     snapshot: Snapshot
     questions: tuple[QuestionResult, ...]
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
-    fixed_end: bool  # the wave ended as fixed in advance, so intervals for one look are valid
+    fixed_end: bool  # the wave ended as fixed in advance
     # Whether no other snapshot will be shown: the wave is closed and counted. The snapshot need not
     # be final: one that an earlier version showed stays where the final one has fewer than C.
     is_settled: bool
@@ -96,6 +96,11 @@ class Results:
         them.
         """
         return self.snapshot.final
+
+    @property
+    def is_one_look(self) -> bool:
+        """Whether nobody saw anything before: only then are there inner intervals."""
+        return any(one.intervals.inner for each in self.questions for one in each.estimates)
 
     @property
     def has_rows(self) -> bool:
@@ -255,7 +260,6 @@ def _join_results(*, wave: Wave, snapshot: Snapshot, is_settled: bool) -> Result
             manifest,
             snapshot,
             minimum=wave.display_minimum if kept else wave.crowd,
-            fixed_end=fixed_end,
             told={question.name for question in manifest.questions} if kept else snapshot.told,
         )
         if snapshot.final
@@ -273,7 +277,6 @@ def _read_declared(
     snapshot: Snapshot,
     *,
     minimum: int,
-    fixed_end: bool,
     told: Collection[str],
 ) -> tuple[DeclaredResult, ...]:
     counts = Columns.of(manifest).read_counts(snapshot.counts)
@@ -283,7 +286,6 @@ def _read_declared(
             question,
             tuple(by_symbol[question.name]),
             minimum=minimum,
-            fixed_end=fixed_end,
             is_told=question.name in told,
         )
         for question in manifest.questions
@@ -296,7 +298,6 @@ def _read_groups(
     counts: tuple[int, ...],
     *,
     minimum: int,
-    fixed_end: bool,
     is_told: bool,
 ) -> DeclaredResult:
     hidden = (
@@ -306,7 +307,7 @@ def _read_groups(
     if question.refused_code is not None:
         groups.append((question.refused_code, REFUSED_TEXT))
     total = sum(counts)
-    ends = find_share_ends(counts, fixed_end=fixed_end)
+    ends = find_share_ends(counts)
     return DeclaredResult(
         question=question,
         total=total,
@@ -329,14 +330,13 @@ def _read_groups(
 
 
 @lru_cache(maxsize=256)
-def find_share_ends(counts: tuple[int, ...], *, fixed_end: bool) -> tuple[tuple[float, float], ...]:
+def find_share_ends(counts: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
     """Return the ends of each group's 95 % interval, about the population that people stand for.
 
-    It is of the same kind as the other intervals of the page: after a fixed end, the guaranteed one
-    for a plain sample share.
+    The guaranteed one for a plain sample share: groups are shown at the close only, so nobody can
+    have watched them.
     """
-    find = clopper_pearson if fixed_end else confidence_sequence
-    found = find(
+    found = clopper_pearson(
         successes=counts,
         total=sum(counts),
         other_probability=_NO_NOISE,

@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import Any
 
 from aggregator.results.estimands import Estimand, estimands_of
-from aggregator.results.reliability import Reliability, rate_mean, rate_share
+from aggregator.results.reliability import Reliability, rate
 from privacy.mechanism.fake_reports import Band, robustness_band
+from privacy.shares.looks import repeated_level
 from surveys.manifest.questions import ManifestQuestion
 
 # The statement about invented reports assumes that this share of the reports is invented.
@@ -31,10 +32,16 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
+    """An interval with its level for all looks together.
+
+    `critical_value` is how many standard errors it reaches to either side, about.
+    """
+
     low: float
     high: float
     level: float
     method: str
+    critical_value: float | None = None  # none in snapshots of earlier versions
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -76,11 +83,20 @@ class Intervals:
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """The confidence levels of the intervals of one estimate."""
+    """The confidence levels of the intervals of one estimate, for all looks together.
+
+    `times` are the looks at which results were shown, as fractions of the reports expected; there
+    are none where one interval is all that anybody ever sees.
+    """
 
     main: float
     inner: tuple[float, ...]
     simultaneous: float
+    times: tuple[float, ...]
+
+    def now(self, level: float) -> float:
+        """Return the level of a single interval that spends what this look may."""
+        return repeated_level(level, times=self.times)
 
     @property
     def distinct(self) -> frozenset[float]:
@@ -111,6 +127,9 @@ class Estimate:
     joint_value: float | None = None
     standard_error: float | None
     effective_sample_size: float | None = None
+    # The standard error that the design and the number of reports give at a share of 20 %, as a
+    # part of all possible values; None where nobody seems to have answered.
+    design_error: float | None = None
     intervals: Intervals
     contradiction: bool
     alarm: bool = False  # of the question
@@ -132,6 +151,11 @@ class Estimate:
         return self.intervals.main.method
 
     @property
+    def critical_value(self) -> float | None:
+        """Standard errors to either side that this look's level stands for; None for bets."""
+        return None if self.method.startswith("betting") else self.intervals.main.critical_value
+
+    @property
     def is_mean(self) -> bool:
         return self.estimand.is_mean
 
@@ -147,23 +171,9 @@ class Estimate:
     @property
     def reliability(self) -> Reliability:
         """How the value may be used; reports that the design cannot explain need caution."""
-        if self.contradiction or self.displayed is None or self.standard_error is None:
+        if self.contradiction or self.displayed is None:
             return Reliability.NOT_SHOWN
-        ends = self.intervals.main.ends
-        if self.is_mean:
-            rating = rate_mean(
-                standard_error=self.standard_error,
-                interval=ends,
-                scale=self.estimand.scale,
-                total=self.total,
-            )
-        else:
-            rating = rate_share(
-                share=self.displayed,
-                standard_error=self.standard_error,
-                interval=ends,
-                total=self.total,
-            )
+        rating = rate(self.design_error, self.intervals.main.critical_value)
         if self.alarm and rating is Reliability.PUBLISHABLE:
             return Reliability.CAUTION
         return rating

@@ -1,6 +1,6 @@
 """Estimates from counts: a pure function of manifest, counts and tables.
 
-Which interval is valid depends on how the wave ended, never on what the reports say.
+Which interval is valid depends on the looks before, never on what the reports say.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 LEVEL = 0.95
-# Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at
-# every look have none: at 50 %, they would still be several times as wide as for a single look,
-# and read as if the share lay inside with even odds.
+# Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at all
+# looks together have none: readers would take a 50 % interval for even odds at this look.
 INNER_LEVELS = (0.5, 0.8)
 
 
@@ -34,12 +33,14 @@ def compute_estimates(
     manifest: Manifest,
     counts: Counts,
     tables: Counts,
-    fixed_end: bool,
+    shown_at: Sequence[int],
     told: Collection[str],
     broken_down_by: str = "",
 ) -> list[QuestionResult]:
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
+    `shown_at` are the numbers of reports at the looks that were shown, up to the one in question;
+    there are none where the wave ended as frozen, or nothing was shown before.
     `told` names the declared questions whose sizes are shown (`results.groups.told`): none
     before the close. `broken_down_by` names a declared question if only one of its groups, or only
     the others, are counted. `counts` holds the counts for the columns of the wave's batches, and
@@ -49,21 +50,15 @@ def compute_estimates(
     estimands = list_estimands(manifest)
     if not estimands:
         return []
-    counted = Counted.of(
-        manifest,
-        counts,
-        tables,
-        fixed_end=fixed_end,
-        told=told,
-        broken_down_by=broken_down_by,
-    )
+    counted = Counted.of(manifest, counts, tables, told=told, broken_down_by=broken_down_by)
     sums = list(list_sums(counted))
     levels = Levels(
         main=LEVEL,
-        inner=INNER_LEVELS if fixed_end else (),
+        inner=() if shown_at else INNER_LEVELS,
         simultaneous=simultaneous_level(
             LEVEL, shares=sum(estimand.shown for estimand in estimands)
         ),
+        times=tuple(n / manifest.people_for_looks for n in shown_at),
     )
     tested_at = _find_contradiction_levels(estimands, counted, sums)
     marginal = MarginalShares.of(
@@ -72,8 +67,6 @@ def compute_estimates(
         levels=levels,
         alarm_level=find_alarm_level([each.symbol for each in counted.scrambled.values()]),
         contradiction_levels=tested_at,
-        fixed_end=fixed_end,
-        concentration=manifest.concentration,
     )
     return [
         _estimate_question(question, estimands, counted, marginal, levels, tested_at)

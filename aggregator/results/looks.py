@@ -52,12 +52,13 @@ class Replay:
     """Takes a wave's batches in order and has a look at each part as soon as one is due.
 
     `counts` holds the counts of each column as of the look of its part, `tables` those of each
-    joint table, and `total` the number of reports as of the look of what everybody is asked. The
-    result depends only on the batches: it is the same whether they are taken one at a time or all
-    at once.
+    joint table, and `total` the number of reports as of the look of what everybody is asked;
+    `totals` lists these numbers for all its looks so far. The result depends only on the batches:
+    it is the same whether they are taken one at a time or all at once.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, *, looks_from: float = 0) -> None:
+        self._looks_from = looks_from
         columns, tables = Columns.of(manifest), list_tables(manifest)
         self._least = list_least(manifest)
         self._parts = [find_part(manifest, block) for block in columns.blocks]
@@ -66,6 +67,7 @@ class Replay:
         self.counts = [[0] * k for k in columns.ks]
         self.tables = [[0] * table.cells for table in tables]
         self.total = 0
+        self.totals: list[int] = []
         self._new = [[0] * k for k in columns.ks]
         self._new_tables = [[0] * table.cells for table in tables]
         self._new_total = 0
@@ -77,24 +79,12 @@ class Replay:
         counts: Sequence[Sequence[int]],
         tables: Sequence[Sequence[int]],
         total: int,
+        totals: Sequence[int],
     ) -> None:
         """Continue after these looks: take all batches after the earliest of them."""
-        self.looks, self.total = list(looks), total
+        self.looks, self.total, self.totals = list(looks), total, list(totals)
         self.counts = [list(cells) for cells in counts]
         self.tables = [list(cells) for cells in tables]
-
-    def resume_at(
-        self, number: int, *, counts: Sequence[Sequence[int]], tables: Sequence[Sequence[int]]
-    ) -> None:
-        """Continue after a batch through which everything counts."""
-        looks = [number] * len(self.looks)
-        self.resume(looks=looks, counts=counts, tables=tables, total=sum(counts[0]))
-
-    def add_seen(self, number: int, tables: Sequence[Sequence[int]]) -> None:
-        """Add the tables of a batch, counted late, to the parts that have looked at it."""
-        for place, (part, cells) in enumerate(zip(self._table_parts, tables, strict=True)):
-            if number <= self.looks[part]:
-                self.tables[place] = _add(self.tables[place], cells)
 
     @property
     def through_batch(self) -> int:
@@ -113,21 +103,27 @@ class Replay:
                 self._new_tables[place] = _add(self._new_tables[place], cells)
         if number > self.looks[EVERYBODY]:
             self._new_total += sum(counts[0])
-        for part, least in enumerate(self._least):
-            if number <= self.looks[part] or not self._may_look(part):
-                continue
-            seen, new = self._count_reports(part)
-            if new >= reports_needed(seen=seen, least=least):
+        for part in range(len(self.looks)):
+            if number > self.looks[part] and self._is_due(part, number):
                 self._look(part, number)
+                if part == EVERYBODY:
+                    self.totals.append(self.total)
 
     def look_at_all(self, number: int) -> None:
-        """Have a look at everything, as when the wave is closed and nothing waits."""
+        """Count everything, as when the wave is closed and nothing waits.
+
+        This is no look of its own: the author who closes a wave does it for what the last one said.
+        """
         for part in range(len(self.looks)):
             self._look(part, number)
 
-    def _may_look(self, part: int) -> bool:
+    def _is_due(self, part: int, number: int) -> bool:
         """No block has a look before the number of reports has had its first one."""
-        return part == EVERYBODY or self.looks[EVERYBODY] > 0
+        if number <= self._looks_from:
+            return True
+        seen, new = self._count_reports(part)
+        is_first = part != EVERYBODY and not self.looks[EVERYBODY]
+        return not is_first and new >= reports_needed(seen=seen, least=self._least[part])
 
     def _count_reports(self, part: int) -> tuple[int, int]:
         """Return how many reports of a part were seen at its last look, and how many are new."""

@@ -35,11 +35,11 @@ _GUARANTEED = (
 _COUNTED = "How many were asked is counted: the answers that decide it are not scrambled."
 EXACT = "exact"
 COUNTED = "counted"
-# Valid at every look, or at every number of reports.
+# Valid at every number of reports, however few.
 _ALWAYS_VALID = ("clopper_pearson", "betting_sequence_share", "betting_sequence_mean")
 # Where the methods page explains each kind of interval.
 ANCHORS: Mapping[str, str] = {
-    "confidence_sequence": "valid-while-you-watch",
+    "confidence_sequence": "intervals-at-looks",  # in snapshots of earlier versions
     "likelihood_ratio": "likelihood-ratio-interval",
     "clopper_pearson": "guaranteed-interval",
     "betting_sequence_share": "conditional-shares",
@@ -68,9 +68,10 @@ MAY_BE_ZERO = "The difference may be zero."
 WITH_CAUTION = "Use with caution"
 CAUTION = f"{CAUTION_MARK} {WITH_CAUTION}: few people, or a wide interval."
 WATCHED = (
-    "These intervals are valid while you watch: they hold at every look, so you may look as often "
-    "as you like and close the survey whenever you like."
+    "These intervals hold at 95 % for all looks together, so you may look as often as you like and "
+    "close the survey whenever you like."
 )
+ONE_LOOK = "These intervals are valid because nothing was shown before the survey closed."
 FIXED_END = (
     "These intervals are valid because the end was fixed before opening and the survey ended by it."
 )
@@ -79,7 +80,7 @@ AT_CAP = (
     "These intervals hold if nobody who saw results added reports: the survey ended at the number "
     "of reports that was fixed before it opened."
 )
-_WIDE = "These are the wider intervals, which hold at every look"
+_WIDE = "These are the wider intervals, which hold at 95 % for all looks together"
 CLOSED_EARLY = f"{_WIDE}, because the survey was closed before its fixed end"
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
 KEPT = f"{_WIDE}. They are those of an earlier look, because too few reports had come by the close."
@@ -98,6 +99,8 @@ def describe_intervals(results: Results) -> str:
         return KEPT
     if ended_as_frozen(results.wave):
         return STILL_COUNTING
+    if results.is_one_look:
+        return ONE_LOOK
     if not results.manifest.has_fixed_end:
         return CLOSED_WITHOUT_END
     end, count = _describe_end(results.manifest), whole(results.snapshot.total)

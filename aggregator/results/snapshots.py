@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -20,7 +21,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 # Increased whenever the same batches would give different estimates, or a different format.
-METHOD_VERSION = 11
+METHOD_VERSION = 12
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 
@@ -28,8 +29,8 @@ _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 def ended_as_frozen(wave: Wave) -> bool:
     """Whether the wave ended by the date or cap that its manifest fixed.
 
-    Only then may the ordinary interval be shown: a wave that was closed after someone looked keeps
-    the interval that holds at every look.
+    Only then is the ordinary interval shown after looks: a wave that was closed by hand keeps the
+    level of its last look.
     """
     return not wave.is_open and wave.ending in _FIXED_ENDS
 
@@ -74,7 +75,16 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        _resume(replay, newest, wave)
+        if newest.method_version == METHOD_VERSION and newest.tables is not None:
+            replay.resume(
+                looks=newest.list_looks(len(replay.looks)),
+                counts=newest.counts,
+                tables=newest.tables,
+                total=newest.total,
+                totals=newest.totals,
+            )
+        else:
+            replay = Replay(wave.description, looks_from=newest.looks_from)
     recount_tables(wave, after=min(replay.looks))
     batches = wave.batches.filter(number__gt=min(replay.looks)).order_by("number")
     for number, counts, tables in batches.values_list("number", "counts", "tables").iterator():
@@ -83,17 +93,25 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
     return replay, last
 
 
-def _resume(replay: Replay, newest: Snapshot, wave: Wave) -> None:
-    """Continue after a snapshot; tables of another method are added up again from the batches."""
-    looks, empty = newest.list_looks(len(replay.looks)), replay.tables
-    known = newest.tables if newest.method_version == METHOD_VERSION else None
-    tables = empty if known is None else known
-    replay.resume(looks=looks, counts=newest.counts, tables=tables, total=newest.total)
-    if known is None and empty:
-        recount_tables(wave, after=0)
-        seen = wave.batches.filter(number__lte=max(looks)).order_by("number")
-        for number, cells in seen.values_list("number", "tables").iterator():
-            replay.add_seen(number, cells)
+def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[int]:
+    """List the numbers of reports at the looks that were shown, of all looks until now.
+
+    There are none where the end was frozen and nobody could choose it by the results. A random
+    subset is not shown before the close, unless an earlier version did so.
+    """
+    if final and ended_as_frozen(wave):
+        return []
+    was_shown_earlier = wave.snapshots.exclude(earlier_final=None).exists()
+    if wave.description.drawn is not None and not was_shown_earlier:
+        return []
+    least = wave.display_minimum if was_shown_earlier else wave.crowd
+    return [total for total in totals if total >= least]
+
+
+def list_looks_before_close(wave: Wave) -> list[int]:
+    """List the shown looks of a wave that is closed and counted."""
+    last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
+    return list_shown_looks(wave, last.totals if last else [], final=True)
 
 
 def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
@@ -112,7 +130,7 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         manifest=wave.description,
         counts=replay.counts,
         tables=replay.tables,
-        fixed_end=final and ended_as_frozen(wave),
+        shown_at=list_shown_looks(wave, replay.totals, final=final),
         told=told,
     )
     values = {
@@ -121,6 +139,7 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         "method_version": METHOD_VERSION,
         "final": final,
         "total": replay.total,
+        "totals": replay.totals,
         "counts": replay.counts,
         "tables": replay.tables,
         "told": list(told),

@@ -10,23 +10,21 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from privacy.checks import (
     MOST_REPORTS,
     Floats,
-    check_level,
     check_numbers,
     check_share,
     check_symbols,
     check_whole,
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.precision import normal_quantile, round_up_people, smallest_number
-from privacy.shares.bets import betting_sequence
-from privacy.shares.concentration import choose_concentration
-from privacy.shares.joint.weights import efficient_weights, fixed_weights
-from privacy.shares.ratio_cells import RatioCells
+from privacy.planning.precision import normal_quantile, round_up_people
+from privacy.shares.joint.weights import efficient_weights
+
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,15 +40,12 @@ class ExpectedReports:
     event, counted : ndarray of float64, shape (true,)
         1 for the truths whose share is wanted, and for the truths of the people among whom it is
         taken; otherwise 0.
-    asked : ndarray of bool, shape (true,)
-        Which truths are those of people who are asked.
     """
 
     channel: Floats
     truth: Floats
     event: Floats
     counted: Floats
-    asked: NDArray[np.bool_]
 
     @property
     def share(self) -> float:
@@ -206,7 +201,6 @@ class _People:
             truth=np.array(self.shares),
             event=(number < 1).astype(np.float64),
             counted=(number < 2).astype(np.float64),
-            asked=asked,
         )
 
 
@@ -215,6 +209,67 @@ def _check_parent(parent: ArrayLike) -> Floats:
     if channel.ndim != 2 or channel.shape[1] != 2 or (abs(channel.sum(axis=0) - 1) > 1e-9).any():
         raise ValueError(f"parent must have 2 columns that sum to one, got {parent!r}")
     return channel
+
+
+def assume_share(
+    *,
+    channel: ArrayLike,
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    counted: float,
+    share: float,
+) -> ExpectedReports:
+    """Describe the reports if a share were as assumed, to judge a design and not its reports.
+
+    Parameters
+    ----------
+    channel : array_like of float, shape (reported, true)
+        As for `ExpectedReports`.
+    numerator, denominator : array_like of float, shape (true,)
+        What each truth adds to the ratio: a share or a mean from 0 to 1, and 1 or 0.
+    counted : float
+        Share of people who are counted, in (0, 1].
+    share : float
+        The assumed ratio, in [0, 1].
+
+    Returns
+    -------
+    ExpectedReports
+        All who are counted are at one end or the other: the truths with numerator 1 share
+        `share`, those with 0 the rest. Truths of the same kind are equally frequent.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or no truth is at an end.
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = assume_share(channel=three.channel(), numerator=[1, 0, 0],
+    ...     denominator=[1, 1, 0], counted=0.95, share=0.2)
+    >>> round(reports.share, 6), np.round(reports.truth, 2).tolist()
+    (0.2, [0.19, 0.76, 0.05])
+    """
+    event, among = check_numbers("numerator", numerator), check_numbers("denominator", denominator)
+    counted = check_share("counted", counted, ends="(]")
+    share = check_share("share", share)
+    truth = np.zeros(len(among))
+    for kind, people in (
+        ((among == 1) & (event == 1), counted * share),
+        ((among == 1) & (event == 0), counted * (1 - share)),
+        (among == 0, 1 - counted),
+    ):
+        if kind.any():
+            truth[kind] = people / kind.sum()
+        elif people > _SAME:
+            raise ValueError(f"numerator must be 0, and 1, of some who are counted, got {event!r}")
+    return ExpectedReports(
+        channel=check_numbers("channel", channel, at_least=0.0),
+        truth=truth,
+        event=event,
+        counted=among,
+    )
 
 
 def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
@@ -260,6 +315,44 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
     return sqrt(max(variance, 0.0)) / float(reports.counted @ reports.truth)
 
 
+def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = 0.95) -> float:
+    """Find the half-width with which a share among those who answer will be known.
+
+    Parameters
+    ----------
+    reports : ExpectedReports
+        What people are expected to report.
+    people : int
+        People taking part, at least 1.
+    level : float, optional
+        Level of the interval, in (0, 1); for a watched survey
+        `privacy.planning.precision.watched_level`.
+
+    Returns
+    -------
+    float
+        z times the standard error.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    The normal approximation, not cut to [0, 1].
+
+    Examples
+    --------
+    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
+    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
+    >>> round(ratio_half_width(reports=reports, people=1941), 3)
+    0.05
+    """
+    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
+    return normal_quantile(level) * one_report_ratio_spread(reports=reports) / sqrt(people)
+
+
 def people_for_ratio_half_width(
     *, reports: ExpectedReports, half_width: float, level: float = 0.95
 ) -> int:
@@ -272,7 +365,7 @@ def people_for_ratio_half_width(
     half_width : float
         Desired half-width of the share among those who answer, in (0, 1).
     level : float, optional
-        Confidence level, in (0, 1).
+        As for `ratio_half_width`.
 
     Returns
     -------
@@ -286,8 +379,7 @@ def people_for_ratio_half_width(
 
     Notes
     -----
-    Assumes a fixed end and the normal approximation; for a watched survey see
-    `people_for_watched_ratio_half_width`.
+    As for `ratio_half_width`.
 
     Examples
     --------
@@ -295,117 +387,10 @@ def people_for_ratio_half_width(
     >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
     >>> people_for_ratio_half_width(reports=reports, half_width=0.05)
     1941
+    >>> from privacy.planning.precision import watched_level
+    >>> people_for_ratio_half_width(reports=reports, half_width=0.05, level=watched_level())
+    2604
     """
     half_width = check_share("half_width", half_width, ends="()")
     spread = one_report_ratio_spread(reports=reports)
     return round_up_people((normal_quantile(level) * spread / half_width) ** 2)
-
-
-def watched_ratio_half_width(
-    *,
-    reports: ExpectedReports,
-    people: int,
-    level: float = 0.95,
-    concentration: float | None = None,
-) -> float:
-    """Find how precise a share among those who answer will be in a watched survey.
-
-    Parameters
-    ----------
-    reports : ExpectedReports
-        What people are expected to report.
-    people : int
-        People taking part, at least 1.
-    level : float, optional
-        Confidence level for all looks together, in (0, 1).
-    concentration : float or None, optional
-        That of the survey's sequences, as for `privacy.shares.bets.betting_sequence`.
-
-    Returns
-    -------
-    float
-        The larger distance from the share to an end of the interval, so at most 1.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Notes
-    -----
-    The betting sequence at the expected counts, rounded to whole reports: it is valid at every
-    look, and no end has to be fixed. Its weights are those of
-    `privacy.shares.joint.weights.fixed_weights`.
-
-    Examples
-    --------
-    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
-    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
-    >>> round(watched_ratio_half_width(reports=reports, people=1941, concentration=215), 3)
-    0.079
-    """
-    people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
-    share, counts = reports.share, np.round(people * reports.reported)
-    if not counts.any():
-        return max(share, 1 - share)  # too few people to expect half a report of any kind: [0, 1]
-    numerator, denominator = fixed_weights(
-        channel=reports.channel,
-        numerator=reports.event,
-        denominator=reports.counted,
-        asked=reports.asked,
-    )
-    found = betting_sequence(
-        cells=RatioCells(counts=counts, numerator=numerator, denominator=denominator),
-        level=check_level(level),
-        concentration=concentration,
-    )
-    # The larger distance: clipping at 0 or 1 makes an interval look more precise than it is.
-    return max(found.high - share, share - found.low)
-
-
-def people_for_watched_ratio_half_width(
-    *, reports: ExpectedReports, half_width: float, level: float = 0.95
-) -> int:
-    """Find how many people must take part in a watched survey when some will not answer.
-
-    Parameters
-    ----------
-    reports : ExpectedReports
-        What people are expected to report.
-    half_width : float
-        Desired distance to the further end of the interval, in (0, 1).
-    level : float, optional
-        Confidence level for all looks together, in (0, 1).
-
-    Returns
-    -------
-    int
-        The number of people for which `watched_ratio_half_width` is at most the desired one, if
-        the survey's sequences have the concentration for that number; 2**53 if more are needed.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Examples
-    --------
-    >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
-    >>> reports = expect_answers(share=0.2, refusing=0.05, mechanism=three)
-    >>> people_for_watched_ratio_half_width(reports=reports, half_width=0.05)
-    4771
-    """
-    half_width = check_share("half_width", half_width, ends="()")
-
-    def reached(people: int) -> bool:
-        if people >= MOST_REPORTS:
-            return True  # floats cannot count more people
-        width = watched_ratio_half_width(
-            reports=reports,
-            people=people,
-            level=level,
-            concentration=choose_concentration(people),
-        )
-        return width <= half_width
-
-    return smallest_number(reached)

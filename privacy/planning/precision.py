@@ -1,8 +1,8 @@
 """The precision of shares, and the number of people that it needs.
 
 Every result assumes a rule for ending the survey. "Fixed end": a date or a number of people was
-fixed beforehand and kept. "Watched": researchers look at results as reports arrive and may stop at
-any time. Shares and half-widths are fractions, not percentage points.
+fixed beforehand and kept. "Watched": researchers see results at looks and may stop at any of them.
+Shares and half-widths are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from privacy.checks import MOST_REPORTS, check_level, check_share, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.concentration import choose_concentration
-from privacy.shares.intervals import confidence_sequence
+from privacy.shares.intervals import clopper_pearson
+from privacy.shares.looks import planned_times, repeated_level
 
 _TINY = 1e-12
 
@@ -126,8 +126,8 @@ def watched_half_width(
     share: float,
     people: int,
     mechanism: RandomizedResponse,
+    expected: float | None = None,
     level: float = 0.95,
-    concentration: float | None = None,
 ) -> float:
     """Find the half-width with which a share will be known in a watched survey.
 
@@ -139,16 +139,16 @@ def watched_half_width(
         Reports n at the look in question, at least 1.
     mechanism : RandomizedResponse
         The question's mechanism.
+    expected : float or None, optional
+        Reports that the survey says it expects, positive. None: as many as `people`.
     level : float, optional
         Confidence level for all looks together, in (0, 1).
-    concentration : float or None, optional
-        That of the survey's sequences, as for `privacy.shares.intervals.confidence_sequence`.
 
     Returns
     -------
     float
-        Half the length, before cutting to [0, 1], of the confidence sequence after n reports of
-        which the expected number (c + d p) n show the symbol.
+        Half the length, before cutting to [0, 1], of the interval at a look at n reports of which
+        the expected number (c + d p) n show the symbol.
 
     Raises
     ------
@@ -157,39 +157,65 @@ def watched_half_width(
 
     Notes
     -----
-    The sequence holds at every look at once: researchers may look and stop at any time, and no end
-    has to be fixed. The length is interpolated between whole numbers of reports that show the
-    symbol.
+    The guaranteed interval at the level of this look (`privacy.shares.looks.planned_times`). The
+    length is interpolated between whole numbers of reports that show the symbol.
 
     References
     ----------
-    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
-    Annals of Mathematical Statistics 41(5).
+    Jennison, C. and Turnbull, B. W. (2000), Group Sequential Methods with Applications to Clinical
+    Trials, section 9.2 (repeated confidence intervals).
 
     Examples
     --------
     >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
-    >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins, concentration=155), 3)
-    0.078
-    >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins), 3)
-    0.094
+    >>> round(watched_half_width(share=0.2, people=1399, mechanism=coins), 4)
+    0.0585
+    >>> round(watched_half_width(share=0.2, people=140, mechanism=coins, expected=1399), 3)
+    0.289
     """
     share = check_share("share", share)
     people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
     shown = people * reported_share(share, mechanism)
     fewer = min(floor(shown), people - 1)
     # Almost the identity: the ends are reported shares, and nothing is cut off at 0 or 1.
-    found = confidence_sequence(
+    found = clopper_pearson(
         successes=[fewer, fewer + 1],
         total=people,
         other_probability=_TINY,
         slope=1 - 3 * _TINY,
-        level=check_level(level),
-        concentration=concentration,
+        level=watched_level(level, time=people / (expected or people)),
     )
     lengths = found.high - found.low
     length = lengths[0] + (shown - fewer) * (lengths[1] - lengths[0])
     return float(length) / (2 * mechanism.slope)
+
+
+def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
+    """Find the level of a single interval at a look of a survey that is watched as usual.
+
+    Parameters
+    ----------
+    level : float, optional
+        Confidence level for all looks together, in (0, 1).
+    time : float, optional
+        Reports at this look as a fraction of those expected, positive.
+
+    Returns
+    -------
+    float
+        As `privacy.shares.looks.repeated_level` at the usual looks up to this time.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> round(watched_level(), 4), round(watched_level(time=0.1), 4)
+    (0.9768, 0.9996)
+    """
+    return repeated_level(level, times=planned_times(time))
 
 
 def people_for_watched_half_width(
@@ -212,8 +238,7 @@ def people_for_watched_half_width(
     -------
     int
         The number of people for which `watched_half_width` is at most the desired one and with one
-        fewer is not, if the survey's sequences have the concentration for that number; 2**53 if
-        more are needed.
+        fewer is not, if the survey expects this number; 2**53 if more are needed.
 
     Raises
     ------
@@ -222,33 +247,21 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes that the survey says before it opens that it expects this number
-    (`privacy.shares.concentration.choose_concentration`); no end has to be fixed. For 5 points or
-    less it takes about two and a half times as many people as a fixed end.
-
-    References
-    ----------
-    Robbins, H. (1970), Statistical methods related to the law of the iterated logarithm,
-    Annals of Mathematical Statistics 41(5).
+    Assumes that the survey says before it opens that it expects this number. For 5 points or less
+    it takes about a third more people than a fixed end.
 
     Examples
     --------
     >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
     >>> people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=coins)
-    3392
+    1913
     """
     half_width = check_share("half_width", half_width, ends="()")
 
     def reached(people: int) -> bool:
         if people >= MOST_REPORTS:
             return True  # floats cannot count more people
-        width = watched_half_width(
-            share=share,
-            people=people,
-            mechanism=mechanism,
-            level=level,
-            concentration=choose_concentration(people),
-        )
+        width = watched_half_width(share=share, people=people, mechanism=mechanism, level=level)
         return width <= half_width
 
     return smallest_number(reached)

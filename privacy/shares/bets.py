@@ -1,17 +1,17 @@
-"""Intervals for ratios that are valid at every look, because fair bets make nobody rich."""
+"""Intervals for ratios where few answers are swapped, because fair bets make nobody rich."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log, pi, sqrt
 
 import numpy as np
-from scipy.special import betaln, expit, logit, logsumexp
+from scipy.special import expit, logit, logsumexp
 
-from privacy.checks import Floats, check_level
-from privacy.shares.concentration import split_stake
+from privacy.checks import Floats, check_level, check_number
 from privacy.shares.ratio_cells import RatioCells
 
-_LEAST_PARAMETER = 0.5  # of a beta distribution of bets
+_PARAMETER = 0.5  # of the beta distribution of bets: Beta(1/2, 1/2)
 _EVERYWHERE = np.linspace(0.0, 1.0, 9)  # ratios that are tried first
 _NEARBY = np.array([-9.0, -6.0, -4.5, -3.5, -2.5, 2.5, 3.5, 4.5, 6.0, 9.0])  # in standard errors
 _CLOSE = 1e-10  # tolerance for a ratio
@@ -41,9 +41,7 @@ class RatioInterval:
     contradiction: bool
 
 
-def betting_sequence(
-    *, cells: RatioCells, level: float, concentration: float | None
-) -> RatioInterval:
+def betting_sequence(*, cells: RatioCells, level: float) -> RatioInterval:
     """Find the ratios that fair bets do not rule out, however often you look.
 
     Parameters
@@ -52,9 +50,6 @@ def betting_sequence(
         The reports, with the functions A and B whose means form the ratio.
     level : float
         Confidence level, in (0, 1).
-    concentration : float or None
-        kappa, positive and at most 10**6, chosen before the first report arrived
-        (`privacy.shares.concentration.choose_concentration`). None: the Beta(1/2, 1/2) mixture.
 
     Returns
     -------
@@ -65,8 +60,7 @@ def betting_sequence(
     Raises
     ------
     ValueError
-        If level or concentration is out of range, or A - q B has one sign for some q: then q
-        cannot be the ratio.
+        If level is out of range, or A - q B has one sign for some q: then q cannot be the ratio.
 
     Notes
     -----
@@ -74,14 +68,11 @@ def betting_sequence(
     mean under q is then m. For any u in [0, 1], (1 - z) (1 - u) / (1 - m) + z u / m has mean 1: a
     fair bet. So
 
-        W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(a, b) of u
+        W(q) = integral of product ((1 - z) (1 - u) / (1 - m) + z u / m) over Beta(1/2, 1/2) of u
 
     is a nonnegative martingale at the true q, and by Ville's inequality the probability that it
-    ever reaches 1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. This holds
-    for any a and b that depend on q alone. Without a concentration, a = b = 1/2. With one, W is .9
-    W(kappa) + .1 W(40) with a = max(kappa m, 1/2) and b = max(kappa (1 - m), 1/2): the bets lie
-    around the one that neither wins nor loses. Where z is 0 or 1 for every report, this is
-    `privacy.shares.intervals.confidence_sequence`.
+    ever reaches 1 / (1 - level) is at most 1 - level: all q with a smaller W are kept. Where z is 0
+    or 1 for every report, this is `privacy.shares.intervals.confidence_sequence`.
 
     The logarithm of the product is concave in u, and at most 0 where the mean of h is 0 in the
     reports, so the estimated ratio is kept if it lies in [0, 1]. What is kept may fall into two
@@ -108,12 +99,12 @@ def betting_sequence(
     >>> cells = conditional_cells(
     ...     counts=[1000, 500, 500], mechanism=refusal, event=[1], among=[0, 1]
     ... )
-    >>> found = betting_sequence(cells=cells, level=.95, concentration=222)
+    >>> found = betting_sequence(cells=cells, level=.95)
     >>> round(found.low, 3), round(found.high, 3)
-    (0.062, 0.224)
+    (0.044, 0.243)
     """
     limit = -np.log1p(-check_level(level))
-    wealth = _Wealth(cells=cells.merged(), stakes=_check_stakes(concentration))
+    wealth = _Wealth(cells=cells.merged())
     if cells.ratio is None:
         return RatioInterval(low=0.0, high=1.0, contradiction=False)
     tried = _list_ratios(cells.ratio, cells.standard_error or 0.0)
@@ -131,9 +122,39 @@ def betting_sequence(
     return RatioInterval(low=low, high=high, contradiction=False)
 
 
-def _check_stakes(concentration: float | None) -> tuple[tuple[float, float], ...]:
-    # The concentration 0 stands for the parameters 1/2 and 1/2 at every ratio.
-    return ((1.0, 0.0),) if concentration is None else split_stake(concentration)
+def bet_width(*, total: float, level: float) -> float:
+    """Find how many standard errors the interval of bets reaches to either side, about.
+
+    Parameters
+    ----------
+    total : float
+        Reports n, at least 1.
+    level : float
+        Confidence level, in (0, 1).
+
+    Returns
+    -------
+    float
+        sqrt(2 ln(1 / (1 - level)) + ln(pi n / 2)).
+
+    Raises
+    ------
+    ValueError
+        If total or level is out of range.
+
+    Notes
+    -----
+    ln W is z**2 / 2 - ln(pi n / 2) / 2 at z standard errors, for reports that are 0 or 1.
+
+    Examples
+    --------
+    >>> round(bet_width(total=100, level=.95), 2)
+    3.32
+    """
+    number = check_number("total", total)
+    if number < 1:
+        raise ValueError(f"total must be at least 1, got {total!r}")
+    return sqrt(-2 * log(1 - check_level(level)) + log(pi * number / 2))
 
 
 def _list_ratios(ratio: float, error: float) -> Floats:
@@ -146,11 +167,10 @@ def _list_ratios(ratio: float, error: float) -> Floats:
 class _Wealth:
     """The wealth that a stake of 1 has become in a mixture of fair bets against ratios.
 
-    Arrays have an axis of ratios, one of stakes, one of nodes and one of cells.
+    Arrays have an axis of ratios, one of nodes and one of cells.
     """
 
     cells: RatioCells
-    stakes: tuple[tuple[float, float], ...]
 
     def log(self, ratios: Floats) -> Floats:
         """ln W for each of several ratios."""
@@ -162,16 +182,10 @@ class _Wealth:
         product = _Product(
             counts=self.cells.counts[seen],
             # (1 - z) / (1 - m) and z / m
-            lost=1 - h[:, None, None, seen] / most[:, None, None, None],
-            won=1 - h[:, None, None, seen] / least[:, None, None, None],
+            lost=1 - h[:, None, seen] / most[:, None, None],
+            won=1 - h[:, None, seen] / least[:, None, None],
         )
-        m = (least / (least - most))[:, None]
-        kappas = np.array([kappa for _, kappa in self.stakes])
-        a = np.maximum(kappas * m, _LEAST_PARAMETER)
-        b = np.maximum(kappas * (1 - m), _LEAST_PARAMETER)
-        stakes = np.log([stake for stake, _ in self.stakes])
-        wealth: Floats = logsumexp(product.log_mean(a, b) + stakes, axis=1)
-        return wealth
+        return product.log_mean()
 
     def approach(
         self, limit: float, outer: Floats, inner: Floats, over: Floats, under: Floats
@@ -213,19 +227,18 @@ class _Product:
     lost: Floats
     won: Floats
 
-    def log_mean(self, a: Floats, b: Floats) -> Floats:
-        """The logarithm of its mean over Beta(a, b)."""
+    def log_mean(self) -> Floats:
+        """The logarithm of its mean over Beta(1/2, 1/2)."""
 
         def log_value(log_odds: Floats) -> Floats:
             u, rest = expit(log_odds)[..., None], expit(-log_odds)[..., None]
             bets = self.lost * rest + self.won * u
             value: Floats = np.log(np.maximum(bets, _LEAST_BET)) @ self.counts
             # With the derivative of u: u**a (1 - u)**b, without 0 times infinity.
-            value -= a[..., None] * np.logaddexp(0, -log_odds)
-            value -= b[..., None] * np.logaddexp(0, log_odds)
+            value -= _PARAMETER * (np.logaddexp(0, -log_odds) + np.logaddexp(0, log_odds))
             return value
 
-        peak, width = (each[..., None] for each in self._find_peak(a, b))
+        peak, width = (each[:, None] for each in self._find_peak())
         top = log_value(peak)
         ends = []
         for side in (-1, 1):
@@ -238,19 +251,19 @@ class _Product:
         places = np.linspace(-below, above, nodes, axis=-1)
         values = log_value(peak + width * places)
         step = width[..., 0] * (below + above) / (nodes - 1)
-        mean: Floats = logsumexp(values, axis=-1) + np.log(step) - betaln(a, b)
+        mean: Floats = logsumexp(values, axis=-1) + np.log(step) - log(pi)
         return mean
 
-    def _find_peak(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    def _find_peak(self) -> tuple[Floats, Floats]:
         """Find the log odds with the greatest value, and the width of the peak."""
-        total = self.counts.sum() + a + b
-        low, high = logit(a / total), -logit(b / total)
-        place = logit(a / (a + b))
+        total = self.counts.sum() + 2 * _PARAMETER
+        low = np.full(len(self.won), logit(_PARAMETER / total))
+        high, place = -low, np.zeros_like(low)
         for _ in range(_ROUNDS):
             u = expit(place)
-            part = self.won * u[..., None, None]
-            part = (part / (part + self.lost * expit(-place)[..., None, None]))[..., 0, :]
-            slope = part @ self.counts + a - total * u
+            part = self.won[:, 0] * u[:, None]
+            part = part / (part + self.lost[:, 0] * expit(-place)[:, None])
+            slope = part @ self.counts + _PARAMETER - total * u
             curve = total * u * (1 - u) - (part * (1 - part)) @ self.counts
             low, high = np.where(slope > 0, place, low), np.where(slope > 0, high, place)
             step = slope / np.where(curve > 0, curve, 1.0)

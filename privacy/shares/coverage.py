@@ -18,7 +18,7 @@ from privacy.checks import (
     check_shares,
     check_whole,
 )
-from privacy.shares.intervals import Method, likelihood_ratio
+from privacy.shares.intervals import likelihood_ratio
 
 FixedEndMethod = Literal["likelihood_ratio", "clopper_pearson"]
 # The likelihood-ratio interval is chosen as long as its lowest coverage falls short of the level by
@@ -163,42 +163,6 @@ def choose_fixed_end_method(
     ).min()
     wanted = 1 - (1 + TOLERANCE) * (1 - level)
     return "likelihood_ratio" if least >= wanted else "clopper_pearson"
-
-
-def choose_method(
-    *, total: int, other_probability: float, slope: float, level: float, fixed_end: bool
-) -> Method:
-    """Choose the interval that may be shown.
-
-    Parameters
-    ----------
-    total, other_probability, slope, level
-        As for `choose_fixed_end_method`.
-    fixed_end : bool
-        Whether the survey ended by the date or number that was frozen before it opened. If it is
-        still open, or ended otherwise, only an interval that holds at every look is valid.
-
-    Returns
-    -------
-    str
-        "confidence_sequence" unless `fixed_end`; otherwise as `choose_fixed_end_method`.
-
-    Raises
-    ------
-    ValueError
-        As for `choose_fixed_end_method`, whatever `fixed_end` is.
-
-    Examples
-    --------
-    >>> choose_method(total=1000, other_probability=.25, slope=.5, level=.95, fixed_end=False)
-    'confidence_sequence'
-    """
-    if not fixed_end:
-        _check_question(total, other_probability, slope, level)
-        return "confidence_sequence"
-    return choose_fixed_end_method(
-        total=total, other_probability=other_probability, slope=slope, level=level
-    )
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from math import log
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, betaln, chdtri, psi, xlog1py, xlogy
+from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
 
 from privacy.checks import Floats, check_level, check_whole
-from privacy.shares.code_counts import CodeCounts, check_counts, search_ends
-from privacy.shares.concentration import split_stake
+from privacy.shares.code_counts import check_counts, search_ends
 
 Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
 _PRIOR = 0.5  # parameter of the beta mixture: Beta(1/2, 1/2)
-_LogWealth = Callable[[Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -201,7 +197,6 @@ def confidence_sequence(
     other_probability: ArrayLike,
     slope: ArrayLike,
     level: ArrayLike = 0.95,
-    concentration: float | None = None,
 ) -> Intervals:
     """Find the shares in [0, 1] that this look does not rule out, however often you look.
 
@@ -209,9 +204,6 @@ def confidence_sequence(
     ----------
     successes, total, other_probability, slope, level : array_like
         As for `likelihood_ratio`.
-    concentration : float or None, optional
-        kappa, positive and at most 10**6, chosen before the first report arrived
-        (`privacy.shares.concentration.choose_concentration`). None: the Beta(1/2, 1/2) mixture.
 
     Returns
     -------
@@ -221,7 +213,7 @@ def confidence_sequence(
     Raises
     ------
     ValueError
-        If successes, total, the channel, level or concentration is out of range.
+        If successes, total, the channel or level is out of range.
 
     Notes
     -----
@@ -230,15 +222,10 @@ def confidence_sequence(
 
         W = B(a + S, b + n - S) / B(a, b) / (l**S (1 - l)**(n - S))
 
-    W is a nonnegative martingale under p, so by Ville's inequality the probability that the true
-    share is ever rejected is at most 1 - level, however often you look. This holds for any a and b
-    that depend on p alone. Without a concentration, a = b = 1/2. With one, W is .9 W(kappa) + .1
-    W(40), a = kappa l and b = kappa (1 - l): the bets lie around the tested share.
-
-    ln W(kappa) is a constant plus the sum over i < S of ln(kappa + i / l), plus the sum over i < n
-    - S of ln(kappa + i / (1 - l)). Every term is convex in l, so W and the mixture are log-convex,
-    and W <= 1 at l = S / n. So the shares that are kept form an interval, and if the share nearest
-    to S / n is rejected, all are.
+    with a = b = 1/2. W is a nonnegative martingale under p, so by Ville's inequality the
+    probability that the true share is ever rejected is at most 1 - level, however often you look,
+    even after every report. Results are updated at few looks only, which
+    `privacy.shares.looks.repeated_level` uses; this interval needs nothing but S and n.
 
     It depends on (S, n) only, not on the order of reports. Do not intersect the intervals of
     different looks. Not valid with weights.
@@ -252,20 +239,17 @@ def confidence_sequence(
     Examples
     --------
     >>> coins = dict(other_probability=.25, slope=.5)
-    >>> found = confidence_sequence(successes=400, total=1000, concentration=111, **coins)
-    >>> round(float(found.low), 4), round(float(found.high), 4)
-    (0.207, 0.3952)
     >>> found = confidence_sequence(successes=400, total=1000, **coins)
     >>> round(float(found.low), 6), round(float(found.high), 6)
     (0.18893, 0.414617)
     """
     data = check_counts(successes, total, other_probability, slope, level)
-    log_wealth = _spread_wealth(data) if concentration is None else _wealth(data, concentration)
+    mixture = betaln(_PRIOR + data.successes, _PRIOR + data.misses) - betaln(_PRIOR, _PRIOR)
     limit = np.log1p(-data.level)
 
     def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        wealth, slope = log_wealth(l)
-        return wealth + limit, slope
+        wealth = mixture - xlogy(data.successes, l) - xlog1py(data.misses, -l)
+        return wealth + limit, data.fall(l)
 
     best = data.closest
     contradiction = excess(data.reported(best))[0] >= 0
@@ -279,48 +263,11 @@ def confidence_sequence(
     )
 
 
-def _spread_wealth(data: CodeCounts) -> _LogWealth:
-    """Compute ln W of the mixture that ignores the tested share, and its derivative."""
-    mixture = betaln(_PRIOR + data.successes, _PRIOR + data.misses) - betaln(_PRIOR, _PRIOR)
-
-    def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        return mixture - xlogy(data.successes, l) - xlog1py(data.misses, -l), data.fall(l)
-
-    return log_wealth
-
-
-def _wealth(data: CodeCounts, concentration: float) -> _LogWealth:
-    """Compute ln W of the mixture around the tested share, and its derivative."""
-    stakes = split_stake(concentration)
-
-    def log_wealth(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        likelihood = xlogy(data.successes, l) + xlog1py(data.misses, -l)
-        wealth, slopes = [], []
-        for stake, kappa in stakes:
-            a, b = kappa * l, kappa * (1 - l)
-            mixture = betaln(a + data.successes, b + data.misses) - betaln(a, b)
-            wealth.append(log(stake) + mixture - likelihood)
-            rise = psi(a + data.successes) - psi(a) - psi(b + data.misses) + psi(b)
-            slopes.append(kappa * rise + data.fall(l))
-        total = np.logaddexp(*wealth)
-        parts = [np.exp(each - total) for each in wealth]
-        return total, parts[0] * slopes[0] + parts[1] * slopes[1]
-
-    return log_wealth
-
-
 METHODS: dict[Method, Callable[..., Intervals]] = {
     "likelihood_ratio": likelihood_ratio,
     "clopper_pearson": clopper_pearson,
     "confidence_sequence": confidence_sequence,
 }
-
-
-def find_by(method: Method, *, concentration: float | None) -> Callable[..., Intervals]:
-    """Return the function of a method; only the sequence has a concentration."""
-    if method == "confidence_sequence":
-        return partial(confidence_sequence, concentration=concentration)
-    return METHODS[method]
 
 
 def simultaneous_level(level: float, *, shares: int) -> float:

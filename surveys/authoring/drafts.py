@@ -8,7 +8,6 @@ from dataclasses import fields, replace
 from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
-from privacy.shares.concentration import choose_concentration
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
@@ -38,8 +37,7 @@ def build_manifest(
     If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
     launched.
     """
-    blocks = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
-    described = replace(blocks, concentration=_choose_concentration(blocks))
+    described = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
     # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
     # to answer a rehearsal or a demo, so these have no limits and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
@@ -59,12 +57,6 @@ def _build_with_blocks(
     if survey.drawn is None or survey.drawn >= everything.block_count:
         return everything
     return replace(everything, drawn=survey.drawn)
-
-
-def _choose_concentration(manifest: Manifest) -> int:
-    """Choose it for the reports that a question will probably have."""
-    people = manifest.people_planned
-    return choose_concentration(None if people is None else people * manifest.asked_fraction)
 
 
 def _build_without_drawing(

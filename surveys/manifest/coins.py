@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from privacy.shares.concentration import choose_concentration
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 
@@ -31,7 +30,6 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         cap=None,
         people_expected=None,
         planned_comparisons=(),
-        concentration=None if manifest.concentration is None else choose_concentration(None),
     )
     exceeded = coins.exceeded_limits
     return replace(

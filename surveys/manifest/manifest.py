@@ -36,6 +36,7 @@ TRANSLATED = "translated"
 # Below these, authors acknowledge at the launch that they know what it means.
 SMALLEST_USUAL_BATCH = 50
 BATCHES_IN_CROWD = 3
+UNKNOWN_PEOPLE = 1000  # where the author expects no number; a cap is often far above what comes
 # What a survey may let its readers learn: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
 HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
@@ -94,8 +95,8 @@ class Manifest:
     cap: int | None
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
-    # The concentration of the wave's watched intervals, chosen for the reports expected to a
-    # question. Manifests older than this key have none: their bets spread over all shares.
+    # Of manifests that were frozen before looks were a design; read so that their bytes stay as
+    # they are, and used for nothing.
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
@@ -203,6 +204,11 @@ class Manifest:
     def people_planned(self) -> int | None:
         """How many people to plan for: those expected, else the cap, which none can exceed."""
         return self.people_expected or self.cap
+
+    @property
+    def people_for_looks(self) -> int:
+        """The number of people for which looks are sharpest; they hold whatever number comes."""
+        return self.people_expected or UNKNOWN_PEOPLE
 
     @property
     def asked_fraction(self) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil
 
 from privacy.distributions import Z_95
 from privacy.mechanism.accounting import Entry, basic_epsilon
@@ -18,8 +18,7 @@ from privacy.mechanism.shuffling import shuffle_epsilon
 from privacy.planning.answerers import (
     one_report_ratio_spread,
     people_for_ratio_half_width,
-    people_for_watched_ratio_half_width,
-    watched_ratio_half_width,
+    ratio_half_width,
 )
 from privacy.planning.budgets import (
     full_standard_error,
@@ -33,13 +32,14 @@ from privacy.planning.precision import (
     people_for_half_width,
     people_for_watched_half_width,
     watched_half_width,
+    watched_level,
 )
-from privacy.shares.concentration import choose_concentration
 from surveys.formatting import percent
 from surveys.manifest.strength import MEDIUM_FROM, OFFERED_FLIPS
 from surveys.planning.plan_input import PlanInput
 
 DELTA = 1e-6
+LEVEL = 0.95
 POWER = 0.8
 SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
@@ -88,67 +88,57 @@ class Plan:
         """Half of the 95 % interval's width if the end is fixed beforehand."""
         return self._margin_for(self.given.flips)
 
-    def _margin_for(self, flips: int) -> float:
+    @cached_property
+    def margin_watched(self) -> float:
+        """The same if the researcher watches the results and expects this many people."""
+        return self._margin_for(self.given.flips, watched=True)
+
+    def _margin_for(self, flips: int, *, watched: bool = False) -> float:
         share, people = self.given.share, self.given.reports
         if self.given.is_conditional:
-            return Z_95 * self._answerer_spread(flips) / sqrt(people)
-        return half_width(share=share, people=people, mechanism=self.given.mechanism(flips=flips))
+            return ratio_half_width(
+                reports=self.given.expect(flips=flips, share=share),
+                people=people,
+                level=watched_level() if watched else LEVEL,
+            )
+        find = watched_half_width if watched else half_width
+        return find(share=share, people=people, mechanism=self.given.mechanism(flips=flips))
 
     def _answerer_spread(self, flips: int) -> float:
         reports = self.given.expect(flips=flips, share=self.given.share)
         return one_report_ratio_spread(reports=reports)
 
     @cached_property
-    def margin_watched(self) -> float:
-        """The same if the researcher watches the results and expected this many people."""
-        share, people = self.given.share, self.given.reports
-        concentration = choose_concentration(people)
-        if self.given.is_conditional:
-            return watched_ratio_half_width(
-                reports=self.given.expect(flips=self.given.flips, share=share),
-                people=people,
-                concentration=concentration,
-            )
-        return watched_half_width(
-            share=share, people=people, mechanism=self.mechanism, concentration=concentration
-        )
-
-    @cached_property
     def people_at_end(self) -> int:
         return self._people_for(self.given.flips)
 
+    @cached_property
+    def people_watched(self) -> int:
+        return self._people_for(self.given.flips, watched=True)
+
     def _people_for(
-        self, flips: int, *, share: float | None = None, margin: float | None = None
+        self,
+        flips: int,
+        *,
+        share: float | None = None,
+        margin: float | None = None,
+        watched: bool = False,
     ) -> int:
         """People who must take part, for the expected share and wanted precision if not given."""
         share = self.given.share if share is None else share
         margin = self.given.margin if margin is None else margin
         if self.given.is_conditional:
-            reports = self.given.expect(flips=flips, share=share)
-            return self._take_part(people_for_ratio_half_width(reports=reports, half_width=margin))
-        mechanism = self.given.mechanism(flips=flips)
-        return self._take_part(
-            people_for_half_width(share=share, half_width=margin, mechanism=mechanism)
-        )
-
-    def _take_part(self, reports: int) -> int:
-        """How many people must take part to get this many reports for the question."""
+            reports = people_for_ratio_half_width(
+                reports=self.given.expect(flips=flips, share=share),
+                half_width=margin,
+                level=watched_level() if watched else LEVEL,
+            )
+        else:
+            find = people_for_watched_half_width if watched else people_for_half_width
+            mechanism = self.given.mechanism(flips=flips)
+            reports = find(share=share, half_width=margin, mechanism=mechanism)
+        # How many people must take part to get this many reports for the question.
         return ceil(reports / self.given.part - 1e-9)
-
-    @cached_property
-    def people_watched(self) -> int:
-        return self._people_watched_for(self.given.flips)
-
-    def _people_watched_for(self, flips: int) -> int:
-        share, margin = self.given.share, self.given.margin
-        if self.given.is_conditional:
-            reports = self.given.expect(flips=flips, share=share)
-            found = people_for_watched_ratio_half_width(reports=reports, half_width=margin)
-            return self._take_part(found)
-        mechanism = self.given.mechanism(flips=flips)
-        return self._take_part(
-            people_for_watched_half_width(share=share, half_width=margin, mechanism=mechanism)
-        )
 
     @property
     def margin(self) -> float:
@@ -191,11 +181,10 @@ class Plan:
             second = self.given.share - self.given.difference
         if second <= 0:
             return None
-        return self._take_part(
-            people_for_power_two_samples(
-                first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
-            )
+        reports = people_for_power_two_samples(
+            first=self.given.share, second=second, power=POWER, mechanism=self.mechanism
         )
+        return ceil(reports / self.given.part - 1e-9)
 
     # --- what could be inferred ------------------------------------------------------------
     @property
@@ -309,8 +298,7 @@ class Plan:
         """People needed at the weakest strength that is still called medium, where that helps."""
         if self.given.flips <= MEDIUM_FROM:
             return None
-        find = self._people_watched_for if self.given.watched else self._people_for
-        return find(MEDIUM_FROM)
+        return self._people_for(MEDIUM_FROM, watched=self.given.watched)
 
 
 def write_share(share: float) -> str:

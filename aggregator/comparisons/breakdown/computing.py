@@ -5,7 +5,7 @@ Each group is estimated like a survey that has only the group's reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def compute_breakdown(
     rows_file: RowsFile,
     counts: GroupCounts,
     told: Collection[str],
-    fixed_end: bool,
+    shown_at: Sequence[int],
     after_each: Callable[[], None] = lambda: None,
 ) -> BreakdownResult:
     """Estimate every question in every group that may be shown; call `after_each` group.
@@ -112,7 +112,7 @@ def compute_breakdown(
             manifest=manifest,
             counts=columns,
             tables=tables,
-            fixed_end=fixed_end,
+            shown_at=shown_at,
             told=told,
             broken_down_by=question.name,
         )
@@ -136,7 +136,7 @@ def compute_breakdown(
         groups=tuple(groups),
         estimates=tuple(estimates),
         differences=tuple(differences),
-        crossed=tuple(_cross(manifest, levels, background, counts, fixed_end=fixed_end)),
+        crossed=tuple(_cross(manifest, levels, background, counts)),
     )
 
 
@@ -161,6 +161,8 @@ def _write_estimate(found: Estimate, group: int) -> GroupEstimate:
         method=found.method,
         contradiction=found.contradiction,
         alarm=found.alarm,
+        design_error=found.design_error,
+        critical_value=found.intervals.main.critical_value,
     )
 
 
@@ -197,8 +199,6 @@ def _cross(
     levels: Levels | None,
     background: Background,
     counts: GroupCounts,
-    *,
-    fixed_end: bool,
 ) -> Iterator[CrossedCount]:
     """Count the answers to the other declared questions that the file of rows has with this one."""
     columns = Columns.of(manifest)
@@ -215,7 +215,7 @@ def _cross(
             ]
             if not any(people):
                 continue
-            ends = find_share_ends(tuple(people), fixed_end=fixed_end)
+            ends = find_share_ends(tuple(people))
             for level, count, (low, high) in zip(other.levels, people, ends, strict=True):
                 if not other.is_hidden(level):
                     yield CrossedCount(

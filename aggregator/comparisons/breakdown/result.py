@@ -46,10 +46,19 @@ class GroupEstimate:
     method: str
     contradiction: bool
     alarm: bool
+    # None in results of earlier versions.
+    design_error: float | None = None
+    critical_value: float | None = None
 
     def as_estimate(self, estimand: Estimand) -> Estimate:
         """Return what pages and files read; a breakdown has no interval at another level."""
-        main = Interval(low=self.low, high=self.high, level=self.level, method=self.method)
+        main = Interval(
+            low=self.low,
+            high=self.high,
+            level=self.level,
+            method=self.method,
+            critical_value=self.critical_value,
+        )
         return Estimate(
             estimand=estimand,
             symbols=(estimand.symbol,),
@@ -57,6 +66,7 @@ class GroupEstimate:
             count=self.count,
             value=self.value,
             standard_error=self.standard_error,
+            design_error=self.design_error,
             intervals=Intervals(main=main, inner=(), simultaneous=main),
             contradiction=self.contradiction,
             alarm=self.alarm,

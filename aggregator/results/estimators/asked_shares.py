@@ -58,14 +58,21 @@ def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
 
 
 def _state(share: float, *, symbols: tuple[str, ...]) -> Method:
-    found = Found(value=share, standard_error=0.0, low=share, high=share, contradiction=False)
+    found = Found(
+        value=share,
+        standard_error=0.0,
+        design_error=0.0,
+        low=share,
+        high=share,
+        contradiction=False,
+    )
     return Method(name="exact", find=lambda _: found, symbols=symbols)
 
 
 def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
-    """Estimate from the several symbols that the rule reads, after a fixed end."""
+    """Estimate from the several symbols that the rule reads."""
     found = counted.find_parents(estimand.question)
-    if found is None or not counted.fixed_end or not counted.may_use(found):
+    if found is None or not counted.may_use(found):
         return None
     mechanisms = list_mechanisms(found.table.parents)
     total = count_who_may_be_asked(found)

@@ -62,16 +62,14 @@ class TableCounts:
 class Counted:
     """The counts as of the looks of a wave, and what may be said about them.
 
-    `told` names the declared questions whose sizes are shown: none before the close. `fixed_end`
-    says that the wave ended as frozen, so that intervals for one look are valid. `broken_down_by`
-    names the declared question if these are the counts of one of its groups, or of all its other
-    groups.
+    `told` names the declared questions whose sizes are shown: none before the close.
+    `broken_down_by` names the declared question if these are the counts of one of its groups, or of
+    all its other groups.
     """
 
     manifest: Manifest
     symbols: Mapping[str, SymbolCounts]
     tables: Sequence[TableCounts]
-    fixed_end: bool
     told: Collection[str]
     broken_down_by: str = ""
 
@@ -82,7 +80,6 @@ class Counted:
         counts: Counts,
         tables: Counts,
         *,
-        fixed_end: bool,
         told: Collection[str],
         broken_down_by: str = "",
     ) -> Counted:
@@ -97,7 +94,6 @@ class Counted:
                 TableCounts(table=table, cells=np.array(own, dtype=np.int64).reshape(table.shape))
                 for table, own in zip(list_tables(manifest), tables, strict=True)
             ],
-            fixed_end=fixed_end,
             told=told,
             broken_down_by=broken_down_by,
         )
@@ -142,7 +138,7 @@ class Counted:
         condition = find_condition(
             self.manifest, (other.table for other in self.tables), mask=found.table.mask
         )
-        if condition is None or not self.fixed_end:
+        if condition is None:
             return False
         sizes = self._count_classes(condition, found)
         return not ((sizes > 0) & (sizes < condition.needed)).any() and self._may_tell(

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from aggregator.batches.joint_tables import Axis, JointTable
 from aggregator.results.estimands import YES, Estimand
-from aggregator.results.estimators.counted import TableCounts
+from aggregator.results.estimators.counted import SymbolCounts, TableCounts
 from privacy.checks import Floats
+from privacy.planning.answerers import ExpectedReports, assume_share
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.weights import fixed_weights
 from privacy.shares.ratio_cells import RatioCells
@@ -51,6 +52,16 @@ class LatentCells:
             counted=np.array([cell.denominator == 1 for cell in self.true]),
         )
 
+    def expect(self, *, share: float, counted: float) -> ExpectedReports:
+        """Describe the reports if the share, or the mean from 0 to 1, were this one."""
+        return assume_share(
+            channel=self.channel,
+            numerator=[cell.numerator for cell in self.true],
+            denominator=[cell.denominator for cell in self.true],
+            counted=counted,
+            share=share,
+        )
+
     def for_ratio(self) -> RatioCells:
         """Weight the reports by weights that were chosen before any report came."""
         numerator, denominator = fixed_weights(
@@ -70,6 +81,19 @@ def build_ratio_cells(found: TableCounts, estimand: Estimand) -> LatentCells:
     asked = list(_list_asked(estimand, classes))
     not_asked = _build_not_asked(estimand.question, classes)
     return _gather(found, classes, asked=asked, not_asked=not_asked)
+
+
+def build_own_cells(counts: SymbolCounts, estimand: Estimand) -> LatentCells:
+    """Describe a share or mean of some people by the question's own code alone."""
+    kinds = (_find_kind(code, estimand) for code in range(counts.symbol.k))
+    return LatentCells(
+        counts=np.array(counts.cells, dtype=np.int64),
+        channel=counts.symbol.mechanism.channel(),
+        true=[
+            _TrueCell(classes=(code,), numerator=own, denominator=among, is_asked=is_asked)
+            for code, (is_asked, own, among) in enumerate(kinds)
+        ],
+    )
 
 
 def build_asked_cells(found: TableCounts) -> LatentCells:

@@ -14,20 +14,22 @@ from numpy.typing import NDArray
 from aggregator.results.estimands import Estimand
 from aggregator.results.estimate import Estimate, Interval, Intervals, Levels
 from aggregator.results.estimators.counted import Event, SymbolCounts
+from aggregator.results.reliability import COMPARED_AT
 from privacy.shares.alarms import find_contradictions
-from privacy.shares.coverage import choose_method
+from privacy.planning.precision import normal_quantile
+from privacy.shares.coverage import choose_fixed_end_method
 from privacy.shares.estimation import estimate_marginal_shares, fit_joint_shares
-from privacy.shares.intervals import Method, find_by, simultaneous_level
+from privacy.shares.intervals import METHODS, Method, simultaneous_level
 from surveys.manifest.questions import Symbol
 
-# At most one false alarm in a hundred surveys, however often you look.
+# At most one false alarm in a hundred surveys, at all looks together.
 ALARM_LEVEL = 0.99
 # At most five false contradictions in a hundred questions.
 CONTRADICTION_LEVEL = 0.95
 
 
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
-    """Return the level at which each code is watched."""
+    """Return the level at which each code is tested, at all looks together."""
     return simultaneous_level(ALARM_LEVEL, shares=_count_codes(symbols))
 
 
@@ -49,6 +51,7 @@ class _Ends:
     """Ends of intervals by level (rows) and code (columns)."""
 
     levels: Sequence[float]
+    critical_values: Sequence[float]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     contradiction: NDArray[np.bool_]
@@ -57,9 +60,13 @@ class _Ends:
     def of_code(self, code: int) -> tuple[Interval, ...]:
         method = self.methods[code]
         return tuple(
-            Interval(low=low, high=high, level=level, method=method)
-            for level, low, high in zip(
-                self.levels, self.low[:, code].tolist(), self.high[:, code].tolist(), strict=True
+            Interval(low=low, high=high, level=level, method=method, critical_value=c)
+            for level, c, low, high in zip(
+                self.levels,
+                self.critical_values,
+                self.low[:, code].tolist(),
+                self.high[:, code].tolist(),
+                strict=True,
             )
         )
 
@@ -86,7 +93,7 @@ class _Codes:
     other_probability: NDArray[np.float64]
     slope: NDArray[np.float64]
     contradiction_level: NDArray[np.float64]
-    concentration: int | None
+    levels: Levels
 
     @classmethod
     def of(
@@ -94,8 +101,7 @@ class _Codes:
         events: Sequence[Event],
         counts: Mapping[str, SymbolCounts],
         contradiction_levels: Mapping[str, float],
-        *,
-        concentration: int | None,
+        levels: Levels,
     ) -> _Codes:
         own = [counts[event.symbol] for event in events]
         mechanisms = [each.symbol.mechanism for each in own]
@@ -111,17 +117,17 @@ class _Codes:
             contradiction_level=np.array(
                 [contradiction_levels[each.symbol.question] for each in own]
             ),
-            concentration=concentration,
+            levels=levels,
         )
 
-    def find_intervals(self, levels: Levels, *, fixed_end: bool) -> _CodeIntervals:
-        main, simultaneous = levels.main, levels.simultaneous
+    def find_intervals(self) -> _CodeIntervals:
+        main, simultaneous = self.levels.main, self.levels.simultaneous
         return _CodeIntervals(
-            main=self._widen_empty(self.find_ends((main,), chosen_at=main, fixed_end=fixed_end)),
+            main=self._widen_empty(self._find_ends((main,), chosen_at=main)),
             # The same kind as the main interval around them.
-            inner=self.find_ends(levels.inner, chosen_at=main, fixed_end=fixed_end),
+            inner=self._find_ends(self.levels.inner, chosen_at=main),
             simultaneous=self._widen_empty(
-                self.find_ends((simultaneous,), chosen_at=simultaneous, fixed_end=fixed_end)
+                self._find_ends((simultaneous,), chosen_at=simultaneous)
             ),
         )
 
@@ -133,60 +139,65 @@ class _Codes:
         """
         low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
         for row, code in np.argwhere(ends.contradiction).tolist():
-            find = find_by(ends.methods[code], concentration=self.concentration)
-            wide = find(
+            wide = METHODS[ends.methods[code]](
                 successes=self.successes[code],
                 total=self.total[code],
                 other_probability=self.other_probability[code],
                 slope=self.slope[code],
-                level=max(ends.levels[row], float(self.contradiction_level[code])),
+                level=self.levels.now(max(ends.levels[row], float(self.contradiction_level[code]))),
             )
             low[row, code], high[row, code] = wide.low, wide.high
             contradiction[row, code] = wide.contradiction
         return replace(ends, low=low, high=high, contradiction=contradiction)
 
-    def find_ends(self, levels: Sequence[float], *, chosen_at: float, fixed_end: bool) -> _Ends:
+    def _find_ends(self, levels: Sequence[float], *, chosen_at: float) -> _Ends:
         """Find the ends at all levels by the method that is chosen for one level."""
-        methods = self._choose_methods(level=chosen_at, fixed_end=fixed_end)
+        methods = self._choose_methods(level=chosen_at)
+        now = [self.levels.now(level) for level in levels]
         shape = (len(levels), len(methods))
         low, high, contradiction = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
         for method in set(methods) if levels else ():
             places = np.flatnonzero([chosen == method for chosen in methods])
-            find = find_by(method, concentration=self.concentration)
-            intervals = find(
+            intervals = METHODS[method](
                 successes=self.successes[places],
                 total=self.total[places],
                 other_probability=self.other_probability[places],
                 slope=self.slope[places],
-                level=np.array(levels)[:, None],
+                level=np.array(now)[:, None],
             )
             low[:, places], high[:, places] = intervals.low, intervals.high
             contradiction[:, places] = intervals.contradiction
         return _Ends(
-            levels=levels, low=low, high=high, contradiction=contradiction, methods=methods
+            levels=levels,
+            critical_values=[normal_quantile(level) for level in now],
+            low=low,
+            high=high,
+            contradiction=contradiction,
+            methods=methods,
         )
 
-    def find_alarms(self, level: float, *, fixed_end: bool) -> NDArray[np.bool_]:
-        """Find the codes that the design can hardly have produced, at this look or at any."""
-        if not fixed_end:
-            ends = self.find_ends((level,), chosen_at=level, fixed_end=False)
-            return ends.contradiction.ravel()
+    def find_alarms(self, level: float) -> NDArray[np.bool_]:
+        """Find the codes that the design can hardly have produced, at all looks together."""
         return find_contradictions(
             successes=self.successes,
             total=self.total,
             other_probability=self.other_probability,
             slope=self.slope,
-            level=level,
+            level=self.levels.now(level),
         )
 
-    def _choose_methods(self, *, level: float, fixed_end: bool) -> list[Method]:
+    def find_design_errors(self, share: float) -> NDArray[np.float64]:
+        """Find the standard errors that the design gives if each true share is this one."""
+        reported = self.other_probability + self.slope * share
+        errors: NDArray[np.float64] = np.sqrt(reported * (1 - reported) / self.total) / self.slope
+        return errors
+
+    def _choose_methods(self, *, level: float) -> list[Method]:
+        if self.levels.times:
+            return ["clopper_pearson"] * len(self.total)  # guaranteed, in the tails of looks too
         return [
-            choose_method(
-                total=int(n),
-                other_probability=float(c),
-                slope=float(d),
-                level=level,
-                fixed_end=fixed_end,
+            choose_fixed_end_method(
+                total=int(n), other_probability=float(c), slope=float(d), level=level
             )
             for n, c, d in zip(self.total, self.other_probability, self.slope, strict=True)
         ]
@@ -202,6 +213,8 @@ class MarginalShares:
     joint_shares: Mapping[str, NDArray[np.float64]]  # by symbol
     standard_errors: NDArray[np.float64]
     effective_sample_sizes: NDArray[np.float64]
+    # By whether the complement is the share of interest.
+    design_errors: Mapping[bool, NDArray[np.float64]]
     intervals: _CodeIntervals
     contradicting: frozenset[str]  # symbols of which a single code contradicts the design
     alarms: Mapping[str, bool]  # by symbol
@@ -215,8 +228,6 @@ class MarginalShares:
         levels: Levels,
         alarm_level: float,
         contradiction_levels: Mapping[str, float],
-        fixed_end: bool,
-        concentration: int | None,
     ) -> MarginalShares:
         """Estimate the share of every code, and of the sums of codes that `sums` names."""
         singles = [
@@ -226,15 +237,15 @@ class MarginalShares:
         ]
         wanted = (_find_row(event, counts)[0] for event in sums if event.symbol in counts)
         events = list(dict.fromkeys([*singles, *wanted]))
-        codes = _Codes.of(events, counts, contradiction_levels, concentration=concentration)
+        codes = _Codes.of(events, counts, contradiction_levels, levels)
         estimates = estimate_marginal_shares(
             successes=codes.successes,
             total=codes.total,
             other_probability=codes.other_probability,
             slope=codes.slope,
         )
-        alarms = codes.find_alarms(alarm_level, fixed_end=fixed_end)
-        intervals = codes.find_intervals(levels, fixed_end=fixed_end)
+        alarms = codes.find_alarms(alarm_level)
+        intervals = codes.find_intervals()
         contradicting = {
             event.symbol
             for place, event in enumerate(events)
@@ -247,6 +258,10 @@ class MarginalShares:
             joint_shares=_fit_joint_shares(counts),
             standard_errors=estimates.standard_errors,
             effective_sample_sizes=estimates.effective_sample_sizes,
+            design_errors={
+                False: codes.find_design_errors(COMPARED_AT),
+                True: codes.find_design_errors(1 - COMPARED_AT),
+            },
             intervals=intervals,
             contradicting=frozenset(contradicting),
             alarms={
@@ -279,6 +294,7 @@ class MarginalShares:
             joint_value=joint,
             standard_error=float(self.standard_errors[place]),
             effective_sample_size=_positive(float(self.effective_sample_sizes[place])),
+            design_error=float(self.design_errors[is_complement][place]),
             intervals=intervals,
             contradiction=self._contradicts(row),
         )

@@ -1,14 +1,15 @@
 """Shares and means that describe only the people who were asked, or who answered.
 
-Each is a ratio. After a fixed end it comes from the likelihood; otherwise, and where the likelihood
-would cover too rarely, from bets that hold at every look. Both use the joint table of the questions
-that decide who is asked, if there is one that may be used.
+Each is a ratio. It comes from the likelihood, at the level of the look, or from bets where the
+likelihood would cover too rarely. Both use the joint table of the questions that decide who is
+asked, if there is one that may be used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from math import sqrt
 
 from aggregator.batches.joint_tables import Axis
 from aggregator.results.estimands import Estimand
@@ -16,11 +17,15 @@ from aggregator.results.estimate import Estimate, Interval, Levels
 from aggregator.results.estimators.counted import Counted, SymbolCounts
 from aggregator.results.estimators.joint_cells import (
     LatentCells,
+    build_own_cells,
     build_ratio_cells,
     count_who_may_be_asked,
 )
+from aggregator.results.reliability import COMPARED_AT
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import RatioInterval, betting_sequence
+from privacy.planning.answerers import one_report_ratio_spread
+from privacy.planning.precision import normal_quantile
+from privacy.shares.bets import RatioInterval, bet_width, betting_sequence
 from privacy.shares.conditional import ConditionalShare, likelihood_ratio_share
 from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
 from privacy.shares.joint.likelihood import joint_share
@@ -34,25 +39,28 @@ class Found:
 
     value: float | None
     standard_error: float | None
+    design_error: float | None
     low: float
     high: float
     contradiction: bool
 
     @classmethod
-    def of_share(cls, share: ConditionalShare) -> Found:
+    def of_share(cls, share: ConditionalShare, cells: LatentCells) -> Found:
         return cls(
             value=share.share,
             standard_error=share.standard_error,
+            design_error=_find_design_error(cells, share.among_share),
             low=share.low,
             high=share.high,
             contradiction=share.contradiction,
         )
 
     @classmethod
-    def of_cells(cls, cells: RatioCells, kept: RatioInterval) -> Found:
+    def of_cells(cls, weighted: RatioCells, kept: RatioInterval, cells: LatentCells) -> Found:
         return cls(
-            value=cells.ratio,
-            standard_error=cells.standard_error,
+            value=weighted.ratio,
+            standard_error=weighted.standard_error,
+            design_error=_find_design_error(cells, weighted.counted_share),
             low=kept.low,
             high=kept.high,
             contradiction=kept.contradiction,
@@ -65,18 +73,27 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """How an estimate is found at any level, and from which symbols."""
+    """How an estimate is found at any level, and from which symbols.
+
+    `bets` counts the reports of an interval that holds at every look by itself.
+    """
 
     name: str
     find: Callable[[float], Found]
     symbols: tuple[str, ...]
-    is_watched: bool = False  # whether its interval holds at every look
+    bets: float | None = None
+
+
+def _find_design_error(cells: LatentCells, counted: float) -> float | None:
+    """Find the standard error at a share of 20 %; None where nobody seems to be counted."""
+    if counted <= 0:
+        return None
+    reports = cells.expect(share=COMPARED_AT, counted=min(counted, 1.0))
+    return one_report_ratio_spread(reports=reports) / sqrt(float(cells.counts.sum()))
 
 
 def uses_bets(estimand: Estimand, counted: Counted) -> bool:
-    """Whether a ratio has an interval that holds at every look, and so can be empty."""
-    if not counted.fixed_end:
-        return True
+    """Whether the likelihood would cover too rarely; bets can give an empty interval."""
     found, counts = counted.find_table(estimand), counted.symbols[estimand.symbol]
     covers = relaxed_likelihood_covers if estimand.is_scale_mean else joint_share_covers
     if found is None:
@@ -105,14 +122,25 @@ def build_estimate(
     estimand: Estimand, counts: SymbolCounts, method: Method, levels: Levels, *, tested_at: float
 ) -> Estimate:
     """Build an estimate from what a method finds at each level."""
-    if method.is_watched:
-        levels = replace(levels, inner=())
-    by_level = {level: _find_not_empty(method.find, level, tested_at) for level in levels.distinct}
+    if method.bets is not None:
+        levels = replace(levels, inner=(), times=())
+    by_level = {
+        level: _find_not_empty(method.find, levels.now(level), levels.now(tested_at))
+        for level in levels.distinct
+    }
     main = by_level[levels.main]
 
     def interval_at(level: float) -> Interval:
-        found = by_level[level]
-        return Interval(low=found.low, high=found.high, level=level, method=method.name)
+        found, now = by_level[level], levels.now(level)
+        return Interval(
+            low=found.low,
+            high=found.high,
+            level=level,
+            method=method.name,
+            critical_value=normal_quantile(now)
+            if method.bets is None
+            else bet_width(total=method.bets, level=now),
+        )
 
     return Estimate(
         estimand=estimand,
@@ -121,17 +149,18 @@ def build_estimate(
         count=counts.count(estimand.event),
         value=main.value,
         standard_error=main.standard_error,
+        design_error=main.design_error,
         intervals=levels.find(interval_at),
         contradiction=main.contradiction,
     )
 
 
 def find_jointly(cells: LatentCells, *, symbols: tuple[str, ...]) -> Method:
-    """Find a share by the joint likelihood, after a fixed end."""
+    """Find a share by the joint likelihood."""
     joint = cells.for_likelihood()
     return Method(
         name="likelihood_ratio_joint",
-        find=lambda level: Found.of_share(joint_share(cells=joint, level=level)),
+        find=lambda level: Found.of_share(joint_share(cells=joint, level=level), cells),
         symbols=symbols,
     )
 
@@ -146,15 +175,15 @@ def _find_not_empty(find: Callable[[float], Found], level: float, tested_at: flo
 
 
 def _choose_bets(estimand: Estimand, counted: Counted) -> Method:
-    cells, symbols = _weigh_cells(estimand, counted)
-    concentration = counted.manifest.concentration
-
-    def find(level: float) -> Found:
-        kept = betting_sequence(cells=cells, level=level, concentration=concentration)
-        return Found.of_cells(cells, kept)
-
-    name = "betting_sequence_mean" if estimand.is_scale_mean else "betting_sequence_share"
-    return Method(name=name, find=find, symbols=symbols, is_watched=True)
+    cells, weighted, symbols = _weigh_cells(estimand, counted)
+    return Method(
+        name="betting_sequence_mean" if estimand.is_scale_mean else "betting_sequence_share",
+        find=lambda level: Found.of_cells(
+            weighted, betting_sequence(cells=weighted, level=level), cells
+        ),
+        symbols=symbols,
+        bets=weighted.total,
+    )
 
 
 def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
@@ -165,6 +194,7 @@ def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
         return find_jointly(build_ratio_cells(found, estimand), symbols=found.table.symbol_names)
     counts, among = counted.symbols[estimand.symbol], estimand.among
     assert among is not None
+    cells = build_own_cells(counts, estimand)
 
     def find(level: float) -> Found:
         share = Found.of_share(
@@ -174,7 +204,8 @@ def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
                 symbol=estimand.single_code(among),
                 among=among,
                 level=level,
-            )
+            ),
+            cells,
         )
         return share.complement() if estimand.is_complement else share
 
@@ -182,28 +213,32 @@ def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
 
 
 def _choose_mean(estimand: Estimand, counted: Counted) -> Method:
-    cells, symbols = _weigh_cells(estimand, counted)
+    cells, weighted, symbols = _weigh_cells(estimand, counted)
 
     def find(level: float) -> Found:
-        return Found.of_cells(cells, relaxed_likelihood_interval(cells=cells, level=level))
+        kept = relaxed_likelihood_interval(cells=weighted, level=level)
+        return Found.of_cells(weighted, kept, cells)
 
     return Method(name="likelihood_ratio_mean", find=find, symbols=symbols)
 
 
-def _weigh_cells(estimand: Estimand, counted: Counted) -> tuple[RatioCells, tuple[str, ...]]:
-    """Return the functions of reports whose means form the ratio, and the symbols they read."""
+def _weigh_cells(
+    estimand: Estimand, counted: Counted
+) -> tuple[LatentCells, RatioCells, tuple[str, ...]]:
+    """Return the reports, the functions whose means form the ratio, and the symbols they read."""
     found = counted.find_table(estimand)
     if found is not None:
-        return build_ratio_cells(found, estimand).for_ratio(), found.table.symbol_names
+        cells = build_ratio_cells(found, estimand)
+        return cells, cells.for_ratio(), found.table.symbol_names
     counts, question = counted.symbols[estimand.symbol], estimand.question
     mechanism = counts.symbol.mechanism
     if estimand.is_scale_mean:
-        cells = scale_cells(
+        weighted = scale_cells(
             counts=counts.cells, mechanism=mechanism, points=range(question.answers)
         )
     else:
         assert estimand.among is not None
-        cells = conditional_cells(
+        weighted = conditional_cells(
             counts=counts.cells, mechanism=mechanism, event=estimand.event, among=estimand.among
         )
-    return cells, (estimand.symbol,)
+    return build_own_cells(counts, estimand), weighted, (estimand.symbol,)

@@ -52,8 +52,8 @@ def _describe_end(wave: Wave) -> Iterator[str]:
             "before the end that had been fixed" if wave.has_fixed_end else "without a fixed end"
         )
         yield (
-            f"Its researchers closed the survey {early}. Its intervals are therefore those that "
-            "hold at every look, which are wider. Its comparisons are exploratory."
+            f"Its researchers closed the survey {early}. Its intervals therefore hold for all "
+            "looks together, which makes them wider. Its comparisons are exploratory."
         )
 
 

@@ -40,8 +40,6 @@ KINDS = {
     "likelihood_ratio": f"likelihood-ratio intervals ({source.WILKS})",
     "clopper_pearson": f"Clopper–Pearson intervals ({source.CLOPPER}) for the reported shares, "
     "mapped to true shares",
-    "confidence_sequence": "confidence sequences from a beta mixture of likelihood ratios "
-    f"({source.ROBBINS})",
     "betting_sequence_share": "betting confidence sequences for shares among some of the people "
     f"({source.WAUDBY_SMITH}; {source.ORABONA})",
     "betting_sequence_mean": "betting confidence sequences for means "
@@ -167,17 +165,20 @@ def _say_why(results: Results) -> str:
             "They are valid for a single analysis: the end of the survey was fixed before it "
             "opened."
         )
-    if results.wave.is_open:
-        return "They hold at every look, so results may be watched while the survey is open."
-    return "They hold at every look, so the survey could be closed at any time."
+    if results.is_one_look:
+        return "They are valid for a single analysis: nothing was shown before the survey closed."
+    may = "results may be watched" if results.wave.is_open else "any could be the last"
+    return (
+        "They hold at 95 % for all looks together, by a group-sequential design that spends the "
+        f"error from look to look ({source.LAN}; {source.JENNISON}), so {may}."
+    )
 
 
 def _describe_suppression(wave: Wave) -> str:
     return (
         f"Reports were released in batches of at least {whole(wave.minimum_batch)}, and nothing "
         f"was estimated from fewer than {whole(wave.crowd)}. The marks start from the "
-        f"standards of the National Center for Health Statistics ({source.PARKER}), but what these "
-        "suppress is marked † here: an effective sample size below 30, or an interval wider than "
-        "30 points, or wider than 130 % of the share and than 5 points. Not shown is what has an "
-        "effective sample size below 10 or an interval wider than 50 points."
+        f"standards of the National Center for Health Statistics ({source.PARKER}), but depend on "
+        "the design and the number of reports alone: an estimate is marked † if its interval would "
+        "be wider than 26 points at a share of 20 %, and not shown if wider than 50 points."
     )

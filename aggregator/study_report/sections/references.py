@@ -12,11 +12,12 @@ CLOPPER = "Clopper and Pearson 1934"
 DING = "Ding, Kulkarni and Yekhanin 2017"
 DWORK = "Dwork and Roth 2014"
 HOLM = "Holm 1979"
+JENNISON = "Jennison and Turnbull 2000"
 KAIROUZ = "Kairouz, Bonawitz and Ramage 2016"
+LAN = "Lan and DeMets 1983"
 ORABONA = "Orabona and Jun 2024"
 OWEN = "Owen 1988"
 PARKER = "Parker et al. 2017"
-ROBBINS = "Robbins 1970"
 VENZON = "Venzon and Moolgavkar 1988"
 WARNER = "Warner 1965"
 WAUDBY_SMITH = "Waudby-Smith and Ramdas 2024"
@@ -33,16 +34,18 @@ SOURCES = {
     "Foundations and Trends in Theoretical Computer Science 9(3–4).",
     HOLM: "Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian "
     "Journal of Statistics 6(2).",
+    JENNISON: "Jennison, C. and Turnbull, B. W. (2000), Group Sequential Methods with "
+    "Applications to Clinical Trials, Chapman and Hall/CRC.",
     KAIROUZ: "Kairouz, P., Bonawitz, K. and Ramage, D. (2016), Discrete distribution estimation "
     "under local privacy, ICML.",
+    LAN: "Lan, K. K. G. and DeMets, D. L. (1983), Discrete sequential boundaries for clinical "
+    "trials, Biometrika 70(3).",
     ORABONA: "Orabona, F. and Jun, K.-S. (2024), Tight concentrations and confidence sequences "
     "from the regret of universal portfolio, IEEE Transactions on Information Theory 70(1).",
     OWEN: "Owen, A. B. (1988), Empirical likelihood ratio confidence intervals for a single "
     "functional, Biometrika 75(2).",
     PARKER: "Parker, J. D., Talih, M., Malec, D. J. et al. (2017), National Center for Health "
     "Statistics data presentation standards for proportions, Vital and Health Statistics 2(175).",
-    ROBBINS: "Robbins, H. (1970), Statistical methods related to the law of the iterated "
-    "logarithm, Annals of Mathematical Statistics 41(5).",
     VENZON: "Venzon, D. J. and Moolgavkar, S. H. (1988), A method for computing "
     "profile-likelihood-based confidence intervals, Applied Statistics 37(1).",
     WARNER: "Warner, S. L. (1965), Randomized response: a survey technique for eliminating evasive "

@@ -16,7 +16,7 @@ from aggregator.comparisons.jobs import find_declared
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
-from aggregator.results.snapshots import ended_as_frozen, list_told
+from aggregator.results.snapshots import list_looks_before_close, list_told
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
 from surveys.comparing.indicators import find_indicators, list_indicators
@@ -87,7 +87,7 @@ class OpenComparison:
                 rows_file=rows_file,
                 counts=self._groups.result(),
                 told=list_told(wave),
-                fixed_end=ended_as_frozen(wave),
+                shown_at=list_looks_before_close(wave),
             )
             return agree(self._row.result, write_result(broken_down), COMPARISON_TOLERANCE)
         if self._is_table:

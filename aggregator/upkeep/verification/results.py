@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from math import inf
 
 from django.db.models import F
 
@@ -12,8 +14,8 @@ from aggregator.batches.joint_tables import list_tables
 from aggregator.models import Batch, Comparison, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.looks import Replay
-from aggregator.results.snapshots import METHOD_VERSION, compute_told, ended_as_frozen
-from aggregator.upkeep.verification.batches import Counts, StoredBatch
+from aggregator.results.snapshots import METHOD_VERSION, compute_told, list_shown_looks
+from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.comparisons import OpenComparison
 from aggregator.upkeep.verification.differences import RESTORE, Difference, agree, name_wave
 from surveys.manifest.manifest import Manifest
@@ -32,11 +34,9 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        self._sums: Counts = [[0] * k for k in self._ks]
-        self._table_sums: Counts = [[0] * table.cells for table in self._tables]
         # Keyed by the batch after which looks are decided, which is not 0 if the wave is older than
         # looks.
-        self._replays: dict[int, Replay] = {}
+        self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
@@ -45,8 +45,8 @@ class WaveCheck:
         snapshots = deque(rows.values_list("through_batch", "pk"))
         decided = rows.filter(looks_from__lt=F("through_batch"))
         self._replays = {
-            looks_from: Replay(self._manifest)
-            for looks_from in decided.values_list("looks_from", flat=True)
+            looks_from: Replay(self._manifest, looks_from=looks_from)
+            for looks_from in (inf, *decided.values_list("looks_from", flat=True))
         }
         comparisons = deque(self._open_comparisons())
         last = max(
@@ -91,13 +91,8 @@ class WaveCheck:
             )
         counts, tables = batch.counts_to_trust
         self.reports += sum(counts[0])
-        self._sums = _add_up(self._sums, counts)
-        self._table_sums = _add_up(self._table_sums, tables)
-        for looks_from, replay in self._replays.items():
-            if number == looks_from:
-                replay.resume_at(number, counts=self._sums, tables=self._table_sums)
-            elif number > looks_from:
-                replay.take(number, counts, tables)
+        for replay in self._replays.values():
+            replay.take(number, counts, tables)
         for comparison in comparisons:
             if faults:
                 comparison.give_up_table()
@@ -143,6 +138,8 @@ class WaveCheck:
         if snapshot.counts != replay.counts:
             yield "its counts do not match the sum of its batches"
         if snapshot.method_version == METHOD_VERSION:
+            if snapshot.totals != replay.totals:
+                yield "the numbers of reports at its looks do not follow from its batches"
             if snapshot.tables != replay.tables:
                 yield "its tables do not match the sum of its batches"
             if snapshot.final and list(compute_told(snapshot.wave)) != snapshot.told:
@@ -151,7 +148,7 @@ class WaveCheck:
                 manifest=self._manifest,
                 counts=replay.counts,
                 tables=replay.tables,
-                fixed_end=snapshot.final and ended_as_frozen(snapshot.wave),
+                shown_at=list_shown_looks(snapshot.wave, replay.totals, final=snapshot.final),
                 told=snapshot.told,
             )
             computed = [result.to_json() for result in estimates]
@@ -160,11 +157,11 @@ class WaveCheck:
 
     def _find_replay(self, snapshot: Snapshot) -> Replay:
         """Return what the batches so far should show; everything, if that is what counts."""
-        if not snapshot.final and snapshot.looks_from in self._replays:
-            return self._replays[snapshot.looks_from]
-        everything = Replay(self._manifest)
-        everything.resume_at(snapshot.through_batch, counts=self._sums, tables=self._table_sums)
-        return everything
+        replay = self._replays.get(snapshot.looks_from, self._replays[inf])
+        if snapshot.final:
+            replay = deepcopy(replay)
+            replay.look_at_all(snapshot.through_batch)
+        return replay
 
     def _open_comparisons(self) -> list[OpenComparison]:
         done = self._wave.comparisons.filter(
@@ -172,7 +169,3 @@ class WaveCheck:
         )
         rows = done.order_by("through_batch", "pk")
         return [OpenComparison(row, self._manifest) for row in rows]
-
-
-def _add_up(sums: Counts, counts: Counts) -> Counts:
-    return [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(sums, counts, strict=True)]

@@ -76,13 +76,13 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
 def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
     """Return the half-width of the 95 % interval in the results, for the least precise share."""
     c, d = weakest.other_probability, weakest.slope
-    if not manifest.has_fixed_end:
-        # The end is not fixed, so only the wider interval for watched results will be shown.
+    if not manifest.has_fixed_end and manifest.drawn is None:
+        # The end is not fixed, so the interval of a look is shown; random subsets have no looks.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(
             share=middle,
             people=people,
             mechanism=weakest,
-            concentration=manifest.concentration,
+            expected=manifest.people_for_looks,
         )
     return ROUNDED_Z_95 * 0.5 / (math.sqrt(people) * d)
