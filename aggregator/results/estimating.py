@@ -60,7 +60,7 @@ def compute_estimates(
         ),
         times=tuple(n / manifest.people_for_looks for n in shown_at),
     )
-    tested_at = _find_contradiction_levels(estimands, counted, sums)
+    tested_at = _find_contradiction_levels(estimands, counted, sums, at_looks=bool(shown_at))
     marginal = MarginalShares.of(
         {name: each for name, each in counted.scrambled.items() if each.total},
         sums=sums,
@@ -76,7 +76,7 @@ def compute_estimates(
 
 
 def _find_contradiction_levels(
-    estimands: Sequence[Estimand], counted: Counted, sums: Sequence[Event]
+    estimands: Sequence[Estimand], counted: Counted, sums: Sequence[Event], *, at_looks: bool
 ) -> dict[str, float]:
     """Return the level for each question at which all its intervals that can be empty are tested.
 
@@ -96,7 +96,7 @@ def _find_contradiction_levels(
             + sum(
                 estimand.question.name == question.name
                 and estimand.is_ratio
-                and uses_bets(estimand, counted)
+                and uses_bets(estimand, counted, at_looks=at_looks)
                 for estimand in estimands
             ),
         )

@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from privacy.shares.concentration import choose_concentration
 
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import smallest_number
 from privacy.shares.bets import betting_sequence
-from privacy.shares.concentration import choose_concentration
 from privacy.shares.intervals import confidence_sequence
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share

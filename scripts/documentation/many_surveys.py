@@ -7,11 +7,10 @@ surveys of a simulation together, and share no code with it; tests compare the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, pi
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, chdtri, gammaln, logsumexp
+from scipy.special import chdtri, gammaln
 
 from privacy.checks import Floats
 
@@ -23,7 +22,6 @@ _GAP, _RESIDUAL = 1e-8, 1e-7
 _STAY_INSIDE = 0.97  # of the way to a share of 0
 _TINY = 1e-300
 _HALVINGS = 50
-_NODES = 128  # enough for peaks of up to 3,000 reports, stakes included
 _NEGLIGIBLE = 1e-12  # probability of counts that exact sums leave out
 _REACH = 7.0  # standard deviations within which the other counts lie
 
@@ -113,45 +111,6 @@ def _fall(counts: Floats, residuals: Floats) -> Floats:
     return np.maximum(fall, 0.0)
 
 
-# --- bets -----------------------------------------------------------------------------------------
-
-
-def log_wealth(
-    counts: Floats,
-    numerator: Floats,
-    denominator: Floats,
-    *,
-    ratio: float,
-    stakes: tuple[tuple[float, float | None], ...],
-) -> Floats:
-    """The logarithm of what mixed fair bets against this ratio have paid.
-
-    Each stake is a part and its concentration; None stands for Beta(1/2, 1/2).
-    """
-    residuals = numerator - ratio * denominator
-    low, high = residuals.min(), residuals.max()
-    mean, values = -low / (high - low), (residuals - low) / (high - low)
-    angles = (np.arange(_NODES) + 0.5) * pi / _NODES
-    bets = np.sin(angles / 2) ** 2
-    weights = np.logaddexp.reduce(
-        [log(part) + _log_density(bets, mean, concentration) for part, concentration in stakes]
-    )
-    odds = (values - mean) / (mean * (1 - mean))
-    products = counts @ np.log1p(np.outer(odds, bets - mean))
-    wealth: Floats = logsumexp(products + weights, axis=-1)
-    return wealth
-
-
-def _log_density(bets: Floats, mean: float, concentration: float | None) -> Floats:
-    """A beta density for each node of the midpoint rule over angles."""
-    a, b = 0.5, 0.5
-    if concentration is not None:
-        a, b = max(concentration * mean, 0.5), max(concentration * (1 - mean), 0.5)
-    height = float(betaln(a, b)) - log(pi / _NODES)
-    density: Floats = (a - 0.5) * np.log(bets) + (b - 0.5) * np.log1p(-bets) - height
-    return density
-
-
 # --- surveys --------------------------------------------------------------------------------------
 
 
@@ -188,9 +147,11 @@ def cover_runs(
     return float(keeps(different.astype(np.float64))[places.ravel()].mean())
 
 
-def list_looks(smallest: int, last: int) -> NDArray[np.int64]:
-    """The reports at each look: the smallest batch, or a tenth of all, must be new."""
-    looks = [smallest]
-    while looks[-1] < last:
-        looks.append(looks[-1] + max(smallest, -(-looks[-1] // 9)))
-    return np.array(looks[:-1])
+def list_looks(smallest: int, expected: int, *, last: int) -> list[int]:
+    """The reports at each look that is shown, if three of the smallest batches are a crowd."""
+    looks, total = [], 0
+    while total <= last:
+        if total >= 3 * smallest:
+            looks.append(total)
+        total += max(smallest, -(-expected // 10), -(-total // 9))
+    return looks

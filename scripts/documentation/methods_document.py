@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from scripts.documentation.methods_figures import picture_coverage, picture_watching, render
-from scripts.documentation.methods_ratios import compute_tables, write_ratio_table
-from scripts.documentation.methods_sequences import (
+from scripts.documentation.methods_looks import (
     compute_contradictions,
     compute_ever_missed,
     simulate_ever_missed,
     write_contradiction_table,
     write_watched_table,
 )
+from scripts.documentation.methods_ratios import compute_tables, write_ratio_table
 from scripts.documentation.methods_shown import compute_shown, write_shown_table
 from scripts.documentation.methods_tables import (
     REGRESSIONS,
@@ -55,7 +55,7 @@ def main() -> None:
         "ratios": write_ratio_table(compute_tables()),
         "shown": write_shown_table(compute_shown()),
         "peeking": write_watching_table(runs),
-        "watched": write_watched_table(compute_ever_missed(), simulate_ever_missed()),
+        "watched": write_watched_table([compute_ever_missed(), *simulate_ever_missed()]),
         "contradictions": write_contradiction_table(compute_contradictions()),
         "regression": write_regression_table(
             [simulate_regression(**setting) for setting in REGRESSIONS]

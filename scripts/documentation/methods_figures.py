@@ -157,7 +157,7 @@ def picture_watching(run: Watching) -> Figure:
     names = {
         "wald": "Wald, looked at after every report",
         "batches": "likelihood ratio, looked at every batch of 50",
-        "sequence": "sequence, κ = 150, looked at after every report",
+        "looks": "at looks, 1,000 people expected",
     }
     looks = np.unique(np.round(np.geomspace(50, PEOPLE, 120)).astype(int))
     lines: dict[str, Points] = {

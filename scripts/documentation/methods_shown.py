@@ -1,7 +1,7 @@
 """The table of docs/methods about coverage among the figures that are shown.
 
-A figure is shown if it is precise enough, which depends on the reports. So it must be checked that
-those that are shown cover as well as all.
+A figure is shown if its design and the number of people who seem to answer are precise enough. That
+number is estimated, so it must be checked that those that are shown cover as well as all.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
-from aggregator.results.reliability import Reliability, rate_share
+from aggregator.results.reliability import COMPARED_AT, Reliability, rate
 from privacy.checks import Floats
+from privacy.distributions import Z_95
+from privacy.planning.answerers import assume_share, one_report_ratio_spread
 from scripts.documentation.many_surveys import joint_statistic, maximize
 from scripts.documentation.methods_ratios import LIMIT, RUNS, SEED
 from scripts.documentation.ratio_designs import Design, follow_up
 
 EPSILON, ANSWERS = log(3), 2
-TOTALS, ASKED, SHARES = (200, 1000, 5000), (0.1, 0.3, 1.0), (0.02, 0.2, 0.5)
+TOTALS, ASKED, SHARES = (200, 1000, 5000), (0.1, 0.3, 1.0), (0.03, 0.05, 0.08, 0.2, 0.5)
 _HALVINGS = 14
 
 
@@ -83,33 +85,28 @@ def _rate_surveys(
     drawn = generator.multinomial(total, reported, size=RUNS)
     different, numbers = np.unique(drawn, axis=0, return_counts=True)
     counts = different.astype(np.float64)
-    estimates, errors = estimate(counts, design)
-    lows, highs = find_intervals(counts, design, estimates)
+    _, shares = maximize(counts, design.channel)
+    counted = shares[:, :2].sum(axis=1)
+    lows, highs = find_intervals(counts, design, shares[:, 0] / counted)
     rated: Counter[Reliability] = Counter()
     covered: Counter[Reliability] = Counter()
-    for estimated, error, low, high, number in zip(
-        estimates, errors, lows, highs, numbers.tolist(), strict=True
-    ):
-        rating = rate_share(
-            share=estimated, standard_error=error, interval=(low, high), total=total
-        )
+    for among, low, high, number in zip(counted, lows, highs, numbers.tolist(), strict=True):
+        rating = rate(find_design_error(design, float(among)) / sqrt(total), Z_95)
         rated[rating] += number
         covered[rating] += number * (low <= share <= high)
     return Shown(total=total, asked=asked, share=share, rated=rated, covered=covered)
 
 
-def estimate(counts: Floats, design: Design) -> tuple[Floats, Floats]:
-    """The most likely share of the first cell among the first two, and its standard error."""
-    _, shares = maximize(counts, design.channel)
-    counted = shares[:, :2].sum(axis=1)
-    ratios = shares[:, 0] / counted
-    scaled = design.channel[None] / np.sqrt(shares @ design.channel.T)[:, :, None]
-    information = np.einsum("srt,sru->stu", scaled, scaled)
-    residuals = np.zeros_like(shares)
-    residuals[:, 0], residuals[:, 1] = 1 - ratios, -ratios
-    solved = np.linalg.solve(information, residuals[:, :, None])[:, :, 0]
-    variances = (residuals * solved).sum(axis=1) / counts.sum(axis=1)
-    return ratios, np.sqrt(variances) / counted
+def find_design_error(design: Design, counted: float) -> float:
+    """The standard error from one report, if the share were the one at which designs compare."""
+    reports = assume_share(
+        channel=design.channel,
+        numerator=[1, 0, 0],
+        denominator=[1, 1, 0],
+        counted=min(counted, 1.0),
+        share=COMPARED_AT,
+    )
+    return one_report_ratio_spread(reports=reports)
 
 
 def find_intervals(counts: Floats, design: Design, inside: Floats) -> tuple[Floats, Floats]:

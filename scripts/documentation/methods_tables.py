@@ -17,9 +17,10 @@ from privacy.associations.latent_regression import fit_latent_logistic
 from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.concentration import UNKNOWN
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
-from scripts.documentation.methods_sequences import list_stakes, log_mixture
+from privacy.shares.intervals import clopper_pearson
+from privacy.shares.looks import repeated_level
+from scripts.documentation.many_surveys import list_looks
 
 LEVEL = 0.95
 GRID = np.linspace(0.0, 1.0, 1001)
@@ -37,6 +38,7 @@ AT_ONCE = 250
 PEOPLE = 5000
 SHARES = (0.02, 0.2, 0.5)
 BATCH = 50
+EXPECTED = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +116,12 @@ class Watching:
     share: float
     wald: NDArray[np.float64]  # looked at after every report from 50 on
     batches: NDArray[np.float64]  # likelihood ratio, looked at every batch of 50 from 100 on
-    sequence: NDArray[np.float64]  # looked at after every report from the first on
+    looks: NDArray[np.float64]  # the interval at looks, if 1,000 people are expected
 
 
 def simulate_watching(share: float) -> Watching:
     generator = np.random.default_rng(SEED + round(1000 * share))
-    missed = {name: np.zeros(PEOPLE) for name in ("wald", "batches", "sequence")}
+    missed = {name: np.zeros(PEOPLE) for name in ("wald", "batches", "looks")}
     for _ in range(RUNS // AT_ONCE):
         for name, misses in _run(generator, share).items():
             missed[name] += np.logical_or.accumulate(misses, axis=1).sum(axis=0)
@@ -144,8 +146,19 @@ def _run(generator: np.random.Generator, share: float) -> dict[str, NDArray[np.b
     batches = 2 * (most - likelihood) > chdtri(1, 1 - LEVEL)
     batches[:, (n % BATCH != 0) | (n < 2 * BATCH)] = False
 
-    sequence = log_mixture(successes, n, truth, list_stakes(UNKNOWN)) >= log(1 / (1 - LEVEL))
-    return {"wald": wald, "batches": batches, "sequence": sequence}
+    looks = np.zeros_like(batches)
+    totals = list_looks(BATCH, EXPECTED, last=PEOPLE)
+    for place, total in enumerate(totals):
+        times = [look / EXPECTED for look in totals[: place + 1]]
+        found = clopper_pearson(
+            successes=successes[:, total - 1],
+            total=total,
+            other_probability=c,
+            slope=d,
+            level=repeated_level(LEVEL, times=times),
+        )
+        looks[:, total - 1] = (found.low > share) | (found.high < share)
+    return {"wald": wald, "batches": batches, "looks": looks}
 
 
 def write_watching_table(runs: Sequence[Watching]) -> str:
@@ -157,7 +170,7 @@ def write_watching_table(runs: Sequence[Watching]) -> str:
         ("Wald", "after every report, 50 to 5,000", "wald", PEOPLE),
         ("likelihood ratio", "every batch of 50, 100 to 5,000", "batches", PEOPLE),
         ("likelihood ratio", "every batch of 50, 100 to 2,000", "batches", 2000),
-        ("sequence, κ = 150", "after every report, 1 to 5,000", "sequence", PEOPLE),
+        ("at looks, 1,000 people expected", "every look, 150 to 5,000", "looks", PEOPLE),
     )
     for name, looks, key, until in rows:
         figures = " | ".join(f"{getattr(run, key)[until - 1]:.3f}" for run in runs)

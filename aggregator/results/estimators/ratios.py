@@ -92,15 +92,15 @@ def _find_design_error(cells: LatentCells, counted: float) -> float | None:
     return one_report_ratio_spread(reports=reports) / sqrt(float(cells.counts.sum()))
 
 
-def uses_bets(estimand: Estimand, counted: Counted) -> bool:
+def uses_bets(estimand: Estimand, counted: Counted, *, at_looks: bool) -> bool:
     """Whether the likelihood would cover too rarely; bets can give an empty interval."""
     found, counts = counted.find_table(estimand), counted.symbols[estimand.symbol]
-    covers = relaxed_likelihood_covers if estimand.is_scale_mean else joint_share_covers
-    if found is None:
-        return not covers(total=counts.total, mechanisms=[counts.symbol.mechanism])
-    return not covers(
-        total=count_who_may_be_asked(found), mechanisms=list_mechanisms(found.table.axes)
-    )
+    total, mechanisms = counts.total, [counts.symbol.mechanism]
+    if found is not None:
+        total, mechanisms = count_who_may_be_asked(found), list_mechanisms(found.table.axes)
+    if estimand.is_scale_mean:
+        return not relaxed_likelihood_covers(total=total, mechanisms=mechanisms, at_looks=at_looks)
+    return not joint_share_covers(total=total, mechanisms=mechanisms)
 
 
 def list_mechanisms(axes: Iterable[Axis]) -> list[RandomizedResponse]:
@@ -113,7 +113,8 @@ def estimate_ratio(
 ) -> Estimate:
     """Estimate a share or mean of some people, and test at another level for a contradiction."""
     counts = counted.symbols[estimand.symbol]
-    choose = _choose_bets if uses_bets(estimand, counted) else _choose_likelihood
+    bets = uses_bets(estimand, counted, at_looks=bool(levels.times))
+    choose = _choose_bets if bets else _choose_likelihood
     method = choose(estimand, counted)
     return build_estimate(estimand, counts, method, levels, tested_at=tested_at)
 

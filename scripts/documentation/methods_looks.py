@@ -1,0 +1,298 @@
+"""The tables of docs/methods about open surveys: what looks ever miss, what ever contradicts.
+
+One count allows exact sums over all paths; ratios are simulated with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import fftconvolve
+from scipy.special import bdtr, bdtrc
+from scipy.stats import binom
+
+from privacy.checks import Floats
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.shares.alarms import find_contradictions
+from privacy.shares.looks import critical_values, repeated_level
+from scripts.documentation.many_surveys import joint_statistic, list_looks, relaxed_keeps
+from scripts.documentation.methods_ratios import ASKED, EPSILONS, SEED, list_shapes, weigh
+from scripts.documentation.ratio_designs import (
+    Design,
+    follow_up,
+    gated_item,
+    refusable,
+    scale_follow_up,
+)
+
+LEVEL, SMALLEST = 0.95, 50
+EXPECTED = (150, 300, 1000, 3000)
+RUNS = 4000
+SYMBOLS = (2, 3, 5, 16)
+SHARES = (0.0, 0.02, 0.2, 0.5, 1.0)
+SHARES_SIMULATED = (0.0, 0.2, 0.5, 1.0)
+CONTRADICTED_SYMBOLS = (2, 3, 5, 16, 64)
+TOTALS = (25, 50, 100, 200, 500, 1000)
+_FEW = 300  # from so many steps on, a convolution by Fourier transforms is faster
+# Of its critical value: what is less far from the truth in standard errors is not evaluated.
+_FAR = 0.6
+
+Counts = NDArray[np.int64]
+Missed = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EverMissed:
+    """The greatest part of surveys that ever miss, for each number of people expected."""
+
+    name: str
+    missed: Sequence[float]
+
+
+def write_watched_table(rows: Sequence[EverMissed]) -> str:
+    heads = " | ".join(f"E = {expected:,}" for expected in EXPECTED)
+    lines = [f"| figure | {heads} |", "|---|" + "---|" * len(EXPECTED)]
+    lines += [f"| {row.name} | {' | '.join(map(_ceil, row.missed))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def write_contradiction_table(rows: Sequence[Contradicted]) -> str:
+    lines = ["| k | after a frozen end | at looks |", "|---|---|---|"]
+    lines += [f"| {row.symbols} | {_ceil(row.fixed)} | {_ceil(row.watched)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _ceil(part: float) -> str:
+    """Write three digits, rounded up, so that errors never look rarer than they are."""
+    return f".{ceil(part * 1000 - 1e-9):03d}"
+
+
+# --- one share, exactly ---------------------------------------------------------------------------
+
+
+def compute_ever_missed() -> EverMissed:
+    return EverMissed(
+        name="share",
+        missed=[
+            max(
+                ever(reported, expected=expected, level=LEVEL, misses=partial(_misses, reported))
+                for reported in list_reported()
+            )
+            for expected in EXPECTED
+        ],
+    )
+
+
+def list_reported() -> list[float]:
+    """The reported shares of codes with all sorts of true shares."""
+    found = []
+    for (epsilon, _), symbols, share in product(EPSILONS, SYMBOLS, SHARES):
+        mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
+        found.append(mechanism.other_probability + mechanism.slope * share)
+    return sorted({round(reported, 12) for reported in found})
+
+
+def _misses(reported: float, counts: Counts, total: int, level: float) -> Missed:
+    """Whether the Clopper-Pearson interval of each count misses the reported share."""
+    tail = (1 - level) / 2
+    below = np.where(counts < total, bdtr(np.minimum(counts, total - 1.0), total, reported), 1.0)
+    above = np.where(counts > 0, bdtrc(np.maximum(counts - 1.0, 0), total, reported), 1.0)
+    missed: Missed = (below < tail) | (above < tail)
+    return missed
+
+
+def ever(
+    reported: float,
+    *,
+    expected: int,
+    level: float,
+    misses: Callable[[Counts, int, float], Missed],
+) -> float:
+    """Sum the probability of all paths of counts that miss at some look, up to 2 E reports."""
+    looks = list_looks(SMALLEST, expected, last=2 * expected)
+    alive, missed, before = np.ones(1), 0.0, 0
+    for place, total in enumerate(looks):
+        step = binom.pmf(np.arange(total - before + 1), total - before, reported)
+        if min(len(alive), len(step)) < _FEW:
+            alive = np.convolve(alive, step)
+        else:
+            alive = np.maximum(fftconvolve(alive, step), 0.0)
+        before = total
+        times = [look / expected for look in looks[: place + 1]]
+        gone = misses(np.arange(total + 1), total, repeated_level(level, times=times))
+        missed += float(alive[gone].sum())
+        alive = np.where(gone, 0.0, alive)
+    return missed
+
+
+# --- ratios, simulated ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Watched:
+    """One true state of affairs, and whether intervals of such reports keep its ratio."""
+
+    reported: Floats
+    numerator: Floats
+    denominator: Floats
+    ratio: float
+    keeps: Callable[[Floats, float], Missed]  # of counts, and of the limit of the statistic
+
+
+def simulate_ever_missed() -> list[EverMissed]:
+    return [
+        EverMissed(
+            name=name,
+            missed=[
+                max(simulate_looks(case, expected=expected, seed=place) for case in cases())
+                for expected in EXPECTED
+            ],
+        )
+        for place, (name, cases) in enumerate(RATIOS.items())
+    ]
+
+
+def simulate_looks(case: Watched, *, expected: int, seed: int) -> float:
+    """The part of simulated surveys that miss the true ratio at some look, up to 2 E reports."""
+    generator = np.random.default_rng([SEED, 100 + seed, expected])
+    looks = list_looks(SMALLEST, expected, last=2 * expected)
+    values = critical_values([look / expected for look in looks])
+    counts, missed = np.zeros((RUNS, len(case.reported))), np.zeros(RUNS, dtype=bool)
+    residuals = case.numerator - case.ratio * case.denominator
+    spread = float(np.sqrt(case.reported @ residuals**2))
+    for new, total, value in zip(np.diff(looks, prepend=0), looks, values, strict=True):
+        counts += generator.multinomial(new, case.reported, size=RUNS)
+        far = np.abs(counts @ residuals) > _FAR * value * spread * np.sqrt(total)
+        tried = np.flatnonzero(far & ~missed)
+        if len(tried):
+            missed[tried] = ~case.keeps(counts[tried], value**2)
+    return float(missed.mean())
+
+
+def watch_shares(make: Callable[..., Design], **kind: int) -> Iterator[Watched]:
+    for (epsilon, _), asked, share in product(EPSILONS, ASKED, SHARES_SIMULATED):
+        design = make(epsilon=epsilon, **kind)
+        others = design.channel.shape[1] - 2
+        rest = [(1 - asked) / others] * others
+        numerator, denominator = weigh(
+            design, numerator=[1, 0, *[0.0] * others], denominator=[1, 1, *[0.0] * others]
+        )
+
+        def keeps(
+            counts: Floats, limit: float, channel: Floats = design.channel, share: float = share
+        ) -> Missed:
+            kept: Missed = joint_statistic(counts, channel, share) <= limit
+            return kept
+
+        yield Watched(
+            reported=design.report([asked * share, asked * (1 - share), *rest]),
+            numerator=numerator,
+            denominator=denominator,
+            ratio=share,
+            keeps=keeps,
+        )
+
+
+def watch_means(points: int) -> Iterator[Watched]:
+    places = np.linspace(0.0, 1.0, points)
+    for (epsilon, _), asked, shape in product(EPSILONS, ASKED, list_shapes(points)):
+        design = scale_follow_up(points=points, epsilon=epsilon)
+        numerator, denominator = weigh(
+            design, numerator=[*places, 0.0], denominator=[*[1.0] * points, 0.0]
+        )
+        mean = float(shape @ places)
+
+        def keeps(
+            counts: Floats,
+            limit: float,
+            weights: tuple[Floats, Floats] = (numerator, denominator),
+            mean: float = mean,
+        ) -> Missed:
+            return relaxed_keeps(counts, *weights, ratio=mean, limit=limit)
+
+        yield Watched(
+            reported=design.report([*(asked * shape), 1 - asked]),
+            numerator=numerator,
+            denominator=denominator,
+            ratio=mean,
+            keeps=keeps,
+        )
+
+
+RATIOS: dict[str, Callable[[], Iterator[Watched]]] = {
+    "share among those who answered": partial(watch_shares, refusable, answers=2),
+    "follow-up, with its parent": partial(watch_shares, follow_up, answers=5),
+    "item behind a gate": partial(watch_shares, gated_item),
+    "mean behind a rule": partial(watch_means, 5),
+}
+
+
+# --- contradictions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contradicted:
+    """The greatest part of honest questions in contradiction, summed over their codes."""
+
+    symbols: int
+    fixed: float
+    watched: float
+
+
+def compute_contradictions() -> list[Contradicted]:
+    return [
+        Contradicted(
+            symbols=symbols,
+            fixed=max(
+                _add_codes(symbols, epsilon, partial(_contradict_once, total=total))
+                for (epsilon, _), total in product(EPSILONS, TOTALS)
+            ),
+            watched=max(_add_codes(symbols, epsilon, _contradict_ever) for epsilon, _ in EPSILONS),
+        )
+        for symbols in CONTRADICTED_SYMBOLS
+    ]
+
+
+def _add_codes(
+    symbols: int, epsilon: float, contradict: Callable[[RandomizedResponse, float, float], float]
+) -> float:
+    """Everybody has one answer: its code may be too frequent, and all others too rare."""
+    mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
+    codes = 1 if symbols == 2 else symbols
+    level = 1 - (1 - LEVEL) / codes
+    low = mechanism.other_probability
+    only = contradict(mechanism, low + mechanism.slope, level)
+    return only if symbols == 2 else only + (symbols - 1) * contradict(mechanism, low, level)
+
+
+def _contradict_once(
+    mechanism: RandomizedResponse, reported: float, level: float, *, total: int
+) -> float:
+    counts = np.arange(total + 1)
+    found = find_contradictions(
+        successes=counts,
+        total=total,
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+        level=level,
+    )
+    return float(binom.pmf(counts, total, reported)[found].sum())
+
+
+def _contradict_ever(mechanism: RandomizedResponse, reported: float, level: float) -> float:
+    def contradicts(counts: Counts, total: int, now: float) -> Missed:
+        return find_contradictions(
+            successes=counts,
+            total=total,
+            other_probability=mechanism.other_probability,
+            slope=mechanism.slope,
+            level=now,
+        )
+
+    return ever(reported, expected=1000, level=level, misses=contradicts)
