@@ -81,8 +81,8 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
         source="method",
         choices=METHODS,
         help_text=(
-            "betting_sequence_share and betting_sequence_mean hold at every look by themselves; the "
-            "others are at the level that the critical value states"
+            "betting_sequence_share and betting_sequence_mean hold at every look by themselves; "
+            "the others are at the level that the critical value states"
         ),
     )
     critical_value = serializers.FloatField(

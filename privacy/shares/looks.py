@@ -131,7 +131,8 @@ def repeated_level(level: float, *, times: Sequence[float]) -> float:
     level : float
         Confidence level for all looks together, in (0, 1).
     times : sequence of float
-        As for `critical_values`, up to the look in question. Empty if only one interval is ever shown.
+        As for `critical_values`, up to the look in question. Empty if only one interval is ever
+        shown.
 
     Returns
     -------

@@ -12,16 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from privacy.shares.concentration import choose_concentration
 
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.precision import smallest_number
-from privacy.shares.bets import betting_sequence
-from privacy.shares.intervals import confidence_sequence
+from privacy.planning.precision import smallest_number, watched_level
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
-from privacy.shares.ratio_cells import conditional_cells
 
 FLIPS, SHARE, HALF_WIDTH, LEVEL = 25, 0.2, 0.05, 0.95
 REFUSING = 0.05  # of those who are asked
@@ -72,13 +68,12 @@ def watch_share() -> IntervalOf:
 
     def interval_of(people: int) -> Ends:
         _, yes = expect_counts(people, coins.channel() @ [1 - SHARE, SHARE])
-        found = confidence_sequence(
+        found = clopper_pearson(
             successes=yes,
             total=people,
             other_probability=coins.other_probability,
             slope=coins.slope,
-            level=LEVEL,
-            concentration=choose_concentration(people),
+            level=watched_level(LEVEL),
         )
         return float(found.low), float(found.high)
 
@@ -96,14 +91,12 @@ def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
     reported = mechanism.channel() @ truth
 
     def interval_of(people: int) -> Ends:
-        cells = conditional_cells(
+        found = likelihood_ratio_share(
             counts=expect_counts(people, reported).tolist(),
             mechanism=mechanism,
-            event=[0],
+            symbol=0,
             among=[0, 1],
-        )
-        found = betting_sequence(
-            cells=cells, level=LEVEL, concentration=choose_concentration(people)
+            level=watched_level(LEVEL),
         )
         return found.low, found.high
 

@@ -20,9 +20,17 @@ from scipy.stats import binom
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.alarms import find_contradictions
+from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
 from privacy.shares.looks import critical_values, repeated_level
 from scripts.documentation.many_surveys import joint_statistic, list_looks, relaxed_keeps
-from scripts.documentation.methods_ratios import ASKED, EPSILONS, SEED, list_shapes, weigh
+from scripts.documentation.methods_ratios import (
+    ASKED,
+    EPSILONS,
+    SEED,
+    any_of,
+    list_shapes,
+    weigh,
+)
 from scripts.documentation.ratio_designs import (
     Design,
     follow_up,
@@ -143,6 +151,7 @@ class Watched:
     denominator: Floats
     ratio: float
     keeps: Callable[[Floats, float], Missed]  # of counts, and of the limit of the statistic
+    covers: Callable[[int], bool]  # with fewer reports, bets are shown
 
 
 def simulate_ever_missed() -> list[EverMissed]:
@@ -168,6 +177,8 @@ def simulate_looks(case: Watched, *, expected: int, seed: int) -> float:
     spread = float(np.sqrt(case.reported @ residuals**2))
     for new, total, value in zip(np.diff(looks, prepend=0), looks, values, strict=True):
         counts += generator.multinomial(new, case.reported, size=RUNS)
+        if not case.covers(total):
+            continue
         far = np.abs(counts @ residuals) > _FAR * value * spread * np.sqrt(total)
         tried = np.flatnonzero(far & ~missed)
         if len(tried):
@@ -196,6 +207,7 @@ def watch_shares(make: Callable[..., Design], **kind: int) -> Iterator[Watched]:
             denominator=denominator,
             ratio=share,
             keeps=keeps,
+            covers=partial(joint_covers, epsilon),
         )
 
 
@@ -222,7 +234,16 @@ def watch_means(points: int) -> Iterator[Watched]:
             denominator=denominator,
             ratio=mean,
             keeps=keeps,
+            covers=partial(mean_covers, epsilon),
         )
+
+
+def joint_covers(epsilon: float, total: int) -> bool:
+    return joint_share_covers(total=total, mechanisms=[any_of(epsilon)])
+
+
+def mean_covers(epsilon: float, total: int) -> bool:
+    return relaxed_likelihood_covers(total=total, mechanisms=[any_of(epsilon)], at_looks=True)
 
 
 RATIOS: dict[str, Callable[[], Iterator[Watched]]] = {

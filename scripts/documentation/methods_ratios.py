@@ -179,7 +179,7 @@ def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[C
     """A mean among those who answered, for answers of five shapes."""
     make = scale_follow_up if is_routed else refusable_scale
     for (epsilon, _), points, total, asked in product(EPSILONS, POINTS, TOTALS, ASKED):
-        if not relaxed_likelihood_covers(total=total, mechanisms=[_any_of(epsilon)]):
+        if not relaxed_likelihood_covers(total=total, mechanisms=[any_of(epsilon)], at_looks=False):
             continue
         design = make(points=points, epsilon=epsilon)
         places = np.linspace(0.0, 1.0, points)
@@ -209,7 +209,7 @@ def _cover_random_cell(generator: np.random.Generator) -> Iterator[Cell]:
     epsilon, total = generator.uniform(0.3, 2.9), int(exp(generator.uniform(log(30), log(3000))))
     answers, kind = int(generator.integers(2, 17)), int(generator.integers(5))
     share, asked = generator.beta(0.5, 0.5), generator.uniform(0.05, 1.0)
-    if not joint_share_covers(total=total, mechanisms=[_any_of(epsilon)]):
+    if not joint_share_covers(total=total, mechanisms=[any_of(epsilon)]):
         return
     make = (refusable, follow_up, refusable_follow_up, after_two, gated_item)[kind]
     design = make(epsilon=epsilon) if kind == 4 else make(answers=answers, epsilon=epsilon)  # type: ignore[call-arg]
@@ -245,7 +245,7 @@ def weigh(
     )
 
 
-def _any_of(epsilon: float) -> RandomizedResponse:
+def any_of(epsilon: float) -> RandomizedResponse:
     """A mechanism of this strength; all symbols of a design have it."""
     return RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
 

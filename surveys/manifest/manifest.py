@@ -201,6 +201,11 @@ class Manifest:
         return self.closes is not None or self.cap is not None
 
     @property
+    def is_watched(self) -> bool:
+        """Whether results are shown before an end that nobody has fixed."""
+        return not self.has_fixed_end and self.drawn is None
+
+    @property
     def people_planned(self) -> int | None:
         """How many people to plan for: those expected, else the cap, which none can exceed."""
         return self.people_expected or self.cap

@@ -4,11 +4,54 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.answerers import ExpectedReports, expect_answers
 from surveys.manifest.strength import TWO_COINS
 from surveys.planning.assumptions import ASKED, DIFFERENCE, MARGIN, PEOPLE, REFUSING, SHARE
+from surveys.planning.figures import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decider:
+    """The code that decides who is asked: so many codes, of which some lead to the question.
+
+    Without flips it is sent as it is. No codes at all: how several go together is unknown, so the
+    plan does without them, and the results are more precise than planned.
+    """
+
+    codes: int
+    leading: int
+    flips: int
+
+    @classmethod
+    def usual(cls, flips: int) -> Decider:
+        return cls(codes=2, leading=1, flips=flips)
+
+    @classmethod
+    def parse(cls, text: str) -> Decider:
+        codes, leading, flips = map(int, text.split("-"))
+        return cls(codes=codes, leading=leading, flips=flips)
+
+    def __str__(self) -> str:
+        return f"{self.codes}-{self.leading}-{self.flips}"
+
+    @property
+    def is_possible(self) -> bool:
+        return 0 < self.leading < self.codes and self.flips < 50
+
+    def channel(self) -> Floats | None:
+        if not self.codes:
+            return None
+        if not self.flips:
+            return np.eye(2)
+        mechanism = RandomizedResponse.from_flips(symbols=self.codes, flips=self.flips)
+        sizes = np.array([self.codes - self.leading, self.leading], dtype=np.float64)
+        other = np.outer(sizes * mechanism.other_probability, np.ones(2))
+        channel: Floats = other + mechanism.slope * np.eye(2)
+        return channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +70,8 @@ class PlanInput:
     asked: float = ASKED  # of all, where there is a rule
     part: float = 1.0  # of the people who get the question, if each gets a random subset
     mean: bool = False  # of a number, as a share of its range
+    # What decides who is asked; None: a yes/no question of the same strength.
+    decided: Decider | None = None
     difference: float = DIFFERENCE
     watched: bool = False
 
@@ -57,15 +102,24 @@ class PlanInput:
             mechanism=self.mechanism(flips=flips),
             asked=self.asked if self.rule else None,
             refusing=self.refusing if self.refusal else None,
-            parent=find_usual_parent(flips=flips) if self.rule else None,
+            parent=(self.decided or Decider.usual(flips)).channel() if self.rule else None,
+        )
+
+    def figure(
+        self, *, flips: int | None = None, share: float | None = None, watched: bool | None = None
+    ) -> Figure:
+        """Describe the figure that the plan is about, or the same one with something changed."""
+        flips = self.flips if flips is None else flips
+        share = self.share if share is None else share
+        return Figure(
+            share=share,
+            mechanism=self.mechanism(flips=flips),
+            reports=self.expect(flips=flips, share=share) if self.is_conditional else None,
+            watched=self.watched if watched is None else watched,
+            part=self.part,
         )
 
     @property
     def reports(self) -> int:
         """How many people get the question."""
         return max(1, round(self.people * self.part))
-
-
-def find_usual_parent(*, flips: int) -> Floats:
-    """Return the channel of a yes/no question that decides who is asked."""
-    return RandomizedResponse.from_flips(symbols=2, flips=flips).channel()

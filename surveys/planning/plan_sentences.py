@@ -13,20 +13,18 @@ from surveys.manifest.strength import (
     is_weak,
     strength_word,
 )
+from surveys.planning.figures import HALF
 from surveys.planning.long_lists import describe_long_list
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
-
-HALF = 0.5  # an interval of ± 50 points says nothing
 
 
 def describe_assumption(plan: Plan) -> str:
     """Say which interval and which way of ending the verdict assumes."""
     if plan.given.watched:
         return (
-            "Assumes a 95 % interval that stays valid while you watch, and that the survey’s "
-            "settings say you expect this many people. You may look at any time and close the "
-            "survey when you like."
+            "Assumes an interval that holds at 95 % for all looks together, and that the survey’s "
+            "settings say you expect this many people. You may close the survey when you like."
         )
     return (
         "Assumes a 95 % interval for one look (normal approximation). The end is fixed before "

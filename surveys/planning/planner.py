@@ -15,11 +15,7 @@ from privacy.mechanism.attacks import attacker_success, posterior
 from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
-from privacy.planning.answerers import (
-    one_report_ratio_spread,
-    people_for_ratio_half_width,
-    ratio_half_width,
-)
+from privacy.planning.answerers import one_report_ratio_spread
 from privacy.planning.budgets import (
     full_standard_error,
     split_standard_error,
@@ -27,19 +23,11 @@ from privacy.planning.budgets import (
 )
 from privacy.planning.designs import design_effect
 from privacy.planning.power import people_for_power_two_samples
-from privacy.planning.precision import (
-    half_width,
-    people_for_half_width,
-    people_for_watched_half_width,
-    watched_half_width,
-    watched_level,
-)
 from surveys.formatting import percent
 from surveys.manifest.strength import MEDIUM_FROM, OFFERED_FLIPS
 from surveys.planning.plan_input import PlanInput
 
 DELTA = 1e-6
-LEVEL = 0.95
 POWER = 0.8
 SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
@@ -86,59 +74,20 @@ class Plan:
     @cached_property
     def margin_at_end(self) -> float:
         """Half of the 95 % interval's width if the end is fixed beforehand."""
-        return self._margin_for(self.given.flips)
+        return self.given.figure(watched=False).find_margin(self.given.people)
 
     @cached_property
     def margin_watched(self) -> float:
         """The same if the researcher watches the results and expects this many people."""
-        return self._margin_for(self.given.flips, watched=True)
-
-    def _margin_for(self, flips: int, *, watched: bool = False) -> float:
-        share, people = self.given.share, self.given.reports
-        if self.given.is_conditional:
-            return ratio_half_width(
-                reports=self.given.expect(flips=flips, share=share),
-                people=people,
-                level=watched_level() if watched else LEVEL,
-            )
-        find = watched_half_width if watched else half_width
-        return find(share=share, people=people, mechanism=self.given.mechanism(flips=flips))
-
-    def _answerer_spread(self, flips: int) -> float:
-        reports = self.given.expect(flips=flips, share=self.given.share)
-        return one_report_ratio_spread(reports=reports)
+        return self.given.figure(watched=True).find_margin(self.given.people)
 
     @cached_property
     def people_at_end(self) -> int:
-        return self._people_for(self.given.flips)
+        return self.given.figure(watched=False).find_people(self.given.margin)
 
     @cached_property
     def people_watched(self) -> int:
-        return self._people_for(self.given.flips, watched=True)
-
-    def _people_for(
-        self,
-        flips: int,
-        *,
-        share: float | None = None,
-        margin: float | None = None,
-        watched: bool = False,
-    ) -> int:
-        """People who must take part, for the expected share and wanted precision if not given."""
-        share = self.given.share if share is None else share
-        margin = self.given.margin if margin is None else margin
-        if self.given.is_conditional:
-            reports = people_for_ratio_half_width(
-                reports=self.given.expect(flips=flips, share=share),
-                half_width=margin,
-                level=watched_level() if watched else LEVEL,
-            )
-        else:
-            find = people_for_watched_half_width if watched else people_for_half_width
-            mechanism = self.given.mechanism(flips=flips)
-            reports = find(share=share, half_width=margin, mechanism=mechanism)
-        # How many people must take part to get this many reports for the question.
-        return ceil(reports / self.given.part - 1e-9)
+        return self.given.figure(watched=True).find_people(self.given.margin)
 
     @property
     def margin(self) -> float:
@@ -148,11 +97,6 @@ class Plan:
     @property
     def people_needed(self) -> int:
         return self.people_watched if self.given.watched else self.people_at_end
-
-    @property
-    def watching_factor(self) -> float:
-        """How many times as many people it takes to watch the results."""
-        return self.people_watched / self.people_at_end
 
     @property
     def design_effect(self) -> float:
@@ -165,7 +109,8 @@ class Plan:
                 share=self.given.share, mechanism=self.given.mechanism(flips=flips)
             )
         direct = self.given.share * (1 - self.given.share) / self.given.answering
-        return self._answerer_spread(flips) ** 2 / direct
+        reports = self.given.expect(flips=flips, share=self.given.share)
+        return one_report_ratio_spread(reports=reports) ** 2 / direct
 
     @property
     def effective_sample_size(self) -> float:
@@ -240,14 +185,18 @@ class Plan:
 
     def _describe_strength(self, flips: int) -> StrengthLine:
         mechanism = self.given.mechanism(flips=flips)
+        figure = self.given.figure(flips=flips)
         return StrengthLine(
             flips=flips,
             epsilon=mechanism.epsilon,
             chosen=flips == self.given.flips,
-            people=tuple(self._people_for(flips, share=share) for share in self.other_shares),
-            people_wanted=self._people_for(flips),
-            margin=self._margin_for(flips),
-            people_fine=self._people_for(flips, margin=FINE_MARGIN),
+            people=tuple(
+                self.given.figure(flips=flips, share=share).find_people(self.given.margin)
+                for share in self.other_shares
+            ),
+            people_wanted=figure.find_people(self.given.margin),
+            margin=figure.find_margin(self.given.people),
+            people_fine=figure.find_people(FINE_MARGIN),
             design_effect=self._design_effect_for(flips),
             posteriors=tuple(posterior(share=base, mechanism=mechanism) for base in BASES),
         )
@@ -298,7 +247,7 @@ class Plan:
         """People needed at the weakest strength that is still called medium, where that helps."""
         if self.given.flips <= MEDIUM_FROM:
             return None
-        return self._people_for(MEDIUM_FROM, watched=self.given.watched)
+        return self.given.figure(flips=MEDIUM_FROM).find_people(self.given.margin)
 
 
 def write_share(share: float) -> str:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
-from surveys.planning.people_needed import people_needed, people_needed_for_follow_up
+from surveys.planning.assumptions import MARGIN
+from surveys.planning.people_needed import (
+    find_decider,
+    find_figure,
+    find_follow_up,
+    find_part,
+)
 from surveys.planning.plan_input import PlanInput
 
 
@@ -16,12 +22,15 @@ class DraftPlan:
     """The planner's input for a draft, and the number of the question that it is made for.
 
     `harder` are the numbers of questions that need even more people for one of their estimates,
-    which the planner cannot describe.
+    which the planner cannot describe. `margin` is that of the question with the people who are
+    expected; None if no number is.
     """
 
     query: dict[str, str | int]
     number: int
     harder: tuple[int, ...]
+    people: int | None
+    margin: float | None
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
@@ -33,9 +42,10 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
     ]
     if not planned:
         return None
-    people = [people_needed(manifest, question) for question in planned]
-    most = max(people)
-    hardest = planned[people.index(most)]
+    needed = [find_figure(manifest, question).find_people(MARGIN) for question in planned]
+    most = max(needed)
+    hardest = planned[needed.index(most)]
+    people = manifest.people_planned
     return DraftPlan(
         query=_fill_in(manifest, hardest, questions=_count_asked(manifest)),
         number=hardest.number,
@@ -44,13 +54,15 @@ def plan_for(manifest: Manifest) -> DraftPlan | None:
             for question in manifest.questions
             if question.is_scrambled and _most_people_needed(manifest, question) > most
         ),
+        people=people,
+        margin=None if people is None else find_figure(manifest, hardest).find_margin(people),
     )
 
 
 def _most_people_needed(manifest: Manifest, question: ManifestQuestion) -> int:
-    people = people_needed(manifest, question)
+    people = find_figure(manifest, question).find_people(MARGIN)
     if question.described.has_follow_up:
-        people = max(people, people_needed_for_follow_up(manifest, question))
+        people = max(people, find_follow_up(manifest, question).find_people(MARGIN))
     return people
 
 
@@ -76,11 +88,12 @@ def _fill_in(
         query["refusing"] = round(100 * PlanInput.refusing)
     if question.rule is not None:
         query["asked"] = round(100 * PlanInput.asked)
-    query["closing"] = "fixed" if manifest.has_fixed_end else "watched"
+        query["decided"] = str(find_decider(manifest, question))
+    query["closing"] = "watched" if manifest.is_watched else "fixed"
     if manifest.people_planned is not None:
         query["people"] = manifest.people_planned
     if manifest.drawn is not None:
-        query["part"] = f"{100 * manifest.asked_fraction:.1f}"
+        query["part"] = f"{100 * find_part(manifest):.2f}"
     return query
 
 

@@ -6,7 +6,6 @@ fixed beforehand. assumptions.py has the assumptions, and every sentence says wh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,8 +24,9 @@ from surveys.manifest.strength import (
     strength_word,
 )
 from surveys.planning.assumptions import ASKED, FOLLOW_UP_ASKED, MARGIN, REFUSING, SHARE
+from surveys.planning.figures import HALF
 from surveys.planning.long_lists import describe_long_list
-from surveys.planning.people_needed import people_needed, people_needed_for_follow_up
+from surveys.planning.people_needed import find_figure, find_follow_up, people_needed
 
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
@@ -49,6 +49,7 @@ class QuestionCost:
     codes: str
     people: int
     margin: str
+    expected: str  # the margin with the people who are expected; empty if no number is
     lines: tuple[str, ...]
     switches: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -74,6 +75,7 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
         codes=_describe_codes(question),
         people=people_needed(manifest, question),
         margin=_write_margin(question),
+        expected=_write_expected(manifest, question),
         lines=tuple(_describe_costs(manifest, question)),
         switches=tuple(switches),
         warnings=tuple(_warn(question)),
@@ -152,9 +154,18 @@ def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQue
     )
 
 
-def _write_margin(question: ManifestQuestion) -> str:
+def _write_margin(question: ManifestQuestion, margin: float = MARGIN, digits: int = 0) -> str:
     unit = "per cent of the range" if question.is_rounded else "points"
-    return f"±{points(MARGIN)} {unit}"
+    return f"±{points(margin, digits)} {unit}"
+
+
+def _write_expected(manifest: Manifest, question: ManifestQuestion) -> str:
+    people = manifest.people_planned
+    if people is None:
+        return ""
+    margin = find_figure(manifest, question).find_margin(people)
+    written = "any value" if margin >= HALF else _write_margin(question, margin, digits=1)
+    return f"{written} with your {whole(people)}"
 
 
 # --- sentences -----------------------------------------------------------------------------------
@@ -203,14 +214,13 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
         lines.append(
             f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
             f"part: about "
-            f"{whole(people_needed_for_follow_up(manifest, question))} people for "
+            f"{whole(find_follow_up(manifest, question).find_people(MARGIN))} people for "
             f"{_write_margin(question)}."
         )
     asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
-            f"{percent(asked)} of people get this question, so about "
-            f"{whole(math.ceil(people_needed(manifest, question) / asked))} must take part."
+            f"{percent(asked)} of people get this question; the numbers are of those who take part."
         )
     return lines
 

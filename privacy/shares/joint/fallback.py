@@ -89,8 +89,9 @@ def relaxed_likelihood_covers(
     Notes
     -----
     The lowest coverage is where everybody chooses the middle one of three points: for 95 %
-    intervals, by exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then
-    miss in up to .057 of simulated surveys if the first is at n s = 8, and in up to .055 from 20 on.
+    intervals, by exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together
+    then miss in up to .057 of simulated surveys if the first is at n s = 8, and in up to .055 from
+    20 on.
 
     Examples
     --------

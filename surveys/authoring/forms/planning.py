@@ -13,7 +13,7 @@ from surveys.manifest.strength import TWO_COINS
 from surveys.models import MAX_QUESTIONS
 from surveys.models.settings import MAX_PEOPLE
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
-from surveys.planning.plan_input import PlanInput
+from surveys.planning.plan_input import Decider, PlanInput
 
 
 class PlanForm(forms.Form):
@@ -70,6 +70,14 @@ class PlanForm(forms.Form):
         "of this strength, the expected share is among those who are asked.",
         **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
+    # A draft says which code decides (surveys.planning.plan_input.Decider).
+    decided = forms.RegexField(
+        r"^\d{1,2}-\d{1,2}-\d{1,2}$",
+        label="What decides who is asked",
+        required=False,
+        widget=forms.HiddenInput,
+        error_messages={"invalid": "Open the plan again from the draft: its link was changed."},
+    )
     part = forms.DecimalField(
         label="People who get the question, in %",
         required=False,
@@ -113,6 +121,7 @@ class PlanForm(forms.Form):
         "options": "2",
         "refusing": "",
         "asked": "",
+        "decided": "",
         "part": "",
         "figure": "share",
         "difference": f"{100 * DIFFERENCE:g}",
@@ -125,6 +134,15 @@ class PlanForm(forms.Form):
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )
+
+    def clean_decided(self) -> Decider | None:
+        text: str = self.cleaned_data["decided"]
+        if not text:
+            return None
+        decider = Decider.parse(text)
+        if decider.codes and not (decider.is_possible and decider.codes <= MAX_SYMBOLS):
+            raise forms.ValidationError("Open the plan again from the draft: its link was changed.")
+        return decider
 
     @property
     def goes_beyond_yes_and_no(self) -> bool:
@@ -163,6 +181,7 @@ class PlanForm(forms.Form):
             refusing=float(refusing or 0) / 100,
             rule=asked is not None,
             asked=1.0 if asked is None else float(asked) / 100,
+            decided=values["decided"],
             part=float(100 if values["part"] is None else values["part"]) / 100,
             mean=values["figure"] == "mean",
             difference=float(values["difference"]) / 100,

@@ -76,7 +76,7 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
 def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
     """Return the half-width of the 95 % interval in the results, for the least precise share."""
     c, d = weakest.other_probability, weakest.slope
-    if not manifest.has_fixed_end and manifest.drawn is None:
+    if manifest.is_watched:
         # The end is not fixed, so the interval of a look is shown; random subsets have no looks.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(

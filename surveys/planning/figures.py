@@ -1,0 +1,62 @@
+"""How precise one share or mean will be, and how many people it takes: the same on every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.answerers import (
+    ExpectedReports,
+    people_for_ratio_half_width,
+    ratio_half_width,
+)
+from privacy.planning.precision import (
+    half_width,
+    people_for_half_width,
+    people_for_watched_half_width,
+    watched_half_width,
+    watched_level,
+)
+
+LEVEL = 0.95
+HALF = 0.5  # an interval of ± 50 points says nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A share that is expected, or a mean as a part of its range, and how it is asked.
+
+    `reports` is what people are expected to report if not everyone answers. `part` is the fraction
+    of people who get the question. If the results are watched, as many people are expected as are
+    named.
+    """
+
+    share: float
+    mechanism: RandomizedResponse
+    reports: ExpectedReports | None
+    watched: bool
+    part: float = 1.0
+
+    def find_margin(self, people: int) -> float:
+        """Find half of the 95 % interval's width if so many people take part."""
+        asked = max(1, round(people * self.part))
+        if self.reports is not None:
+            return ratio_half_width(reports=self.reports, people=asked, level=self._level)
+        find = watched_half_width if self.watched else half_width
+        return find(share=self.share, people=asked, mechanism=self.mechanism)
+
+    def find_people(self, margin: float) -> int:
+        """Find how many people must take part for this margin."""
+        if self.reports is not None:
+            asked = people_for_ratio_half_width(
+                reports=self.reports, half_width=margin, level=self._level
+            )
+        else:
+            find = people_for_watched_half_width if self.watched else people_for_half_width
+            asked = find(share=self.share, half_width=margin, mechanism=self.mechanism)
+        return ceil(asked / self.part - 1e-9)
+
+    @property
+    def _level(self) -> float:
+        return watched_level(LEVEL) if self.watched else LEVEL
