@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import smallest_number, watched_level
+from privacy.shares.conditional import likelihood_ratio_share
+from privacy.shares.intervals import clopper_pearson
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
 

@@ -93,7 +93,7 @@ def _fill_in(
     if manifest.people_planned is not None:
         query["people"] = manifest.people_planned
     if manifest.drawn is not None:
-        query["part"] = f"{100 * find_part(manifest):.2f}"
+        query["part"] = f"{100 * find_part(manifest):g}"
     return query
 
 

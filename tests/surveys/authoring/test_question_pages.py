@@ -329,7 +329,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
 def test_switches_show_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # docs/methods, "Refusals"
-    assert "adds a code: you need about 1,941 people for ±5 points instead of 1,399" in text
+    assert "adds a code: you need about 2,604 people for ±5 points instead of 1,913" in text
     assert "“Prefer not to say” adds a code" in text
     assert "A rule adds a code" in text
 
@@ -438,7 +438,7 @@ def test_each_question_leads_to_the_planner_with_its_own_codes(
         "questions=1&flips=25&refusing=5&closing=watched",
         "questions=1&flips=25&options=7&closing=watched",
         "questions=2&flips=25&closing=watched",
-        "questions=1&flips=25&figure=mean&share=50&asked=50&closing=watched",
+        "questions=1&flips=25&figure=mean&share=50&asked=50&decided=0-0-0&closing=watched",
         "questions=1&flips=25&share=80&options=3&closing=watched",
     ]
     for query in plans:
@@ -571,14 +571,17 @@ def test_a_draft_is_planned_by_the_question_that_needs_the_most_people(
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
     # Seven codes of one person can differ: two of the options, and one of each other question.
-    assert unescape(query) == "questions=7&flips=25&figure=mean&share=50&asked=50&closing=watched"
+    assert unescape(query) == (
+        "questions=7&flips=25&figure=mean&share=50&asked=50&decided=0-0-0&closing=watched"
+    )
     everything.drawn, everything.cap = 2, 1000
     everything.save()
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
     # The two largest blocks are four codes and one; a question is asked of half the people.
     assert unescape(query) == (
-        "questions=5&flips=25&figure=mean&share=50&asked=50&closing=fixed&people=1000&part=50.0"
+        "questions=5&flips=25&figure=mean&share=50&asked=50&decided=0-0-0"
+        "&closing=fixed&people=1000&part=50"
     )
     plan = words(author.get(f"{reverse('surveys:plan')}?{unescape(query)}"))
     assert "50 % of the people get the question" in plan

@@ -134,8 +134,8 @@ OLDER = (
     '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
-NONE_LABEL = "5f576dd3746f356e67f648d10250cebe31b47d69a7f0aee24191872b645ddb89"
-EXACT_LABEL = "b633f5b1f1519cdd285ede960793481dfad0d0316bde08635021564f8422bf57"
+NONE_LABEL = "f34c609480aed901a98ff0cea7f485ba6cac25dce39f916261d3505945fb8b64"
+EXACT_LABEL = "777f23113198660756dc03e4da2a3b190c914a9d30cacff6a5ac3814fbed2e8f"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,12 @@ import pytest
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.joint.weights import efficient_weights
+from surveys.authoring.forms.planning import PlanForm
 from surveys.manifest.questions import ManifestQuestion
 from surveys.planning.assumptions import ASKED, MARGIN, REFUSING, SHARE
-from surveys.planning.people_needed import find_deciding_channel, people_needed
+from surveys.planning.people_needed import find_decider, find_figure, people_needed
+from surveys.planning.planner import Plan
+from surveys.planning.planner_links import plan_for_question
 from tests.support.manifests import make_manifest
 from tests.support.manifests import make_question as make
 
@@ -20,7 +25,8 @@ YES = {"name": "q1", "is": [1]}
 
 
 def needed_by(question: ManifestQuestion, *earlier: ManifestQuestion) -> int:
-    return people_needed(make_manifest(*earlier, question), question)
+    manifest = replace(make_manifest(*earlier, question), cap=5000)
+    return people_needed(manifest, question)
 
 
 def test_the_people_needed_match_the_documentation() -> None:
@@ -30,6 +36,15 @@ def test_the_people_needed_match_the_documentation() -> None:
     # A number is its mean: the spread of a half, as for ±5 points at 50 %.
     assert needed_by(make("number", minimum=0, maximum=9, options=0)) == 1537
     assert needed_by(make(name="q2", rule=YES), make()) == 4928
+
+
+def test_watching_takes_a_third_more_people_and_a_random_subset_is_not_watched() -> None:
+    one, other = make(), make(name="q2")
+    manifest = make_manifest(one, other)
+    assert people_needed(manifest, one) == 1913
+    assert people_needed(replace(manifest, drawn=1), one) == 2 * 1399
+    found = find_figure(manifest, one)
+    assert found.find_margin(1913) <= MARGIN < found.find_margin(1912)
 
 
 def test_the_better_it_is_known_who_was_asked_the_fewer_people_are_needed() -> None:
@@ -47,6 +62,22 @@ def test_the_better_it_is_known_who_was_asked_the_fewer_people_are_needed() -> N
     assert needed[-1] == 5901
 
 
+@pytest.mark.parametrize("end", [{"cap": 5000}, {}, {"people_expected": 2000}, {"drawn": 1}])
+def test_the_planner_says_the_same_as_the_question(end: dict[str, Any]) -> None:
+    parents = (make(), make("choice", name="q2", options=6, flips=12), make("declared", name="q3"))
+    rules = (None, YES, {"name": "q2", "is": [1, 3]}, {"name": "q3", "is": [0]})
+    for rule, refusal, kind in product(rules, (False, True), ("yes_no", "choice", "number")):
+        question = make(kind, name="q4", rule=rule, refusal=refusal, flips=20)
+        manifest = make_manifest(*parents, question, **end)
+        form = PlanForm.from_query(
+            {name: str(one) for name, one in plan_for_question(manifest, question).items()}
+        )
+        assert form.is_valid(), form.errors
+        plan, figure = Plan(given=form.read()), find_figure(manifest, question)
+        assert plan.people_needed == figure.find_people(MARGIN)
+        assert plan.margin == pytest.approx(figure.find_margin(plan.given.people), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("parent", "rule", "sizes"),
     [
@@ -62,7 +93,9 @@ def test_codes_that_decide_alike_are_one_class(
     parent: ManifestQuestion, rule: dict[str, Any], sizes: tuple[int, int]
 ) -> None:
     question = make(name="q2", rule=rule)
-    channel = find_deciding_channel(make_manifest(parent, question), question)
+    decider = find_decider(make_manifest(parent, question), question)
+    assert decider is not None
+    channel = decider.channel()
     assert channel is not None
     full = parent.mechanism.channel()
     other = parent.mechanism.other_probability
@@ -75,7 +108,9 @@ def test_codes_that_decide_alike_are_one_class(
 def test_a_rule_that_holds_for_every_code_says_nothing() -> None:
     for codes in ([0, 1], []):
         question = make(name="q2", rule={"name": "q1", "is": codes})
-        assert find_deciding_channel(make_manifest(make(), question), question) is None
+        decider = find_decider(make_manifest(make(), question), question)
+        assert decider is not None
+        assert decider.channel() is None
 
 
 @pytest.mark.parametrize(

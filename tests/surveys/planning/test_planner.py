@@ -91,10 +91,10 @@ def test_several_questions_may_share_the_budget(client: Client) -> None:
 
 def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> None:
     html = read(client, closing="watched", people=1400).content.decode()
-    assert re.search(r'id="people-watched">\s*3,392', html)
-    assert "you need about 2.4 times as many people" in " ".join(html.split())
+    assert re.search(r'id="people-watched">\s*1,913', html)
     words = text_of(read(client, closing="watched", people=1400))
-    assert "For ±5 points you need about 3,400 people" in words
+    assert "For ±5 points you need about 1,900 people" in words
+    assert "95 % intervals for all looks together, if as many people are expected." in words
     assert "and that the survey’s settings say you expect this many people." in words
 
 
@@ -108,9 +108,9 @@ def test_refusals_make_results_less_precise() -> None:
     assert plan.margin_at_end == pytest.approx(0.05, abs=1e-4)
     assert plan.mechanism.symbols == 3
     watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
-    assert watched.margin == pytest.approx(0.079, abs=5e-4)
-    assert watched.people_needed == watched.people_watched == 4771
-    assert "valid while you watch" in describe_assumption(watched)
+    assert watched.margin == pytest.approx(0.0579, abs=5e-5)
+    assert watched.people_needed == watched.people_watched == 2604
+    assert "for all looks together" in describe_assumption(watched)
     # Results that ignore refusals are not shown.
     assert watched.people_per_group is None
     assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []

@@ -15,7 +15,8 @@ from django.utils import timezone
 from django.utils.translation import override
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.intervals import confidence_sequence
+from privacy.shares.intervals import clopper_pearson
+from privacy.shares.looks import repeated_level
 from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.services import add_question
@@ -229,20 +230,20 @@ def test_the_label_says_how_precisely_people_can_be_counted(
     assert f"With {people:,} people, that is give or take {points} of 100." in text
 
 
-@pytest.mark.parametrize(
-    ("concentration", "points"),
-    [(None, 33), (40, 32), (150, 37)],
-    ids=["as surveys older than the key promise", "for few people", "for an unknown number"],
-)
+@pytest.mark.parametrize(("expected", "looks"), [(None, [0.1]), (200, [0.1, 0.2, 0.3, 0.4, 0.5])])
 def test_without_a_fixed_end_the_wider_interval_is_named(
-    concentration: int | None, points: int
+    expected: int | None, looks: list[float]
 ) -> None:
-    # 50 of 100 codes, without a concentration: the sequence reaches from 18 to 82 %.
-    ends = confidence_sequence(
-        successes=50, total=100, other_probability=0.25, slope=0.5, concentration=concentration
+    ends = clopper_pearson(
+        successes=50,
+        total=100,
+        other_probability=0.25,
+        slope=0.5,
+        level=repeated_level(0.95, times=looks),
     )
-    assert points - 1 < 100 * (float(ends.high) - float(ends.low)) / 2 <= points
-    manifest = replace(survey(question(flips=25)), concentration=concentration)
+    points = math.ceil(50 * float(ends.high - ends.low))
+    assert points > 20  # with a fixed end
+    manifest = replace(survey(question(flips=25)), people_expected=expected)
     text = text_of(describe_protection(manifest))
     assert f"With 100 people, that is give or take {points} of 100." in text
 
