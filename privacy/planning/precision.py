@@ -12,7 +12,7 @@ from math import ceil, floor, sqrt
 
 from scipy.special import ndtri
 
-from privacy.checks import MOST_REPORTS, check_level, check_share, check_whole
+from privacy.checks import MOST_REPORTS, check_level, check_positive, check_share, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import clopper_pearson
 from privacy.shares.looks import planned_times, repeated_level
@@ -175,6 +175,7 @@ def watched_half_width(
     """
     share = check_share("share", share)
     people = check_whole("people", people, at_least=1, at_most=MOST_REPORTS)
+    number = people if expected is None else check_positive("expected", expected)
     shown = people * reported_share(share, mechanism)
     fewer = min(floor(shown), people - 1)
     # Almost the identity: the ends are reported shares, and nothing is cut off at 0 or 1.
@@ -183,7 +184,7 @@ def watched_half_width(
         total=people,
         other_probability=_TINY,
         slope=1 - 3 * _TINY,
-        level=watched_level(level, time=people / (expected or people)),
+        level=watched_level(level, time=people / number),
     )
     lengths = found.high - found.low
     length = lengths[0] + (shown - fewer) * (lengths[1] - lengths[0])

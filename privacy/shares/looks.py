@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import pi, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, roots_legendre
 
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
 
@@ -23,7 +23,8 @@ from privacy.checks import Floats, check_level, check_numbers, check_positive, c
 _UNTIL_EXPECTED, _LATER = 0.8, 0.2
 _TENTHS = 10  # at least a tenth of all reports are new at a look
 _SAME = 1e-9
-_NODES = 65  # of the quadrature: the densities are smooth, so the error is below 10**-8
+# Sizes of the quadrature. The distance of two nodes must be less than the spread of a step.
+_SIZES = tuple(2**power + 1 for power in range(6, 16))
 _WIDEST = 8.0  # standard errors, of which the error of 10**-15 need not be counted
 
 
@@ -201,9 +202,10 @@ class _Paths:
         outside = ndtr((-bound - self.places) / spread) + ndtr((self.places - bound) / spread)
         return float(self.masses @ outside)
 
-    def inside(self, time: float, bound: float) -> _Paths:
-        """Follow the paths that are inside at a later time too."""
-        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    def inside(self, time: float, bound: float, *, step: float) -> _Paths:
+        """Follow the paths that are inside at a later time too; a step follows that one."""
+        wanted = 4 * bound / sqrt(step)
+        nodes, weights = _find_nodes(next((size for size in _SIZES if size > wanted), _SIZES[-1]))
         spread, places = sqrt(time - self.time), bound * nodes
         steps = (places[:, None] - self.places) / spread
         density = np.exp(-0.5 * steps**2) @ self.masses / (spread * sqrt(2 * pi))
@@ -215,11 +217,17 @@ def _solve(times: tuple[float, ...], spent: tuple[float, ...]) -> tuple[float, .
     """Find the critical values that spend these parts of the error."""
     found: list[float] = []
     paths = _Paths(time=0.0, places=np.zeros(1), masses=np.ones(1))
-    for time, part in zip(times, spent, strict=True):
-        c = _find_critical(paths, time, part)
-        paths = paths.inside(time, c * sqrt(time))
-        found.append(c)
+    for look, (time, part) in enumerate(zip(times, spent, strict=True), start=1):
+        found.append(_find_critical(paths, time, part))
+        if look < len(times):
+            paths = paths.inside(time, found[-1] * sqrt(time), step=times[look] - time)
     return tuple(found)
+
+
+@cache
+def _find_nodes(size: int) -> tuple[Floats, Floats]:
+    nodes, weights = roots_legendre(size)
+    return nodes, weights
 
 
 def _find_critical(paths: _Paths, time: float, part: float) -> float:

@@ -63,11 +63,11 @@ from privacy.planning import (
 from privacy.shares import (
     alarms,
     bets,
-    concentration,
     conditional,
     coverage,
     estimation,
     intervals,
+    looks,
     ratio_cells,
     scales,
     weighting,
@@ -314,12 +314,10 @@ ROW: dict[str, Any] = {
     "denominator": np.array([2.0, 2, -1]),
 }
 SHARES = ratio_cells.conditional_cells(counts=[5, 5, 5], mechanism=THREE, event=[0], among=[0, 1])
-CONCENTRATION = [*ENDLESS, -1, 0, 10**6 + 1, True]
-BETS: dict[str, Any] = {"cells": SHARES, "level": 0.95, "concentration": 150}
+BETS: dict[str, Any] = {"cells": SHARES, "level": 0.95}
 OF_BETS: dict[str, Sequence[Any]] = {
     "cells": [ratio_cells.RatioCells(**ROW)],
     "level": OPEN,
-    "concentration": CONCENTRATION,
 }
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
@@ -364,12 +362,15 @@ ROWS: list[Row] = [
         "slope": [*D_OF_ARRAYS, 0.4, [0.5, 0.5, 0.5]],
     }),
     *((find, SOME_OF, ONE_LOOK) for find in intervals.METHODS.values()),
-    (intervals.confidence_sequence, {**SOME_OF, "concentration": 150}, {
-        **ONE_LOOK, "concentration": CONCENTRATION,
+    (looks.critical_values, {"times": [0.1, 0.2]}, {
+        "times": [*spoil([0.1, 0.2], [*ENDLESS, -1, 0, None]), [0.2, 0.1]], "error": OPEN,
     }),
-    (concentration.choose_concentration, {"reports_expected": 900}, {
-        "reports_expected": [*ENDLESS, -1, True],
+    (looks.repeated_level, {"level": 0.95, "times": [0.1, 0.2]}, {
+        "level": OPEN, "times": [[0.2, 0.1]],
     }),
+    (looks.planned_times, {"time": 1.0}, {"time": POSITIVE}),
+    (looks.spent_error, {"time": 1.0}, {"time": POSITIVE}),
+    (bets.bet_width, {"total": 9, "level": 0.95}, {"total": [*ENDLESS, 0, True], "level": OPEN}),
     (intervals.likelihood_ratio, {**SOME_OF, "effective": True}, EFFECTIVE),
     (intervals.clopper_pearson, {**SOME_OF, "effective": True}, EFFECTIVE),
     (level_of_all, {"level": 0.95, "shares": 2}, {"level": OPEN, "shares": NUMBER}),
@@ -381,8 +382,6 @@ ROWS: list[Row] = [
     }),
     (coverage.choose_fixed_end_method, QUESTION, OF_QUESTION),
     (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),
-    (coverage.choose_method, {**QUESTION, "fixed_end": True}, OF_QUESTION),
-    (coverage.choose_method, {**QUESTION, "fixed_end": False}, OF_QUESTION),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
     (bets.betting_sequence, BETS, OF_BETS),
     (scales.relaxed_likelihood_interval, {"cells": SHARES, "level": 0.95}, {"level": OPEN}),
@@ -403,7 +402,7 @@ ROWS: list[Row] = [
     }),
     (joint_share, {"level": 0.95}, {"level": OPEN}),
     (fallback.joint_share_covers, SWAPPED, OF_SWAPPED),
-    (fallback.relaxed_likelihood_covers, SWAPPED, OF_SWAPPED),
+    (fallback.relaxed_likelihood_covers, {**SWAPPED, "at_looks": True}, OF_SWAPPED),
     (weights.efficient_weights, {**SUMS, "reported": [0.5, 0.5]}, {
         **OF_SUMS, "reported": [*spoil([0.5, 0.5], [*ENDLESS, -1, 0, True, None]), [[0.5, 0.5]]],
     }),
@@ -474,7 +473,7 @@ ROWS: list[Row] = [
         "share": SHARE, "people": [*NUMBER, 9.0], "level": OPEN,
     }),
     (precision.watched_half_width, {"share": 0.2, "people": 9, "mechanism": COINS}, {
-        "share": SHARE, "people": NUMBER, "level": OPEN, "concentration": POSITIVE[:-1],
+        "share": SHARE, "people": NUMBER, "level": OPEN, "expected": POSITIVE[:-1],
     }),
     (precision.people_for_half_width, {"share": 0.2, "half_width": 0.1, "mechanism": COINS}, {
         "share": SHARE, "half_width": OPEN, "level": OPEN,
@@ -492,12 +491,14 @@ ROWS: list[Row] = [
     (answerers.people_for_ratio_half_width, {"reports": EXPECTED, "half_width": 0.1}, {
         "half_width": OPEN, "level": OPEN,
     }),
-    (answerers.watched_ratio_half_width, {"reports": EXPECTED, "people": 9}, {
-        "people": NUMBER, "level": OPEN, "concentration": POSITIVE[:-1],
+    (answerers.ratio_half_width, {"reports": EXPECTED, "people": 9}, {
+        "people": NUMBER, "level": OPEN,
     }),
-    (answerers.people_for_watched_ratio_half_width, {"reports": EXPECTED, "half_width": 0.3}, {
-        "half_width": OPEN, "level": OPEN,
-    }),
+    (answerers.assume_share, {
+        "channel": np.eye(3), "numerator": [1, 0, 0], "denominator": [1, 1, 0], "counted": 0.9,
+        "share": 0.2,
+    }, {"numerator": [[0, 0, 0], [1, 1, 0]], "counted": [*SHARE, 0], "share": SHARE}),
+    (precision.watched_level, {}, {"level": OPEN, "time": POSITIVE}),
     (designs.design_effect, {"share": 0.2, "mechanism": COINS}, {"share": OPEN}),
     (designs.mean_variance_ratio, {"shares": [0.2, 0.8], "mechanism": COINS}, {
         "shares": DISTRIBUTION,
@@ -675,16 +676,16 @@ ROWS: list[Row] = [
 # These are called by a function above, or have no argument that could be wrong on its own.
 ELSEWHERE = {
     "Entry", "adjust_for_multiplicity", "basic_epsilon", "check_design", "check_names",
-    "check_concentration", "check_counts", "check_joint_channel",
+    "check_counts", "check_joint_channel",
     "check_pair", "check_rank", "check_rows", "check_summed_variance", "cumulative_epsilon",
     "explain_separation", "difference_of_intervals", "draw_report", "find_telling", "group_rows",
     "maximize", "normal_quantile", "pick_largest", "profile_interval",
     "reported_share", "rest_probability", "rotate_design", "round_up_epsilon",
     "round_up_fraction", "round_up_people", "round_up_sum", "search_ends", "simultaneous_level",
-    "split_stake", "statement_epsilons", "tail_significance",
+    "statement_epsilons", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "binomial", "find_by", "gaussian_terms", "kronecker", "log_likelihood_of",
+    "binomial", "gaussian_terms", "kronecker", "log_likelihood_of",
     "one_report_ratio_spread", "secure_uint32", "smallest_number",
 }  # fmt: skip
 

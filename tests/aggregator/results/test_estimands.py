@@ -31,6 +31,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
 from tests.support.factories import FOLLOW_UP, YES_NO
+from tests.support.looks import looks_of
 from tests.support.manifests import make_manifest
 
 REFUSED, NOT_ASKED = "refused", "not asked"
@@ -217,7 +218,7 @@ def estimate_people(
         manifest=manifest,
         counts=expected_counts(manifest, people, reports=reports),
         tables=expected_tables(manifest, people, reports=reports),
-        fixed_end=fixed_end,
+        shown_at=looks_of(fixed_end=fixed_end),
         told=[one.name for one in list_declared(manifest)] if fixed_end else (),
     )
 
@@ -235,7 +236,11 @@ def estimate_codes(
             cells = np.kron(cells, np.bincount(axis.classes, weights=codes / codes.sum()))
         tables.append([round(cell) for cell in cells * sum(counts[0])])
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, told=()
+        manifest=manifest,
+        counts=counts,
+        tables=tables,
+        shown_at=looks_of(fixed_end=fixed_end),
+        told=(),
     )
 
 

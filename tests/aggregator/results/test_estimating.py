@@ -16,6 +16,7 @@ from privacy.shares.intervals import clopper_pearson, confidence_sequence, likel
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
+from tests.support.looks import looks_of
 from tests.support.manifests import make_manifest
 from tests.support.sampling.estimates import estimate_alone, fit_alone
 
@@ -36,7 +37,7 @@ def estimate(
     manifest: Manifest, counts: list[list[int]], *, fixed_end: bool
 ) -> list[QuestionResult]:
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=[], fixed_end=fixed_end, told=()
+        manifest=manifest, counts=counts, tables=[], shown_at=looks_of(fixed_end=fixed_end), told=()
     )
 
 

@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from privacy.shares.concentration import choose_concentration
 
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimate import Estimate
@@ -19,9 +20,9 @@ from privacy.planning.answerers import (
     one_report_ratio_spread,
     watched_ratio_half_width,
 )
-from privacy.shares.concentration import choose_concentration
 from surveys.manifest.manifest import Manifest
 from tests.aggregator.routed import KIND, ask, yes
+from tests.support.looks import looks_of
 from tests.support.manifests import make_manifest
 
 PEOPLE = 20_000
@@ -78,7 +79,7 @@ def estimate(manifest: Manifest, *, fixed_end: bool) -> Estimate:
         manifest=replace(manifest, concentration=choose_concentration(PEOPLE)),
         counts=[counts.sum(axis=tuple(set(axes) - {axis})).tolist() for axis in axes],
         tables=[counts.ravel().tolist()],
-        fixed_end=fixed_end,
+        shown_at=looks_of(fixed_end=fixed_end),
         told=(),
     )
     [one] = [each for each in found.estimates if each.estimand.name == "1"]

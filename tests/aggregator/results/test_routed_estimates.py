@@ -24,6 +24,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import with_strength
 from surveys.manifest.rules import Rule
 from tests.aggregator.routed import KIND, ROUTED, ask, yes
+from tests.support.looks import looks_of
 from tests.support.manifests import make_manifest
 
 ENDINGS = pytest.mark.parametrize("fixed_end", [True, False], ids=["fixed end", "watched"])
@@ -41,7 +42,7 @@ def estimate_reports(
         manifest=manifest,
         counts=count_codes(packed, size=size, ks=columns.ks),
         tables=count_tables(packed, size=size, ks=columns.ks, tables=list_tables(manifest)),
-        fixed_end=fixed_end,
+        shown_at=looks_of(fixed_end=fixed_end),
         told=told,
     )
     return {result.question.name: result for result in found}
@@ -136,7 +137,7 @@ def test_intervals_are_no_wider_than_from_the_questions_own_code(asked: float, t
             manifest=manifest,
             counts=[of_parent, of_child],
             tables=[table],
-            fixed_end=fixed_end,
+            shown_at=looks_of(fixed_end=fixed_end),
             told=(),
         )
         for code, one in enumerate(found.estimates[:4]):

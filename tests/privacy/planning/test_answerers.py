@@ -18,11 +18,9 @@ from privacy.planning.answerers import (
     expect_item,
     one_report_ratio_spread,
     people_for_ratio_half_width,
-    people_for_watched_ratio_half_width,
-    watched_ratio_half_width,
+    ratio_half_width,
 )
-from privacy.planning.precision import watched_half_width
-from privacy.shares.concentration import choose_concentration
+from privacy.planning.precision import watched_level
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
@@ -191,76 +189,41 @@ def test_item_and_gate_have_the_spread_of_fisher_s_information(
 # Watched
 
 
-@pytest.mark.parametrize(
-    ("people", "concentration"), [(100, 40), (1000, 111), (10_000, 400), (1000, None)]
-)
-def test_where_everybody_answers_bets_are_the_sequence_of_a_share(
-    people: int, concentration: float | None
-) -> None:
-    """A question with a code that nobody needs, against the same codes as a plain question."""
-    reports = expect_answers(share=0.2, refusing=0.0, mechanism=THREE)
-    watched = watched_ratio_half_width(reports=reports, people=people, concentration=concentration)
-    plain = watched_half_width(
-        share=0.2, people=people, mechanism=THREE, concentration=concentration
-    )
-    fixed = 1.96 * spread(reports) / sqrt(people)
-    assert 1.4 * fixed < watched
-    # That nobody refuses is not known beforehand, but the codes for it say little.
-    assert watched == pytest.approx(plain, rel=0.35)
-
-
 @pytest.mark.parametrize("refusing", [0.05, 0.5])
 @pytest.mark.parametrize("parent", [None, COINS.channel()], ids=["alone", "jointly"])
 def test_the_watched_number_of_people_reaches_the_precision(
     refusing: float, parent: Floats | None
 ) -> None:
     reports = expect_answers(share=0.2, asked=0.5, refusing=refusing, mechanism=FOUR, parent=parent)
-    people = people_for_watched_ratio_half_width(reports=reports, half_width=0.1)
+    level = watched_level()
+    people = people_for_ratio_half_width(reports=reports, half_width=0.1, level=level)
 
     def width(people: int) -> float:
-        return watched_ratio_half_width(
-            reports=reports, people=people, concentration=choose_concentration(people)
-        )
+        return ratio_half_width(reports=reports, people=people, level=level)
 
     assert width(people) <= 0.1 < width(people - 1)
     fixed = people_for_ratio_half_width(reports=reports, half_width=0.1)
-    assert 2 * fixed < people < 3.2 * fixed
+    assert people / fixed == pytest.approx((2.2701 / 1.95996) ** 2, rel=0.01)
 
 
 @pytest.mark.parametrize(
     ("asked", "fixed", "watched"),
     [
-        (0.1, (122_927, 62_832), (427_974, 191_735)),
-        (0.3, (15_025, 10_506), (42_846, 26_689)),
-        (0.6, (4269, 3783), (10_845, 9506)),
+        (0.1, (122_927, 62_832), (164_909, 84_291)),
+        (0.3, (15_025, 10_506), (20_156, 14_094)),
+        (0.6, (4269, 3783), (5726, 5075)),
     ],
 )
 def test_the_people_for_a_follow_up_are_those_of_the_methods(
     asked: float, fixed: tuple[int, int], watched: tuple[int, int]
 ) -> None:
-    for parent, at_end, while_watched in zip((None, COINS.channel()), fixed, watched, strict=True):
+    for parent, at_end, at_looks in zip((None, COINS.channel()), fixed, watched, strict=True):
         reports = expect_answers(share=0.2, asked=asked, mechanism=THREE, parent=parent)
-        assert people_for_ratio_half_width(reports=reports, half_width=0.05) == at_end
-        found = people_for_watched_ratio_half_width(reports=reports, half_width=0.05)
-        # Rounding the expected counts moves the ends a little.
-        assert found == pytest.approx(while_watched, rel=1e-3)
-
-
-def test_the_deciding_question_narrows_watched_intervals_too() -> None:
-    alone, jointly = (
-        watched_ratio_half_width(
-            reports=expect_answers(share=0.2, asked=0.3, mechanism=THREE, parent=parent),
-            people=10_000,
-            concentration=400,
-        )
-        for parent in (None, COINS.channel())
-    )
-    assert jointly < 0.85 * alone
-
-
-def test_too_few_people_leave_everything_plausible() -> None:
-    reports = expect_answers(share=0.2, asked=0.1, mechanism=FOUR, parent=COINS.channel())
-    assert watched_ratio_half_width(reports=reports, people=1) == 0.8
+        found = [
+            people_for_ratio_half_width(reports=reports, half_width=0.05, level=level)
+            for level in (0.95, watched_level())
+        ]
+        assert found == [at_end, at_looks]
 
 
 def test_a_precision_that_nobody_can_reach_has_a_number_all_the_same() -> None:
@@ -269,7 +232,6 @@ def test_a_precision_that_nobody_can_reach_has_a_number_all_the_same() -> None:
         share=0.2, asked=0.01, refusing=0.9, mechanism=many, parent=COINS.channel()
     )
     assert people_for_ratio_half_width(reports=reports, half_width=0.005) > 10**12
-    assert people_for_watched_ratio_half_width(reports=reports, half_width=0.005) <= 2**53
 
 
 # Bad input

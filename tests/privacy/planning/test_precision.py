@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning import designs, precision
-from privacy.shares.concentration import choose_concentration
+from privacy.shares.intervals import clopper_pearson
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 LN3 = log(3)
@@ -104,37 +104,33 @@ def test_the_number_of_people_is_the_smallest_that_suffices(
 # Half-widths while watched
 
 
-def test_a_watched_survey_needs_3392_people_if_it_expects_them() -> None:
+def test_a_watched_survey_needs_a_third_more_people_if_it_expects_them() -> None:
     people = precision.people_for_watched_half_width(share=0.2, half_width=0.05, mechanism=COINS)
-    assert people == 3392
+    assert people == 1913
+    # The score interval at the critical value of the tenth look: (2.270 s / .05)**2.
+    assert 2.2701**2 * 0.35 * 0.65 / (0.5 * 0.05) ** 2 == pytest.approx(1876, abs=0.5)
 
 
+# The critical value of the look over 1.96, and up to 2 % for the guaranteed interval.
 @pytest.mark.parametrize(
-    ("concentration", "enough"), [(None, 5472), (40, 3892), (150, 3516), (378, 3392), (400, 3391)]
+    ("people", "ratio"), [(100, 1.80), (500, 1.42), (1000, 1.17), (5000, 1.81)]
 )
-def test_any_concentration_is_better_than_bets_on_everything(
-    concentration: float | None, enough: int
-) -> None:
-    # The figures come from a search for roots of the closed form at counts that need not be whole.
-    for people, is_enough in ((enough - 1, False), (enough, True)):
-        width = precision.watched_half_width(
-            share=0.2, people=people, mechanism=COINS, concentration=concentration
-        )
-        assert (width <= 0.05) == is_enough
-
-
-@pytest.mark.parametrize(("people", "ratio"), [(100, 1.65), (1000, 1.86), (10_000, 2.02)])
 def test_watching_widens_the_interval_by_the_documented_factors(people: int, ratio: float) -> None:
-    watched = precision.watched_half_width(share=0.2, people=people, mechanism=COINS)
+    watched = precision.watched_half_width(share=0.2, people=people, mechanism=COINS, expected=1000)
     fixed = precision.half_width(share=0.2, people=people, mechanism=COINS)
     assert round(watched / fixed, 2) == ratio
 
 
-def test_the_watched_half_width_is_half_the_length_of_the_sequence() -> None:
-    # For S = 400 of n = 1000 with two coins the sequence is [.188930, .414617]. At a share of .3
-    # the expected count is 400.
+def test_the_watched_half_width_is_half_the_length_of_the_guaranteed_interval() -> None:
+    found = clopper_pearson(
+        successes=400,
+        total=1000,
+        other_probability=0.25,
+        slope=0.5,
+        level=precision.watched_level(),
+    )
     half = precision.watched_half_width(share=0.3, people=1000, mechanism=COINS)
-    assert half == pytest.approx((0.414617 - 0.188930) / 2, abs=1e-6)
+    assert half == pytest.approx(float(found.high - found.low) / 2, abs=1e-9)
 
 
 @given(
@@ -142,22 +138,16 @@ def test_the_watched_half_width_is_half_the_length_of_the_sequence() -> None:
     st.integers(20, 10**6),
     mechanisms,
     st.floats(0.8, 0.999),
-    st.none() | st.integers(40, 400),
 )
 def test_more_people_narrow_a_watched_interval(
     share: float,
     people: int,
     mechanism: RandomizedResponse,
     level: float,
-    concentration: float | None,
 ) -> None:
     def width(people: int) -> float:
         return precision.watched_half_width(
-            share=share,
-            people=people,
-            mechanism=mechanism,
-            level=level,
-            concentration=concentration,
+            share=share, people=people, mechanism=mechanism, level=level
         )
 
     wide, narrow = width(people), width(people + 1 + people // 100)
@@ -175,9 +165,7 @@ def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_
     )
 
     def width(n: int) -> float:
-        return precision.watched_half_width(
-            share=share, people=n, mechanism=mechanism, concentration=choose_concentration(n)
-        )
+        return precision.watched_half_width(share=share, people=n, mechanism=mechanism)
 
     assert width(people) <= wanted
     assert people == 1 or width(people - 1) > wanted
@@ -198,7 +186,7 @@ GOOD: dict[Callable[..., object], dict[str, object]] = {
         "share": 0.2,
         "people": 100,
         "mechanism": COINS,
-        "concentration": 40,
+        "expected": 40,
     },
     precision.people_for_half_width: {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
     precision.people_for_watched_half_width: {"share": 0.2, "half_width": 0.1, "mechanism": COINS},
@@ -208,7 +196,7 @@ BAD: dict[str, list[object]] = {
     "people": [0, -1],
     "half_width": [0, 1, float("nan")],
     "level": [0, 1],
-    "concentration": [0, -1, float("inf")],
+    "expected": [0, -1, float("inf")],
 }
 OPTIONAL = {"level": [function for function in GOOD if "half_width" in function.__name__]}
 

@@ -25,7 +25,7 @@ def bet(
     *, counts: Any, mechanism: RandomizedResponse, symbol: int, among: Any, level: float = 0.95
 ) -> ConditionalShare:
     cells = conditional_cells(counts=counts, mechanism=mechanism, event=[symbol], among=among)
-    kept = betting_sequence(cells=cells, level=level, concentration=150)
+    kept = betting_sequence(cells=cells, level=level)
     return ConditionalShare(
         share=cells.ratio,
         standard_error=cells.standard_error,

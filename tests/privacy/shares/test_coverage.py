@@ -15,7 +15,6 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import (
     FixedEndMethod,
     choose_fixed_end_method,
-    choose_method,
     exact_coverage,
 )
 from privacy.shares.intervals import METHODS, clopper_pearson, likelihood_ratio
@@ -279,14 +278,6 @@ def test_the_choice_depends_on_total_channel_and_level(
 ) -> None:
     usual = {"total": 50, "other_probability": 0.25, "slope": 0.5, "level": 0.95}
     assert choose_fixed_end_method(**{**usual, **changed}) == chosen
-
-
-def test_a_survey_that_did_not_end_as_fixed_keeps_the_sequence() -> None:
-    for epsilon, total, symbols in CELLS:
-        arguments: dict[str, Any] = {"total": total, "level": 0.95, **channel(epsilon, symbols)}
-        assert choose_method(fixed_end=False, **arguments) == "confidence_sequence"
-        ended = choose_method(fixed_end=True, **arguments)
-        assert ended == choose_fixed_end_method(**arguments)
 
 
 def test_without_reports_the_guaranteed_method_is_chosen() -> None:

@@ -36,6 +36,7 @@ from tests.support.breakdowns.waves import (
     send_rows,
 )
 from tests.support.factories import make_survey, open_survey
+from tests.support.looks import TEN_LOOKS, looks_of
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +62,11 @@ def estimate_alone(wave: Wave, rows: np.ndarray, *, fixed_end: bool) -> list[Que
     counts, tables = count_rows(manifest, rows)
     told = [one.name for one in list_declared(manifest)]
     return compute_estimates(
-        manifest=manifest, counts=counts, tables=tables, fixed_end=fixed_end, told=told
+        manifest=manifest,
+        counts=counts,
+        tables=tables,
+        shown_at=looks_of(fixed_end=fixed_end),
+        told=told,
     )
 
 
@@ -171,7 +176,7 @@ def test_one_group_with_everybody_has_exactly_the_results_of_all() -> None:
             manifest=again.description,
             counts=again.snapshots.get().counts,
             tables=again.snapshots.get().tables or [],
-            fixed_end=False,
+            shown_at=TEN_LOOKS,
             told=again.snapshots.get().told,
         )
     )

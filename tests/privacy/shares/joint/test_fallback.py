@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,9 +30,10 @@ ONE_IN_A_MILLION = 1e-6
         (joint_share_covers, [1, 1], 1500),
         (joint_share_covers, [5, 5, 5], 60),
         (joint_share_covers, [2, 2], 375),
-        (relaxed_likelihood_covers, [25], 32),
-        (relaxed_likelihood_covers, [12, 25], 67),
-        (relaxed_likelihood_covers, [5, 5], 160),
+        (partial(relaxed_likelihood_covers, at_looks=False), [25], 32),
+        (partial(relaxed_likelihood_covers, at_looks=False), [12, 25], 67),
+        (partial(relaxed_likelihood_covers, at_looks=False), [5, 5], 160),
+        (partial(relaxed_likelihood_covers, at_looks=True), [5, 5], 400),
     ],
 )
 def test_bets_replace_the_likelihood_where_hardly_any_answer_is_swapped(

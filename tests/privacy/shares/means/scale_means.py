@@ -32,7 +32,7 @@ def estimate_scale_mean(
     kept = (
         relaxed_likelihood_interval(cells=cells, level=level)
         if fixed_end
-        else betting_sequence(cells=cells, level=level, concentration=None)
+        else betting_sequence(cells=cells, level=level)
     )
     first, width = points[0], points[-1] - points[0]
     return ScaleMean(

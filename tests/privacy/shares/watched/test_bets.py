@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import log, pi
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, logsumexp
+from scipy.special import logsumexp
 from scipy.stats import binom
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import RatioInterval, betting_sequence
+from privacy.shares.bets import RatioInterval, bet_width, betting_sequence
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import confidence_sequence
 from privacy.shares.ratio_cells import RatioCells, conditional_cells, scale_cells
@@ -37,7 +37,7 @@ def cells_of_reports(draw: st.DrawFn) -> RatioCells:
     return conditional_cells(counts=counts, mechanism=mechanism, event=[0], among=among)
 
 
-def log_wealth(cells: RatioCells, ratio: float, concentration: float | None) -> float:
+def log_wealth(cells: RatioCells, ratio: float) -> float:
     """From the definition, with nodes everywhere instead of around the peak."""
     h = cells.numerator - ratio * cells.denominator
     z = (h - h.min()) / (h.max() - h.min())
@@ -48,13 +48,8 @@ def log_wealth(cells: RatioCells, ratio: float, concentration: float | None) -> 
         for count, value in zip(cells.counts, z, strict=True):
             one, other = np.log((1 - value) / (1 - m)) + log_rest, np.log(value / m) + log_u
             product += count * np.logaddexp(one, other)
-    stakes = [(1.0, 0.0)] if concentration is None else [(0.9, concentration), (0.1, 40.0)]
-    parts = []
-    for stake, kappa in stakes:
-        a, b = max(kappa * m, 0.5), max(kappa * (1 - m), 0.5)
-        mass = logsumexp(product + a * log_u + b * log_rest) + log(LOG_ODDS[1] - LOG_ODDS[0])
-        parts.append(log(stake) + mass - betaln(a, b))
-    return float(logsumexp(parts))
+    mass = logsumexp(product + (log_u + log_rest) / 2) + log(LOG_ODDS[1] - LOG_ODDS[0])
+    return float(mass - log(pi))
 
 
 def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int) -> list[int]:
@@ -72,17 +67,14 @@ def miss(found: RatioInterval, truth: float) -> bool:
 @settings(deadline=None)
 @given(
     cells_of_reports(),
-    st.sampled_from([None, 40.0, 150.0, 400.0]),
     st.sampled_from([0.5, 0.95, 0.999]),
 )
-def test_at_the_ends_bets_reach_the_limit_of_the_level(
-    cells: RatioCells, concentration: float | None, level: float
-) -> None:
+def test_at_the_ends_bets_reach_the_limit_of_the_level(cells: RatioCells, level: float) -> None:
     assume(cells.ratio is not None)
-    found = betting_sequence(cells=cells, level=level, concentration=concentration)
+    found = betting_sequence(cells=cells, level=level)
     limit = -log(1 - level)
     for end, open_end in ((found.low, 0.0), (found.high, 1.0)):
-        excess = log_wealth(cells, end, concentration) - limit
+        excess = log_wealth(cells, end) - limit
         if found.contradiction:
             assert excess > -1e-6
         elif end == open_end:
@@ -93,15 +85,13 @@ def test_at_the_ends_bets_reach_the_limit_of_the_level(
 
 @pytest.mark.slow
 @settings(deadline=None)
-@given(cells_of_reports(), st.sampled_from([None, 150.0]), st.integers(0, 200))
-def test_every_ratio_outside_the_interval_is_rejected(
-    cells: RatioCells, concentration: float | None, place: int
-) -> None:
+@given(cells_of_reports(), st.integers(0, 200))
+def test_every_ratio_outside_the_interval_is_rejected(cells: RatioCells, place: int) -> None:
     assume(cells.ratio is not None)
-    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    found = betting_sequence(cells=cells, level=0.95)
     ratio = place / 200
     if found.contradiction or not found.low <= ratio <= found.high:
-        assert log_wealth(cells, ratio, concentration) > log(20) - 1e-9
+        assert log_wealth(cells, ratio) > log(20) - 1e-9
 
 
 @pytest.mark.slow
@@ -110,22 +100,18 @@ def test_every_ratio_outside_the_interval_is_rejected(
     st.integers(0, 400),
     st.integers(1, 400),
     st.integers(2, 45),
-    st.sampled_from([None, 50.0, 400.0]),
 )
 def test_a_share_that_everybody_answers_has_the_confidence_sequence(
-    yes: int, no: int, flips: int, concentration: float | None
+    yes: int, no: int, flips: int
 ) -> None:
-    # Few swaps and a small concentration: kappa (c + d p) must not fall below 1/2.
-    assume(concentration is None or 40 * flips / 100 > 0.5)
     coins = RandomizedResponse.from_flips(symbols=2, flips=flips)
     cells = scale_cells(counts=[no, yes], mechanism=coins, points=[0, 1])
-    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    found = betting_sequence(cells=cells, level=0.95)
     expected = confidence_sequence(
         successes=yes,
         total=yes + no,
         other_probability=coins.other_probability,
         slope=coins.slope,
-        concentration=concentration,
     )
     assert [found.low, found.high] == pytest.approx(
         [float(expected.low), float(expected.high)], abs=1e-8
@@ -135,22 +121,19 @@ def test_a_share_that_everybody_answers_has_the_confidence_sequence(
 
 @pytest.mark.slow
 @settings(deadline=None)
-@given(cells_of_reports(), st.sampled_from([None, 150.0]))
-def test_the_remaining_answers_have_the_mirrored_interval(
-    cells: RatioCells, concentration: float | None
-) -> None:
-    one = betting_sequence(cells=cells, level=0.95, concentration=concentration)
-    other = betting_sequence(cells=cells.turned(), level=0.95, concentration=concentration)
+@given(cells_of_reports())
+def test_the_remaining_answers_have_the_mirrored_interval(cells: RatioCells) -> None:
+    one = betting_sequence(cells=cells, level=0.95)
+    other = betting_sequence(cells=cells.turned(), level=0.95)
     assert [other.low, other.high] == pytest.approx([1 - one.high, 1 - one.low], abs=1e-8)
     assert other.contradiction == one.contradiction
 
 
 @pytest.mark.parametrize("total", [10, 1000, 10**7, 10**9])
-@pytest.mark.parametrize("concentration", [None, 40, 400])
-def test_any_number_of_reports_is_handled(total: int, concentration: float | None) -> None:
+def test_any_number_of_reports_is_handled(total: int) -> None:
     counts = expected_reports(FOUR, (0.2, 0.2, 0.2, 0.4), total)
     cells = conditional_cells(counts=counts, mechanism=FOUR, event=[0], among=range(3))
-    found = betting_sequence(cells=cells, level=0.95, concentration=concentration)
+    found = betting_sequence(cells=cells, level=0.95)
     assert cells.ratio is not None
     assert cells.standard_error is not None
     assert found.low <= min(max(cells.ratio, 0), 1) <= found.high
@@ -174,11 +157,7 @@ def watch(
         bets = np.logaddexp(
             np.log((1 - z) / (1 - m))[:, None] + log_rest, np.log(z / m)[:, None] + log_u
         )
-    prior = []
-    for stake, kappa in ((0.9, 150.0), (0.1, 40.0)):
-        a, b = max(kappa * m, 0.5), max(kappa * (1 - m), 0.5)
-        prior.append(log(stake) + a * log_u + b * log_rest - betaln(a, b))
-    spread = logsumexp(prior, axis=0) + log(LOG_ODDS[240] - LOG_ODDS[0])
+    spread = (log_u + log_rest) / 2 - log(pi) + log(LOG_ODDS[240] - LOG_ODDS[0])
     broke = 0
     for run, codes in enumerate(drawn):
         wealth = logsumexp(bets[codes].cumsum(axis=0) + spread, axis=1)
@@ -187,7 +166,7 @@ def watch(
         broke += rejected
         if rejected or run % 20 == 0:
             counts = np.bincount(codes[: look + 1], minlength=len(reported)).tolist()
-            found = betting_sequence(cells=cells_of(counts), level=0.95, concentration=150)
+            found = betting_sequence(cells=cells_of(counts), level=0.95)
             # The hull may hold a share that is rejected, never miss one that is not.
             assert rejected or not miss(found, truth)
     return broke
@@ -248,7 +227,6 @@ def test_over_twenty_looks_the_likelihood_ratio_fails_but_bets_hold() -> None:
                 betting_sequence(
                     cells=conditional_cells(counts=look, **SHARE),
                     level=0.95,
-                    concentration=150,
                 ),
                 truth,
             )
@@ -261,41 +239,17 @@ def test_over_twenty_looks_the_likelihood_ratio_fails_but_bets_hold() -> None:
 # Width
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "latent", "before"),
-    [
-        # Half-widths of the Dirichlet mixture over three cells at 10,000 reports.
-        (THREE, (0.1, 0.4, 0.5), 0.0972),
-        (FOUR, (0.06, 0.12, 0.12, 0.7), 0.1831),
-    ],
-)
-def test_bets_are_at_least_30_percent_narrower_than_a_mixture_over_all_cells(
-    mechanism: RandomizedResponse, latent: tuple[float, ...], before: float
-) -> None:
-    cells = conditional_cells(
-        counts=expected_reports(mechanism, latent, 10_000),
-        mechanism=mechanism,
-        event=[0],
-        among=range(mechanism.symbols - 1),
-    )
-    found = betting_sequence(cells=cells, level=0.95, concentration=400)
-    assert (found.high - found.low) / 2 < 0.7 * before
-
-
-def test_more_points_do_not_widen_the_interval() -> None:
-    for total, lengths in ((1000, (3.0, 3.2)), (10_000, (3.1, 3.3)), (100_000, (3.4, 3.6))):
-        for k in (2, 5, 7):
-            mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
-            truth = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
-            cells = scale_cells(
-                counts=expected_reports(mechanism, truth, total),
-                mechanism=mechanism,
-                points=range(k),
-            )
-            found = betting_sequence(cells=cells, level=0.95, concentration=150)
-            assert cells.standard_error is not None
-            length = (found.high - found.low) / 2 / cells.standard_error
-            assert lengths[0] < length < lengths[1]
+@pytest.mark.parametrize("total", [1000, 100_000])
+def test_the_width_depends_on_the_design_as_stated(total: int) -> None:
+    for k in (2, 5, 7):
+        mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
+        truth = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
+        counts = expected_reports(mechanism, truth, total)
+        cells = scale_cells(counts=counts, mechanism=mechanism, points=range(k))
+        found = betting_sequence(cells=cells, level=0.95)
+        assert cells.standard_error is not None
+        length = (found.high - found.low) / 2 / cells.standard_error
+        assert length == pytest.approx(bet_width(total=total, level=0.95), rel=0.12)
 
 
 # Cells
