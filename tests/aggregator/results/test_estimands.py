@@ -19,19 +19,19 @@ from aggregator.results.estimands import Among, Estimand, EstimandKind, estimand
 from aggregator.results.estimate import Estimate, Intervals, QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import betting_sequence
+from privacy.shares.alarms import find_contradictions
 from privacy.shares.conditional import likelihood_ratio_share
-from privacy.shares.intervals import confidence_sequence, likelihood_ratio, simultaneous_level
+from privacy.shares.intervals import clopper_pearson, likelihood_ratio, simultaneous_level
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
-from privacy.shares.joint.weights import fixed_weights
-from privacy.shares.ratio_cells import RatioCells, conditional_cells
+from privacy.shares.looks import repeated_level
+from privacy.shares.ratio_cells import conditional_cells
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule
 from tests.support.factories import FOLLOW_UP, YES_NO
-from tests.support.looks import looks_of
+from tests.support.looks import CRITICAL, EXPECTED, TEN_LOOKS, looks_of
 from tests.support.manifests import make_manifest
 
 REFUSED, NOT_ASKED = "refused", "not asked"
@@ -40,6 +40,8 @@ TYPES = ("yes_no", "choice", "scale", "long_scale", "number", "several", "follow
 IF_YES: Rule = {"name": "q1", "is": [1]}
 PEOPLE = 40
 REPORTS = PEOPLE * 10**11
+TIMES = [n / EXPECTED for n in TEN_LOOKS]
+AT_LOOK = repeated_level(LEVEL, times=TIMES)
 
 
 def make_question(
@@ -302,10 +304,11 @@ def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: boo
     found = estimate_people(EVERY_TYPE, people, fixed_end=fixed_end)
     check_truth(EVERY_TYPE, people, found)
     check_what_is_stored(found)
-    watched = {"confidence_sequence", "betting_sequence_share", "betting_sequence_mean"}
     for estimate in estimates_of(found):
-        for interval in (estimate.intervals.main, estimate.intervals.simultaneous):
-            assert (interval.method in watched) == (not fixed_end)
+        main, simultaneous = estimate.intervals.main, estimate.intervals.simultaneous
+        assert main.critical_value == pytest.approx(1.95996 if fixed_end else CRITICAL, abs=1e-4)
+        assert (simultaneous.critical_value or 0) > (main.critical_value or 9)
+        assert bool(estimate.intervals.inner) == fixed_end
 
 
 def check_what_is_stored(found: list[QuestionResult]) -> None:
@@ -381,11 +384,12 @@ def find(estimands: Iterable[Estimand], name: str) -> Estimand:
 def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     question = make_question("q1", "follow_up")
     rows = estimate_one(question, [[500, 300, 200]])
-    no = confidence_sequence(
+    no = clopper_pearson(
         successes=500,
         total=1000,
         other_probability=question.mechanism.other_probability,
         slope=question.mechanism.slope,
+        level=AT_LOOK,
     )
     assert rows["yes"].count == 500
     assert rows["yes"].low == pytest.approx(1 - float(no.high))
@@ -394,7 +398,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
     assert behind["yes"].value is not None
     assert behind["yes"].low < behind["yes"].value < behind["yes"].high
-    assert behind["yes"].method == "betting_sequence_share"
+    assert behind["yes"].method == "likelihood_ratio_conditional"
 
 
 def test_an_item_behind_a_gate_is_estimated_from_both_together() -> None:
@@ -409,27 +413,18 @@ def test_an_item_behind_a_gate_is_estimated_from_both_together() -> None:
     reports = np.array([420, 280, 180, 120])  # the first item, independent of the gate
     watched, fixed = (estimate_one(question, counts, fixed_end=end)["1"] for end in (False, True))
 
-    expected = joint_share(
-        cells=JointCells(
-            counts=reports,
-            channel=channel,
-            event=np.array([False, True, False]),
-            counted=np.array([True, True, False]),
+    cells = JointCells(
+        counts=reports,
+        channel=channel,
+        event=np.array([False, True, False]),
+        counted=np.array([True, True, False]),
+    )
+    for one, level in ((fixed, LEVEL), (watched, AT_LOOK)):
+        expected = joint_share(cells=cells, level=level)
+        assert one.method == "likelihood_ratio_joint"
+        assert [one.value, one.low, one.high] == pytest.approx(
+            [expected.share, expected.low, expected.high]
         )
-    )
-    assert fixed.method == "likelihood_ratio_joint"
-    assert [fixed.value, fixed.low, fixed.high] == pytest.approx(
-        [expected.share, expected.low, expected.high]
-    )
-    numerator, denominator = fixed_weights(
-        channel=channel, numerator=[0, 1, 0], denominator=[1, 1, 0], asked=np.ones(3, dtype=bool)
-    )
-    cells = RatioCells(counts=reports.astype(float), numerator=numerator, denominator=denominator)
-    kept = betting_sequence(cells=cells, level=LEVEL, concentration=None)
-    assert watched.method == "betting_sequence_share"
-    assert [watched.value, watched.low, watched.high] == pytest.approx(
-        [cells.ratio, kept.low, kept.high]
-    )
     assert fixed.symbols == watched.symbols == ("q1_gate", "q1_1")
 
 
@@ -447,9 +442,9 @@ def test_an_item_has_no_share_if_nobody_seems_to_have_answered() -> None:
     ("refusal", "fixed_end", "method"),
     [
         (False, True, "likelihood_ratio"),
-        (False, False, "confidence_sequence"),
+        (False, False, "clopper_pearson"),
         (True, True, "likelihood_ratio_conditional"),
-        (True, False, "betting_sequence_share"),
+        (True, False, "likelihood_ratio_conditional"),
     ],
 )
 def test_a_rounded_number_is_estimated_from_its_bit(
@@ -465,20 +460,18 @@ def test_a_rounded_number_is_estimated_from_its_bit(
     assert row.value == pytest.approx(-5 + 25 * cells.ratio)
     assert row.standard_error == pytest.approx(25 * cells.standard_error)
     if not refusal:
-        find = likelihood_ratio if fixed_end else confidence_sequence
+        find = likelihood_ratio if fixed_end else clopper_pearson
         share = find(
             successes=400,
             total=1000,
             other_probability=mechanism.other_probability,
             slope=mechanism.slope,
+            level=LEVEL if fixed_end else AT_LOOK,
         )
         low, high = float(share.low), float(share.high)
-    elif fixed_end:
-        among = likelihood_ratio_share(symbol=1, **bits)
-        low, high = among.low, among.high
     else:
-        kept = betting_sequence(cells=cells, level=LEVEL, concentration=None)
-        low, high = kept.low, kept.high
+        among = likelihood_ratio_share(symbol=1, level=LEVEL if fixed_end else AT_LOOK, **bits)
+        low, high = among.low, among.high
     assert [row.low, row.high] == pytest.approx([-5 + 25 * low, -5 + 25 * high])
     assert (row.method, row.effective_sample_size) == (method, None)
 
@@ -525,19 +518,19 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
 def test_the_alarm_level_counts_every_code_of_larger_questions() -> None:
     question = make_question("q1", "choice")
     mechanism = question.mechanism
-    level = simultaneous_level(0.99, shares=4)
+    level = repeated_level(simultaneous_level(0.99, shares=4), times=TIMES)
     seen = set()
     for count in range(200, 400, 2):
         rest = 2000 - count
         cells = [count, rest // 3, rest // 3, rest - 2 * (rest // 3)]
         [found] = estimate_codes(make_manifest(question), [cells], fixed_end=False)
-        expected = confidence_sequence(
+        expected = find_contradictions(
             successes=cells,
             total=2000,
             other_probability=mechanism.other_probability,
             slope=mechanism.slope,
             level=level,
-        ).contradiction.any()
+        ).any()
         assert found.alarm == bool(expected)
         seen.add(found.alarm)
     assert seen == {True, False}

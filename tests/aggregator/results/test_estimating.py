@@ -12,11 +12,12 @@ from aggregator.results.estimands import estimands_of
 from aggregator.results.estimate import QuestionResult
 from aggregator.results.estimating import LEVEL, compute_estimates
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.intervals import clopper_pearson, confidence_sequence, likelihood_ratio
+from privacy.shares.intervals import clopper_pearson, likelihood_ratio
+from privacy.shares.looks import repeated_level
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
-from tests.support.looks import looks_of
+from tests.support.looks import EXPECTED, TEN_LOOKS, looks_of
 from tests.support.manifests import make_manifest
 from tests.support.sampling.estimates import estimate_alone, fit_alone
 
@@ -84,8 +85,12 @@ def test_simultaneous_intervals_count_the_shares_that_are_shown() -> None:
     assert shown == [["1"], ["0", "1", "2", "3"]]
     found = estimate(make_manifest(*questions), [[600, 400], [400, 300, 200, 100]], fixed_end=False)
     assert {round(result.simultaneous_level, 12) for result in found} == {0.99}
-    expected = confidence_sequence(
-        successes=400, total=1000, other_probability=0.25, slope=0.5, level=0.99
+    expected = clopper_pearson(
+        successes=400,
+        total=1000,
+        other_probability=0.25,
+        slope=0.5,
+        level=repeated_level(0.99, times=[n / EXPECTED for n in TEN_LOOKS]),
     )
     assert found[0].estimates[1].intervals.simultaneous.ends == pytest.approx(
         (float(expected.low), float(expected.high))
@@ -229,7 +234,7 @@ def test_chance_seldom_contradicts_a_question_with_all_its_figures(
         maximum=symbols - 2,
         refusal=True,
     )
-    manifest = replace(make_manifest(question), concentration=40)
+    manifest = make_manifest(question)
     reported = np.full(symbols, mechanism.other_probability)
     reported[everybody] += mechanism.slope
     runs, more = 150, (50, 100, 250, 600)
@@ -238,7 +243,16 @@ def test_chance_seldom_contradicts_a_question_with_all_its_figures(
     for _ in range(runs):
         batches = [generator.multinomial(people, reported) for people in more]
         looks = np.cumsum(batches, axis=0).tolist()
-        watched = [estimate(manifest, [counts], fixed_end=False)[0] for counts in looks]
+        watched = [
+            compute_estimates(
+                manifest=manifest,
+                counts=[counts],
+                tables=[],
+                shown_at=[50, 150, 400, 1000][: place + 1],
+                told=(),
+            )[0]
+            for place, counts in enumerate(looks)
+        ]
         ever += any(found.contradiction for found in watched)
         ended += estimate(manifest, [looks[0]], fixed_end=True)[0].contradiction
     limit = binom.isf(1e-6, runs, 0.05)

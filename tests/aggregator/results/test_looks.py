@@ -164,11 +164,15 @@ def test_batches_taken_in_two_runs_make_the_same_looks_as_in_one(
     batches = [make_batch(manifest, size=size, seed=place) for place, size in enumerate(sizes)]
     first = replay(manifest, batches[:cut])
     second = Replay(manifest)
-    second.resume(looks=first.looks, counts=first.counts, tables=[], total=first.total)
+    second.resume(
+        looks=first.looks, counts=first.counts, tables=[], total=first.total, totals=first.totals
+    )
     for number in range(min(first.looks) + 1, len(batches) + 1):
         second.take(number, batches[number - 1], [])
     whole = replay(manifest, batches)
     assert (second.looks, second.counts, second.total) == (whole.looks, whole.counts, whole.total)
+    assert second.totals == whole.totals
+    assert whole.total == (whole.totals or [0])[-1]
 
 
 # --- a wave --------------------------------------------------------------------------------------
@@ -305,13 +309,9 @@ def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
 def make_old_snapshots(wave: Wave) -> None:
     """Store what earlier versions did: after each batch a snapshot that counts everything."""
     for batch in wave.batches.order_by("number"):
-        earlier = [each.counts for each in wave.batches.filter(number__lte=batch.number)]
-        everything = Replay(wave.description)
-        everything.resume_at(
-            batch.number,
-            counts=[add_up(earlier, column) for column in range(len(batch.counts))],
-            tables=[],
-        )
+        everything = Replay(wave.description, looks_from=batch.number)
+        for each in wave.batches.filter(number__lte=batch.number).order_by("number"):
+            everything.take(each.number, each.counts, [])
         snapshot = Snapshot.objects.create(
             wave=wave,
             through_batch=batch.number,
@@ -341,6 +341,7 @@ def test_an_upgrade_never_takes_reports_back(settings: dict[str, Any]) -> None:
         snapshot = newest_snapshot(wave)
         assert snapshot is not None
         assert (snapshot.total, snapshot.looks_from) == (total, 2)
+        assert snapshot.totals == [200, 215, 245][: 2 + (total == 245)]
     assert find_differences() == []
 
 

@@ -67,7 +67,13 @@ def test_a_table_holds_the_batches_up_to_the_look_of_its_question(case: Any) -> 
     for number, batch in enumerate(batches[:cut], start=1):
         first.take(number, *batch)
     second = Replay(manifest)
-    second.resume(looks=first.looks, counts=first.counts, tables=first.tables, total=first.total)
+    second.resume(
+        looks=first.looks,
+        counts=first.counts,
+        tables=first.tables,
+        total=first.total,
+        totals=first.totals,
+    )
     for number in range(min(first.looks) + 1, len(batches) + 1):
         second.take(number, *batches[number - 1])
     assert (second.looks, second.tables) == (whole.looks, whole.tables)
@@ -189,15 +195,9 @@ def test_a_wave_from_before_there_were_looks_goes_on_with_all_its_tables() -> No
     Snapshot.objects.update(looks=[])
     # As the upgrade to looks did: no page may go back to fewer reports.
     Snapshot.objects.update(looks_from=F("through_batch"), decided_through=F("through_batch"))
-    replay = Replay(wave.description)
-    replay.resume_at(
-        newest.through_batch,
-        counts=[
-            add_up(columns)
-            for columns in zip(*wave.batches.values_list("counts", flat=True), strict=True)
-        ],
-        tables=[],
-    )
+    replay = Replay(wave.description, looks_from=newest.through_batch)
+    for batch in wave.batches.order_by("number"):
+        replay.take(batch.number, batch.counts, replay.tables)
     Snapshot.objects.update(counts=replay.counts, total=replay.total)
     seal(wave, 30)
     snapshot = update_snapshot(wave_id=wave.pk)

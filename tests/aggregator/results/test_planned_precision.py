@@ -7,7 +7,6 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from privacy.shares.concentration import choose_concentration
 
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimate import Estimate
@@ -18,11 +17,11 @@ from privacy.planning.answerers import (
     expect_answers,
     expect_item,
     one_report_ratio_spread,
-    watched_ratio_half_width,
+    ratio_half_width,
 )
+from privacy.planning.precision import watched_level
 from surveys.manifest.manifest import Manifest
 from tests.aggregator.routed import KIND, ask, yes
-from tests.support.looks import looks_of
 from tests.support.manifests import make_manifest
 
 PEOPLE = 20_000
@@ -76,10 +75,10 @@ def estimate(manifest: Manifest, *, fixed_end: bool) -> Estimate:
     [described] = list_tables(manifest)
     assert counts.shape == described.shape
     _, found = compute_estimates(
-        manifest=replace(manifest, concentration=choose_concentration(PEOPLE)),
+        manifest=replace(manifest, people_expected=PEOPLE),
         counts=[counts.sum(axis=tuple(set(axes) - {axis})).tolist() for axis in axes],
         tables=[counts.ravel().tolist()],
-        shown_at=looks_of(fixed_end=fixed_end),
+        shown_at=[] if fixed_end else [PEOPLE * look // 10 for look in range(1, 11)],
         told=(),
     )
     [one] = [each for each in found.estimates if each.estimand.name == "1"]
@@ -104,8 +103,6 @@ def test_after_a_fixed_end(manifest: Manifest) -> None:
 @MANIFESTS
 def test_while_watched(manifest: Manifest) -> None:
     found = estimate(manifest, fixed_end=False)
-    planned = watched_ratio_half_width(
-        reports=expect(manifest), people=PEOPLE, concentration=choose_concentration(PEOPLE)
-    )
+    planned = ratio_half_width(reports=expect(manifest), people=PEOPLE, level=watched_level())
     low, high = found.intervals.main.ends
-    assert max(high - SHARE, SHARE - low) == pytest.approx(planned, rel=1e-3)
+    assert (high - low) / 2 == pytest.approx(planned, rel=0.05)

@@ -64,7 +64,7 @@ def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
         manifest=manifest,
         counts=[np.rint(table.sum(axis=axis)).astype(int).tolist() for axis in (1, 0)],
         tables=[np.rint(table).astype(int).ravel().tolist()] if question.rule else [],
-        fixed_end=True,
+        shown_at=(),
         told=(),
     )
     return found
@@ -200,7 +200,7 @@ def test_an_estimate_outside_what_is_possible_is_in_the_details_only() -> None:
 
 def test_where_the_people_cannot_be_counted_there_are_too_few_answers() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
-    vague = replace(find(found, "1"), standard_error=0.2)
+    vague = replace(find(found, "1"), design_error=0.2)
     assert vague.reliability is Reliability.NOT_SHOWN
     assert (summarize(vague), describe_information(vague)) == ("too few answers", "")
 
@@ -208,7 +208,7 @@ def test_where_the_people_cannot_be_counted_there_are_too_few_answers() -> None:
 def test_an_estimate_that_needs_caution_has_a_mark() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
     good = find(found, "1")
-    vague = replace(good, standard_error=0.09)
+    vague = replace(good, design_error=0.09)
     assert vague.reliability is Reliability.CAUTION
     assert summarize(vague) == summarize(good).replace("%", "%†", 1)
     assert describe_caution([good]) == ""
@@ -249,11 +249,12 @@ def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
 
 def test_a_counted_share_has_no_interval() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
-    counted = Interval(low=0.2, high=0.2, level=0.95, method="exact")
+    counted = Interval(low=0.2, high=0.2, level=0.95, method="exact", critical_value=1.96)
     exact = replace(
         find(found, "1"),
         value=0.2,
         standard_error=0.0,
+        design_error=0.0,
         intervals=Intervals(main=counted, inner=(), simultaneous=counted),
     )
     assert summarize(exact) == "20.0\N{NO-BREAK SPACE}% (counted)"

@@ -18,8 +18,11 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     update_snapshot,
 )
+from aggregator.upkeep.verification.run import Verification
+from privacy.shares.looks import critical_values
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
+from tests.support.fielding import send_people
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
@@ -65,29 +68,101 @@ def test_the_two_coin_estimate_is_twice_the_share_minus_a_half() -> None:
     assert yes[0]["standard_error"] == pytest.approx(0.157321327225523, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("cap", "close_by_owner", "method"),
-    [
-        (40, False, "clopper_pearson"),  # it ended as fixed; few codes
-        (None, True, "confidence_sequence"),  # someone closed it, perhaps after looking
-        (60, True, "confidence_sequence"),  # closed before its cap
-    ],
-)
-def test_the_interval_depends_on_how_the_wave_ended(
-    cap: int | None, close_by_owner: bool, method: str
-) -> None:
-    wave = make_wave(cap=cap)
-    send_many(wave, ROWS)
-    if close_by_owner:
-        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    assert close_due_waves() == (0 if close_by_owner else 1)
+def update(wave: Wave) -> Snapshot:
     seal_all(wave)
     snapshot = update_snapshot(wave_id=wave.pk)
     assert snapshot is not None
-    assert snapshot.final
-    assert {
-        e["intervals"]["main"]["method"] for q in snapshot.estimates for e in q["estimates"]
-    } == {method}
+    return snapshot
+
+
+def list_critical(snapshot: Snapshot) -> set[float]:
+    return {
+        estimate["intervals"]["main"]["critical_value"]
+        for question in snapshot.estimates
+        for estimate in question["estimates"]
+    }
+
+
+def find_differences() -> list[str]:
+    """What verify finds, except that reports made here were never acknowledged."""
+    found = Verification().run(Wave.objects.order_by("pk"))
+    return [str(difference) for difference in found if difference.kind != "reports"]
+
+
+def find_critical(totals: list[int], *, expected: int) -> float:
+    return critical_values([total / expected for total in totals])[-1]
+
+
+@pytest.mark.parametrize("expected", [None, 100, 10**6])
+def test_a_wave_closed_by_hand_keeps_the_level_of_its_last_shown_look(expected: int | None) -> None:
+    wave = make_wave(people_expected=expected)
+    send_many(wave, ROWS * 5)
+    seal_all(wave)
+    early = update_snapshot(wave_id=wave.pk)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    late = update(wave)
+    assert (late.final, late.total) == (True, 200)
+    [value] = list_critical(late)
+    if early is None:  # a look needs a tenth of the million expected
+        assert (expected, late.totals) == (10**6, [])
+        assert value == pytest.approx(1.95996, abs=1e-5)
+        assert late.estimates[0]["estimates"][0]["intervals"]["inner"]
+    else:
+        # Below C = 30 nothing was shown, and the close spends nothing.
+        shown = [total for total in early.totals if total >= 30]
+        assert late.totals == early.totals
+        assert value == pytest.approx(find_critical(shown, expected=expected or 1000))
+        assert list_critical(early) == {value}
+        assert methods_of(late) == {"clopper_pearson"}
+        assert not late.estimates[0]["estimates"][0]["intervals"]["inner"]
+
+
+@pytest.mark.parametrize(
+    ("cap", "ending"), [(200, Wave.Ending.CAP), (500, Wave.Ending.OWNER), (None, Wave.Ending.DATE)]
+)
+def test_only_an_end_as_frozen_makes_up_for_looks(cap: int | None, ending: Wave.Ending) -> None:
+    wave = make_wave(cap=cap)
+    send_many(wave, ROWS * 4)
+    assert max(list_critical(update(wave))) > 2.5
+    send_many(wave, ROWS)
+    close_wave(wave_id=wave.pk, ending=ending)
+    [value] = list_critical(update(wave))
+    assert (value < 1.961) == (ending != Wave.Ending.OWNER)
+
+
+def test_a_random_subset_shows_nothing_before_the_close_unless_it_did_once() -> None:
+    wave = make_wave(drawn=1)
+    send_people(wave, people=400, seed=1)
+    early = update(wave)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    late = update(wave)
+    assert early.totals
+    assert max(list_critical(late)) == pytest.approx(1.95996, abs=1e-5)
+    Snapshot.objects.filter(pk=early.pk).update(earlier_final=False)
+    Snapshot.objects.update(method_version=METHOD_VERSION - 1)
+    assert min(list_critical(update(wave))) > 2
+
+
+@pytest.mark.parametrize("looks_from", [0, 2])
+def test_a_wave_of_an_earlier_version_counts_all_its_looks(looks_from: int) -> None:
+    wave = make_wave()
+    for _ in range(5):
+        send_many(wave, ROWS)
+        update(wave)
+    right = Snapshot.objects.latest("through_batch")
+    Snapshot.objects.update(
+        method_version=METHOD_VERSION - 1, totals=[], looks_from=looks_from, tables=None
+    )
+    snapshot = update(wave)
+    sizes = list(wave.batches.order_by("number").values_list("size", flat=True))
+    if looks_from:
+        assert snapshot.totals[:2] == [sizes[0], sizes[0] + sizes[1]]
+        assert set(right.totals) <= set(snapshot.totals)
+    else:
+        assert (snapshot.totals, snapshot.estimates) == (right.totals, right.estimates)
+    assert find_differences() == []
+    Snapshot.objects.filter(pk=snapshot.pk).update(totals=[*snapshot.totals[:-1], 199])
+    assert "at its looks do not follow" in find_differences()[-1]
 
 
 def test_a_larger_wave_that_ended_as_fixed_has_the_shorter_interval() -> None:
@@ -140,18 +215,13 @@ def test_a_snapshot_with_unknown_names_is_recomputed(key: str) -> None:
     assert find_view(wave.survey).standing is Standing.SHOWN
 
 
-def test_an_open_wave_shows_only_the_confidence_sequence() -> None:
+def test_an_open_wave_shows_only_the_guaranteed_interval() -> None:
     wave = make_wave(cap=1000)
-    send_many(wave, ROWS)
-    seal_all(wave)
-    snapshot = update_snapshot(wave_id=wave.pk)
-    assert snapshot is not None
+    send_many(wave, ROWS * 5)
+    snapshot = update(wave)
     assert not snapshot.final
     assert snapshot.estimates[0]["level"] == 0.95
-    assert (
-        snapshot.estimates[0]["estimates"][0]["intervals"]["main"]["method"]
-        == "confidence_sequence"
-    )
+    assert methods_of(snapshot) == {"clopper_pearson"}
 
 
 def test_a_snapshot_taken_between_closing_and_the_last_batch_is_not_final() -> None:
@@ -162,7 +232,6 @@ def test_a_snapshot_taken_between_closing_and_the_last_batch_is_not_final() -> N
     early = update_snapshot(wave_id=wave.pk)
     assert early is not None
     assert (early.through_batch, early.final) == (1, False)
-    assert methods_of(early) == {"confidence_sequence"}
     seal_all(wave)
     assert list(find_waves_to_estimate()) == [wave]
     late = update_snapshot(wave_id=wave.pk)
