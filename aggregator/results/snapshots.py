@@ -101,10 +101,11 @@ def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[
     """
     if final and ended_as_frozen(wave):
         return []
+    manifest = wave.description
     was_shown_earlier = wave.snapshots.exclude(earlier_final=None).exists()
-    if wave.description.drawn is not None and not was_shown_earlier:
+    if manifest.drawn is not None and not was_shown_earlier:
         return []
-    least = wave.display_minimum if was_shown_earlier else wave.crowd
+    least = manifest.display_minimum if was_shown_earlier else manifest.crowd
     return [total for total in totals if total >= least]
 
 

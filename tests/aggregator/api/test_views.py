@@ -65,10 +65,11 @@ def test_results_are_unclipped_and_come_with_their_intervals() -> None:
     first, second = content["questions"]
     assert first["estimates"][0]["estimate"] == pytest.approx(-0.02)
     assert first["estimates"][0]["status"] == "outside_0_1"
-    assert first["estimates"][0]["reliability"] == "caution"
+    assert first["estimates"][0]["reliability"] == "publishable"
     assert first["estimates"][0]["effective_sample_size"] is None
     assert second["estimates"][0]["estimate"] == pytest.approx(0.5)
-    assert second["estimates"][0]["interval_method"] == "confidence_sequence"
+    assert second["estimates"][0]["interval_method"] == "clopper_pearson"
+    assert second["estimates"][0]["critical_value"] > 1.97
     assert second["estimates"][0]["sentence"].startswith("50\N{NO-BREAK SPACE}% (95")
 
 

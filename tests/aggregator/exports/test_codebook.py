@@ -175,7 +175,7 @@ def test_the_last_rows_explain_the_classes_of_reliability() -> None:
     rows = read_file(survey, "codebook")[-len(Reliability) :]
     assert [row["code"] for row in rows] == [each.value for each in Reliability]
     assert {row["column"] for row in rows} == {"reliability"} <= set(ESTIMATE_COLUMNS)
-    assert "at least 30 direct answers" in rows[0]["meaning"]
+    assert "of a share of 20 % would be at most 26 points wide" in rows[0]["meaning"]
     assert "wider than 50 points" in rows[2]["meaning"]
 
 

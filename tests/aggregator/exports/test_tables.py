@@ -83,6 +83,7 @@ class TestFiles:
             assert float(row[column]) == pytest.approx(1.0986122886681098)
         assert row["interval_method"] == "likelihood_ratio"
         assert row["interval_level"] == "0.95"
+        assert float(row["critical_value"]) == pytest.approx(1.959964)
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["day"])
         assert row["status"] == "ok"
         assert float(row["interval_low"]) < 0.3 < float(row["interval_high"])
@@ -103,11 +104,11 @@ class TestFiles:
         row = rows(download(survey, "estimates_csv"))[0]
         assert row["estimate"] == repr(0.24 * 2 - 0.5)
         assert row["status"] == "outside_0_1"
-        assert row["reliability"] == "caution"
+        assert row["reliability"] == "publishable"
 
     @pytest.mark.slow
     def test_a_contradiction_is_marked(self) -> None:
-        survey = field(make_launched_survey(), yes=[206, 500], total=1000)
+        survey = field(make_launched_survey(), yes=[213, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
         assert (row["status"], row["reliability"]) == ("contradiction", "not_shown")
 

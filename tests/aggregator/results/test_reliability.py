@@ -109,7 +109,7 @@ def test_a_conditional_share_is_rated_by_the_design_and_by_how_many_answer() -> 
 
 def test_a_mean_is_rated_as_a_part_of_its_scale() -> None:
     [scale] = _estimate(
-        make_manifest(make_question("scale", options=0, minimum=1, maximum=5)),
+        make_manifest(make_question("scale", options=5, minimum=1, maximum=5)),
         [[300, 250, 200, 150, 100]],
     )
     mean = next(one for one in scale.estimates if one.is_mean)

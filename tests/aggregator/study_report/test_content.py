@@ -154,8 +154,8 @@ def test_the_methods_have_the_parameters_the_reason_for_the_intervals_and_the_ru
     assert f"Murmur {settings.VERSION}" in words
     watched = field(make_launched_survey(), yes=[240, 320], total=600)
     words = text_of_section(write_report(find_view(watched)), METHODS)
-    assert "confidence sequences" in words
-    assert "hold at every look" in words
+    assert "Clopper–Pearson intervals" in words
+    assert "at 95 % for all looks together, by a group-sequential design" in words
     assert "Wilks" not in words
 
 

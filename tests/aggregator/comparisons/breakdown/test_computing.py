@@ -20,6 +20,7 @@ from aggregator.exports.reports import find_rows
 from aggregator.results.display import find_view
 from aggregator.results.estimate import Estimate, QuestionResult
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.snapshots import list_looks_before_close
 from surveys.authoring.services import add_question
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import (
@@ -36,7 +37,6 @@ from tests.support.breakdowns.waves import (
     send_rows,
 )
 from tests.support.factories import make_survey, open_survey
-from tests.support.looks import TEN_LOOKS, looks_of
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +56,7 @@ def list_shown(results: list[QuestionResult]) -> dict[tuple[str, str], Estimate]
     }
 
 
-def estimate_alone(wave: Wave, rows: np.ndarray, *, fixed_end: bool) -> list[QuestionResult]:
+def estimate_alone(wave: Wave, rows: np.ndarray) -> list[QuestionResult]:
     """Estimate a survey of only these reports."""
     manifest = wave.description
     counts, tables = count_rows(manifest, rows)
@@ -65,7 +65,7 @@ def estimate_alone(wave: Wave, rows: np.ndarray, *, fixed_end: bool) -> list[Que
         manifest=manifest,
         counts=counts,
         tables=tables,
-        shown_at=looks_of(fixed_end=fixed_end),
+        shown_at=list_looks_before_close(wave),
         told=told,
     )
 
@@ -94,19 +94,21 @@ def test_a_group_is_estimated_as_a_survey_of_only_its_reports(
     wave = open_survey(survey=make_grouped_survey(drawn=drawn))
     field_people(wave, people=people, ending=ending, background=background)
     result = break_down(wave)
-    fixed_end = ending == Wave.Ending.DATE
+    # A random subset shows nothing before the close, so its author could not choose the moment.
+    is_watched = ending == Wave.Ending.OWNER and drawn is None
+    assert bool(list_looks_before_close(wave)) == is_watched
     assert len(result.shown) > 2
     assert result.least == (MINIMUM if background is None else 220)
     for group in result.shown:
         rows = rows_of_groups(wave, {group.code, *group.others})
         assert group.n == len(rows)
-        assert_estimated_alone(wave, result, group.code, rows, fixed_end=fixed_end)
+        assert_estimated_alone(wave, result, group.code, rows)
 
 
 def assert_estimated_alone(
-    wave: Wave, result: BreakdownResult, group: int, rows: np.ndarray, *, fixed_end: bool
+    wave: Wave, result: BreakdownResult, group: int, rows: np.ndarray
 ) -> None:
-    alone = list_shown(estimate_alone(wave, rows, fixed_end=fixed_end))
+    alone = list_shown(estimate_alone(wave, rows))
     found = {key[:2]: one for key, one in result.estimates_by_key.items() if key[2] == group}
     assert found.keys() == alone.keys()
     for key, own in alone.items():
@@ -176,7 +178,7 @@ def test_one_group_with_everybody_has_exactly_the_results_of_all() -> None:
             manifest=again.description,
             counts=again.snapshots.get().counts,
             tables=again.snapshots.get().tables or [],
-            shown_at=TEN_LOOKS,
+            shown_at=list_looks_before_close(again),
             told=again.snapshots.get().told,
         )
     )

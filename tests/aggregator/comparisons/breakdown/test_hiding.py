@@ -232,7 +232,7 @@ def test_sixty_four_groups_and_as_many_questions_as_there_can_be() -> None:
         rows_file=RowsFile.objects.get(),
         counts=count_groups(wave, "q100"),
         told=["q100"],
-        fixed_end=False,
+        shown_at=[600, 3000],
         after_each=lambda: renewed.append(None),
     )
     assert len(renewed) == len(result.shown) == 64
