@@ -24,6 +24,7 @@ from aggregator.charts.questions import (
     DASHED,
     EVERY_LOOK,
     FIXED_END,
+    ONE_LOOK,
     REHEARSAL,
     divide,
     make_row,
@@ -45,7 +46,7 @@ from aggregator.comparisons.words.table_sentences import (
 from aggregator.models import Comparison
 from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.sentences import CAUTION
-from aggregator.results.snapshots import ended_as_frozen
+from aggregator.results.snapshots import ended_as_frozen, list_looks_before_close
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
 from surveys.formatting import whole
@@ -317,8 +318,10 @@ def _draw_breakdown(
     panels = (Panel(axis=axis, sections=tuple(chosen)),)
     declared = find_declared(comparison, standing.manifest)
     assert declared is not None
-    fixed_end = ended_as_frozen(comparison.wave)
-    kind = f"{whole(result.n)} randomized reports. {FIXED_END if fixed_end else EVERY_LOOK}."
+    kind = EVERY_LOOK if list_looks_before_close(comparison.wave) else ONE_LOOK
+    if ended_as_frozen(comparison.wave):
+        kind = FIXED_END
+    kind = f"{whole(result.n)} randomized reports. {kind}."
     groups = _describe_groups(declared, result)
     notes = (groups, kind, *_explain(panels), *note)
     return _finish(comparison, f"by {declared.text}", panels, notes=notes)

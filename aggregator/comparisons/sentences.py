@@ -17,7 +17,7 @@ from surveys.models import Wave
 
 EXPLORATORY = (
     "Exploratory: these intervals and p-values are not guaranteed if you look more than once. "
-    "Comparisons have no interval that stays valid while you watch."
+    "Comparisons have no interval for all looks together."
 )
 UNTIL_THE_END = (
     "Once the survey stops at its planned end, you can take the planned comparisons at face value."

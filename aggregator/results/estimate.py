@@ -57,8 +57,8 @@ class Intervals:
     """The intervals of one estimate.
 
     `inner` intervals lie inside the main one and cover less reliably at small n; there are none
-    where the main one holds at every look. The `simultaneous` interval holds together with those of
-    all estimates that the page shows.
+    where the main one holds for all looks together. The `simultaneous` interval holds together with
+    those of all estimates that the page shows.
     """
 
     main: Interval

@@ -125,7 +125,7 @@ def describe_alarm(results: Results) -> str:
     numbers = [f"Q{question.number}" for question in results.alarms]
     if not numbers:
         return ""
-    looks = "" if results.fixed_end else ", however often you check"
+    looks = "" if results.fixed_end else ", at all looks together"
     return (
         f"The reports to {join_list(numbers)} probably did not all come from this survey’s page. "
         f"Chance alone makes a pattern like this in fewer than 1 of 100 surveys{looks}. Invented "

@@ -67,7 +67,7 @@ def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch)
             manifest=manifest,
             counts=snapshot["counts"],
             tables=snapshot["tables"],
-            fixed_end=True,
+            shown_at=(),
             told=snapshot["told"],
         )
         for estimate in result.estimates

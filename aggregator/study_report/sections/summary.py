@@ -15,7 +15,7 @@ REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 DEMO = "Demo: a program sent these reports. No person answered this survey."
 INTERIM = (
     "Interim report: the survey is still open, so every figure can still change. Intervals are the "
-    "wider ones, which hold at every look."
+    "wider ones, which hold at 95 % for all looks together."
 )
 COUNTING = "The survey is closed, and its last reports are being counted. Come back in a minute."
 RATE = "reports ÷ people invited"

@@ -299,7 +299,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
 
 def test_closing_without_a_fixed_end_costs_nothing(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner).survey
-    assert "closing now does not change them" in author.get(at("close", survey)).text
+    assert "so you may close it now" in author.get(at("close", survey)).text
 
 
 def test_a_survey_that_is_not_open_cannot_be_closed(
