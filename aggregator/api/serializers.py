@@ -80,14 +80,12 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     interval_method = serializers.ChoiceField(
         source="method",
         choices=METHODS,
-        help_text=(
-            "betting_sequence_share and betting_sequence_mean hold at every look by themselves; "
-            "the others are at the level that the critical value states"
-        ),
+        help_text="at the level that the critical value states",
     )
     critical_value = serializers.FloatField(
         allow_null=True,
-        help_text="standard errors to either side: 1.96 for one look, more for all looks together",
+        help_text="standard errors to either side: 1.96 for one look, more for all looks together "
+        "and where few codes are swapped",
     )
     interval_low = serializers.FloatField(source="low")
     interval_high = serializers.FloatField(source="high")

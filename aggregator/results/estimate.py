@@ -152,8 +152,8 @@ class Estimate:
 
     @property
     def critical_value(self) -> float | None:
-        """Standard errors to either side that this look's level stands for; None for bets."""
-        return None if self.method.startswith("betting") else self.intervals.main.critical_value
+        """Standard errors to either side that the level at this look stands for."""
+        return self.intervals.main.critical_value
 
     @property
     def is_mean(self) -> bool:

@@ -5,7 +5,7 @@ Which interval is valid depends on the looks before, never on what the reports s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from aggregator.results.estimands import Estimand, list_estimands
@@ -17,7 +17,7 @@ from aggregator.results.estimators.marginal_shares import (
     find_alarm_level,
     find_contradiction_level,
 )
-from aggregator.results.estimators.ratios import estimate_ratio, uses_bets
+from aggregator.results.estimators.ratios import estimate_ratio
 from privacy.shares.intervals import simultaneous_level
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -60,27 +60,24 @@ def compute_estimates(
         ),
         times=tuple(n / manifest.people_for_looks for n in shown_at),
     )
-    tested_at = _find_contradiction_levels(estimands, counted, sums, at_looks=bool(shown_at))
     marginal = MarginalShares.of(
         {name: each for name, each in counted.scrambled.items() if each.total},
         sums=sums,
         levels=levels,
         alarm_level=find_alarm_level([each.symbol for each in counted.scrambled.values()]),
-        contradiction_levels=tested_at,
+        contradiction_levels=_find_contradiction_levels(counted, sums),
     )
     return [
-        _estimate_question(question, estimands, counted, marginal, levels, tested_at)
+        _estimate_question(question, estimands, counted, marginal, levels)
         for question in manifest.questions
         if question.is_scrambled
     ]
 
 
-def _find_contradiction_levels(
-    estimands: Sequence[Estimand], counted: Counted, sums: Sequence[Event], *, at_looks: bool
-) -> dict[str, float]:
+def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
     """Return the level for each question at which all its intervals that can be empty are tested.
 
-    These are the intervals of its codes, of sums of them, and of ratios that come from bets.
+    These are the intervals of its codes and of sums of them.
     """
     return {
         question.name: find_contradiction_level(
@@ -92,12 +89,6 @@ def _find_contradiction_levels(
             others=sum(
                 counted.symbols[event.symbol].symbol.question == question.name
                 for event in set(sums)
-            )
-            + sum(
-                estimand.question.name == question.name
-                and estimand.is_ratio
-                and uses_bets(estimand, counted, at_looks=at_looks)
-                for estimand in estimands
             ),
         )
         for question in counted.manifest.questions
@@ -111,14 +102,13 @@ def _estimate_question(
     counted: Counted,
     marginal: MarginalShares,
     levels: Levels,
-    tested_at: Mapping[str, float],
 ) -> QuestionResult:
     own = [each for each in counted.scrambled.values() if each.symbol.question == question.name]
     alarm = any(marginal.alarms.get(each.symbol.name, False) for each in own)
 
     def estimate(estimand: Estimand) -> Estimate:
         if estimand.is_ratio:
-            return estimate_ratio(estimand, counted, levels, tested_at=tested_at[question.name])
+            return estimate_ratio(estimand, counted, levels)
         if estimand.is_asked:
             return estimate_asked(estimand, counted, marginal, levels)
         return marginal.estimate(estimand)

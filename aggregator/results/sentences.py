@@ -35,17 +35,15 @@ _GUARANTEED = (
 _COUNTED = "How many were asked is counted: the answers that decide it are not scrambled."
 EXACT = "exact"
 COUNTED = "counted"
-# Valid at every number of reports, however few.
-_ALWAYS_VALID = ("clopper_pearson", "betting_sequence_share", "betting_sequence_mean")
+EARLIER = "confidence_sequence"  # in snapshots of earlier versions
+_USUAL = 1.97  # standard errors: a greater critical value is a higher level, for few reports
 # Where the methods page explains each kind of interval.
 ANCHORS: Mapping[str, str] = {
-    "confidence_sequence": "intervals-at-looks",  # in snapshots of earlier versions
+    EARLIER: "intervals-at-looks",
     "likelihood_ratio": "likelihood-ratio-interval",
     "clopper_pearson": "guaranteed-interval",
-    "betting_sequence_share": "conditional-shares",
     "likelihood_ratio_conditional": "conditional-shares",
     "likelihood_ratio_joint": "questions-behind-rules",
-    "betting_sequence_mean": "mean-of-a-rating-scale",
     "likelihood_ratio_mean": "mean-of-a-rating-scale",
     EXACT: "declared-groups",
 }
@@ -311,7 +309,9 @@ def describe_details(
             for place, estimate in enumerate(result.shown)
         ),
         sentences=tuple(sentences),
-        anchors=tuple(dict.fromkeys(ANCHORS[estimate.method] for estimate in shown)),
+        anchors=tuple(
+            dict.fromkeys(ANCHORS.get(estimate.method, ANCHORS[EARLIER]) for estimate in shown)
+        ),
     )
 
 
@@ -394,5 +394,10 @@ def _list_sentences(
             yield people
         if estimate.method == EXACT:
             yield _COUNTED
-        elif fixed_end and estimate.method in _ALWAYS_VALID:
+        elif fixed_end and _is_guaranteed(estimate):
             yield _GUARANTEED
+
+
+def _is_guaranteed(estimate: Estimate) -> bool:
+    """Whether the interval after a fixed end is wider than the usual one."""
+    return estimate.method == "clopper_pearson" or (estimate.critical_value or 0) > _USUAL

@@ -37,8 +37,7 @@ class ConditionalShare:
     level : float
         Confidence level.
     method : str
-        "likelihood_ratio_conditional": valid for one look, if the end did not depend on the data.
-        "betting_sequence_share": valid at every look.
+        "likelihood_ratio_conditional" or "likelihood_ratio_joint".
     contradiction : bool
         True if no share in [0, 1] agrees with the reports; low = high is then the nearest share.
     """

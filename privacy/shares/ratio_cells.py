@@ -110,14 +110,6 @@ class RatioCells:
             denominator=self.denominator,
         )
 
-    def merged(self) -> RatioCells:
-        """Merge cells with equal A and B, which do not need to be distinguished."""
-        pairs = np.stack([self.numerator, self.denominator], axis=1)
-        distinct, places = np.unique(pairs, axis=0, return_inverse=True)
-        counts = np.zeros(len(distinct))
-        np.add.at(counts, places.ravel(), self.counts)
-        return RatioCells(counts=counts, numerator=distinct[:, 0], denominator=distinct[:, 1])
-
 
 def conditional_cells(
     *,

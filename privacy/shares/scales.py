@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import exp
 
 import numpy as np
@@ -10,7 +11,6 @@ from scipy.optimize import brentq
 from scipy.special import chdtri
 
 from privacy.checks import Floats, check_level
-from privacy.shares.bets import RatioInterval
 from privacy.shares.ratio_cells import RatioCells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
@@ -22,7 +22,15 @@ _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
 _MOST_TRIALS = 10_000  # hundreds are needed where nearly all reports are at one end
 
 
-def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInterval:
+@dataclass(frozen=True, kw_only=True)
+class MeanInterval:
+    """The ratios that are kept, 0 <= low <= high <= 1."""
+
+    low: float
+    high: float
+
+
+def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInterval:
     """Find the ratios that a likelihood-ratio test does not reject, after a fixed end.
 
     Parameters
@@ -34,8 +42,8 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInte
 
     Returns
     -------
-    RatioInterval
-        Never empty, so it never reports a contradiction. [0, 1] where it is plausible that nobody
+    MeanInterval
+        Never empty. [0, 1] where it is plausible that nobody
         is counted.
 
     Raises
@@ -87,7 +95,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> RatioInte
             allowed += _drop(cells, _meet(cells, cells.residuals(0.0)))
         low = max(1 - _greatest_ratio(cells.turned(), allowed), 0.0)
         high = min(_greatest_ratio(cells, allowed), 1.0)
-    return RatioInterval(low=low, high=high, contradiction=False)
+    return MeanInterval(low=low, high=high)
 
 
 def _drop(cells: RatioCells, reported: Floats) -> float:

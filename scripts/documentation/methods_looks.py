@@ -151,7 +151,7 @@ class Watched:
     denominator: Floats
     ratio: float
     keeps: Callable[[Floats, float], Missed]  # of counts, and of the limit of the statistic
-    covers: Callable[[int], bool]  # with fewer reports, bets are shown
+    covers: Callable[[int], bool]  # with fewer reports, the level is higher
 
 
 def simulate_ever_missed() -> list[EverMissed]:

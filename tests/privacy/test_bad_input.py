@@ -62,7 +62,6 @@ from privacy.planning import (
 )
 from privacy.shares import (
     alarms,
-    bets,
     conditional,
     coverage,
     estimation,
@@ -314,11 +313,6 @@ ROW: dict[str, Any] = {
     "denominator": np.array([2.0, 2, -1]),
 }
 SHARES = ratio_cells.conditional_cells(counts=[5, 5, 5], mechanism=THREE, event=[0], among=[0, 1])
-BETS: dict[str, Any] = {"cells": SHARES, "level": 0.95}
-OF_BETS: dict[str, Sequence[Any]] = {
-    "cells": [ratio_cells.RatioCells(**ROW)],
-    "level": OPEN,
-}
 REPORTS = {"reports": [0, 1, 1], "weights": [1, 1, 2], "mechanism": COINS}
 WEIGHTS = [[-1, 1, 1], [0, 0, 0], [nan, 1, 1], [inf, 1, 1], [1, 1], []]
 RECONSTRUCTED = {"bits": [1, 0, 0, 1], "groups": 8, "smallest": 1, "scale": 2.0}
@@ -370,7 +364,7 @@ ROWS: list[Row] = [
     }),
     (looks.planned_times, {"time": 1.0}, {"time": POSITIVE}),
     (looks.spent_error, {"time": 1.0}, {"time": POSITIVE}),
-    (bets.bet_width, {"total": 9, "level": 0.95}, {"total": [*ENDLESS, 0, True], "level": OPEN}),
+    (fallback.cautious_level, {"level": 0.95}, {"level": OPEN}),
     (intervals.likelihood_ratio, {**SOME_OF, "effective": True}, EFFECTIVE),
     (intervals.clopper_pearson, {**SOME_OF, "effective": True}, EFFECTIVE),
     (level_of_all, {"level": 0.95, "shares": 2}, {"level": OPEN, "shares": NUMBER}),
@@ -383,7 +377,6 @@ ROWS: list[Row] = [
     (coverage.choose_fixed_end_method, QUESTION, OF_QUESTION),
     (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),
     (conditional.likelihood_ratio_share, RATIO, OF_RATIO),
-    (bets.betting_sequence, BETS, OF_BETS),
     (scales.relaxed_likelihood_interval, {"cells": SHARES, "level": 0.95}, {"level": OPEN}),
     (ratio_cells.RatioCells, ROW, {
         "counts": [*spoil([5, 5, 5], COUNT), [], [[5, 5, 5]], [0, 0, 0]],

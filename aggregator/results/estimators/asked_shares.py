@@ -42,7 +42,7 @@ def estimate_asked(
     if method is None:
         return marginal.estimate(estimand, _find_own_codes(estimand, counted.manifest))
     counts = counted.symbols[estimand.symbol]
-    return build_estimate(estimand, counts, method, levels, tested_at=levels.main)
+    return build_estimate(estimand, counts, method, levels)
 
 
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
@@ -64,7 +64,6 @@ def _state(share: float, *, symbols: tuple[str, ...]) -> Method:
         design_error=0.0,
         low=share,
         high=share,
-        contradiction=False,
     )
     return Method(name="exact", find=lambda _: found, symbols=symbols)
 

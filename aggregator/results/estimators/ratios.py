@@ -1,8 +1,7 @@
 """Shares and means that describe only the people who were asked, or who answered.
 
-Each is a ratio. It comes from the likelihood, at the level of the look, or from bets where the
-likelihood would cover too rarely. Both use the joint table of the questions that decide who is
-asked, if there is one that may be used.
+Each is a ratio. It comes from the likelihood: that of the joint table of the questions that decide
+who is asked, if there is one that may be used. Where that covers too rarely, the level is higher.
 """
 
 from __future__ import annotations
@@ -25,12 +24,15 @@ from aggregator.results.reliability import COMPARED_AT
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.answerers import one_report_ratio_spread
 from privacy.planning.precision import normal_quantile
-from privacy.shares.bets import RatioInterval, bet_width, betting_sequence
 from privacy.shares.conditional import ConditionalShare, likelihood_ratio_share
-from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
+from privacy.shares.joint.fallback import (
+    cautious_level,
+    joint_share_covers,
+    relaxed_likelihood_covers,
+)
 from privacy.shares.joint.likelihood import joint_share
 from privacy.shares.ratio_cells import RatioCells, conditional_cells, scale_cells
-from privacy.shares.scales import relaxed_likelihood_interval
+from privacy.shares.scales import MeanInterval, relaxed_likelihood_interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,6 @@ class Found:
     design_error: float | None
     low: float
     high: float
-    contradiction: bool
 
     @classmethod
     def of_share(cls, share: ConditionalShare, cells: LatentCells) -> Found:
@@ -52,18 +53,16 @@ class Found:
             design_error=_find_design_error(cells, share.among_share),
             low=share.low,
             high=share.high,
-            contradiction=share.contradiction,
         )
 
     @classmethod
-    def of_cells(cls, weighted: RatioCells, kept: RatioInterval, cells: LatentCells) -> Found:
+    def of_cells(cls, weighted: RatioCells, kept: MeanInterval, cells: LatentCells) -> Found:
         return cls(
             value=weighted.ratio,
             standard_error=weighted.standard_error,
             design_error=_find_design_error(cells, weighted.counted_share),
             low=kept.low,
             high=kept.high,
-            contradiction=kept.contradiction,
         )
 
     def complement(self) -> Found:
@@ -73,15 +72,11 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """How an estimate is found at any level, and from which symbols.
-
-    `bets` counts the reports of an interval that holds at every look by itself.
-    """
+    """How an estimate is found at any level, and from which symbols."""
 
     name: str
     find: Callable[[float], Found]
     symbols: tuple[str, ...]
-    bets: float | None = None
 
 
 def _find_design_error(cells: LatentCells, counted: float) -> float | None:
@@ -92,15 +87,14 @@ def _find_design_error(cells: LatentCells, counted: float) -> float | None:
     return one_report_ratio_spread(reports=reports) / sqrt(float(cells.counts.sum()))
 
 
-def uses_bets(estimand: Estimand, counted: Counted, *, at_looks: bool) -> bool:
-    """Whether the likelihood would cover too rarely; bets can give an empty interval."""
+def _likelihood_covers(estimand: Estimand, counted: Counted, *, at_looks: bool) -> bool:
     found, counts = counted.find_table(estimand), counted.symbols[estimand.symbol]
     total, mechanisms = counts.total, [counts.symbol.mechanism]
     if found is not None:
         total, mechanisms = count_who_may_be_asked(found), list_mechanisms(found.table.axes)
     if estimand.is_scale_mean:
-        return not relaxed_likelihood_covers(total=total, mechanisms=mechanisms, at_looks=at_looks)
-    return not joint_share_covers(total=total, mechanisms=mechanisms)
+        return relaxed_likelihood_covers(total=total, mechanisms=mechanisms, at_looks=at_looks)
+    return joint_share_covers(total=total, mechanisms=mechanisms)
 
 
 def list_mechanisms(axes: Iterable[Axis]) -> list[RandomizedResponse]:
@@ -108,39 +102,39 @@ def list_mechanisms(axes: Iterable[Axis]) -> list[RandomizedResponse]:
     return [axis.symbol.mechanism for axis in axes if axis.symbol.threshold is not None]
 
 
-def estimate_ratio(
-    estimand: Estimand, counted: Counted, levels: Levels, *, tested_at: float
-) -> Estimate:
-    """Estimate a share or mean of some people, and test at another level for a contradiction."""
+def estimate_ratio(estimand: Estimand, counted: Counted, levels: Levels) -> Estimate:
+    """Estimate a share or mean of some people."""
+    method = _choose_method(estimand, counted)
+    covers = _likelihood_covers(estimand, counted, at_looks=bool(levels.times))
     counts = counted.symbols[estimand.symbol]
-    bets = uses_bets(estimand, counted, at_looks=bool(levels.times))
-    choose = _choose_bets if bets else _choose_likelihood
-    method = choose(estimand, counted)
-    return build_estimate(estimand, counts, method, levels, tested_at=tested_at)
+    return build_estimate(estimand, counts, method, levels, is_cautious=not covers)
 
 
 def build_estimate(
-    estimand: Estimand, counts: SymbolCounts, method: Method, levels: Levels, *, tested_at: float
+    estimand: Estimand,
+    counts: SymbolCounts,
+    method: Method,
+    levels: Levels,
+    *,
+    is_cautious: bool = False,
 ) -> Estimate:
     """Build an estimate from what a method finds at each level."""
-    if method.bets is not None:
-        levels = replace(levels, inner=(), times=())
-    by_level = {
-        level: _find_not_empty(method.find, levels.now(level), levels.now(tested_at))
+    if is_cautious:
+        levels = replace(levels, inner=())
+    computed_at = {
+        level: levels.now(cautious_level(level) if is_cautious else level)
         for level in levels.distinct
     }
+    by_level = {level: method.find(now) for level, now in computed_at.items()}
     main = by_level[levels.main]
 
     def interval_at(level: float) -> Interval:
-        found, now = by_level[level], levels.now(level)
         return Interval(
-            low=found.low,
-            high=found.high,
+            low=by_level[level].low,
+            high=by_level[level].high,
             level=level,
             method=method.name,
-            critical_value=normal_quantile(now)
-            if method.bets is None
-            else bet_width(total=method.bets, level=now),
+            critical_value=normal_quantile(computed_at[level]),
         )
 
     return Estimate(
@@ -152,7 +146,7 @@ def build_estimate(
         standard_error=main.standard_error,
         design_error=main.design_error,
         intervals=levels.find(interval_at),
-        contradiction=main.contradiction,
+        contradiction=False,
     )
 
 
@@ -166,28 +160,7 @@ def find_jointly(cells: LatentCells, *, symbols: tuple[str, ...]) -> Method:
     )
 
 
-def _find_not_empty(find: Callable[[float], Found], level: float, tested_at: float) -> Found:
-    """Find the interval at a level; if it is empty, the one at which a contradiction is tested.
-
-    The second contains the first, so it holds the true value at least as often.
-    """
-    found = find(level)
-    return find(max(level, tested_at)) if found.contradiction else found
-
-
-def _choose_bets(estimand: Estimand, counted: Counted) -> Method:
-    cells, weighted, symbols = _weigh_cells(estimand, counted)
-    return Method(
-        name="betting_sequence_mean" if estimand.is_scale_mean else "betting_sequence_share",
-        find=lambda level: Found.of_cells(
-            weighted, betting_sequence(cells=weighted, level=level), cells
-        ),
-        symbols=symbols,
-        bets=weighted.total,
-    )
-
-
-def _choose_likelihood(estimand: Estimand, counted: Counted) -> Method:
+def _choose_method(estimand: Estimand, counted: Counted) -> Method:
     if estimand.is_scale_mean:
         return _choose_mean(estimand, counted)
     found = counted.find_table(estimand)

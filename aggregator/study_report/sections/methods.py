@@ -40,10 +40,6 @@ KINDS = {
     "likelihood_ratio": f"likelihood-ratio intervals ({source.WILKS})",
     "clopper_pearson": f"Clopper–Pearson intervals ({source.CLOPPER}) for the reported shares, "
     "mapped to true shares",
-    "betting_sequence_share": "betting confidence sequences for shares among some of the people "
-    f"({source.WAUDBY_SMITH}; {source.ORABONA})",
-    "betting_sequence_mean": "betting confidence sequences for means "
-    f"({source.WAUDBY_SMITH}; {source.ORABONA})",
     "likelihood_ratio_conditional": "profile-likelihood intervals for shares among those who "
     f"answered ({source.WILKS})",
     "likelihood_ratio_joint": "profile-likelihood intervals from the joint likelihood of a "

@@ -15,12 +15,10 @@ HOLM = "Holm 1979"
 JENNISON = "Jennison and Turnbull 2000"
 KAIROUZ = "Kairouz, Bonawitz and Ramage 2016"
 LAN = "Lan and DeMets 1983"
-ORABONA = "Orabona and Jun 2024"
 OWEN = "Owen 1988"
 PARKER = "Parker et al. 2017"
 VENZON = "Venzon and Moolgavkar 1988"
 WARNER = "Warner 1965"
-WAUDBY_SMITH = "Waudby-Smith and Ramdas 2024"
 WILKS = "Wilks 1938"
 
 SOURCES = {
@@ -40,8 +38,6 @@ SOURCES = {
     "under local privacy, ICML.",
     LAN: "Lan, K. K. G. and DeMets, D. L. (1983), Discrete sequential boundaries for clinical "
     "trials, Biometrika 70(3).",
-    ORABONA: "Orabona, F. and Jun, K.-S. (2024), Tight concentrations and confidence sequences "
-    "from the regret of universal portfolio, IEEE Transactions on Information Theory 70(1).",
     OWEN: "Owen, A. B. (1988), Empirical likelihood ratio confidence intervals for a single "
     "functional, Biometrika 75(2).",
     PARKER: "Parker, J. D., Talih, M., Malec, D. J. et al. (2017), National Center for Health "
@@ -50,8 +46,6 @@ SOURCES = {
     "profile-likelihood-based confidence intervals, Applied Statistics 37(1).",
     WARNER: "Warner, S. L. (1965), Randomized response: a survey technique for eliminating evasive "
     "answer bias, Journal of the American Statistical Association 60(309).",
-    WAUDBY_SMITH: "Waudby-Smith, I. and Ramdas, A. (2024), Estimating means of bounded random "
-    "variables by betting, Journal of the Royal Statistical Society B 86(1).",
     WILKS: "Wilks, S. S. (1938), The large-sample distribution of the likelihood ratio for testing "
     "composite hypotheses, Annals of Mathematical Statistics 9(1).",
 }

@@ -68,9 +68,8 @@ def test_a_link_names_the_chapter_of_its_section() -> None:
 
 def test_every_kind_of_interval_has_a_section() -> None:
     conditional = {"likelihood_ratio_conditional", "likelihood_ratio_joint"}
-    sequences = {"betting_sequence_share", "betting_sequence_mean"}
     others = {"likelihood_ratio_mean", "exact"}
-    assert set(ANCHORS) == {*METHODS, *conditional, *sequences, *others}
+    assert set(ANCHORS) == {*METHODS, *conditional, *others}
     assert set(ANCHORS.values()) <= set(list_anchors())
     assert all(f"`{method}`" in TEXT for method in ANCHORS)
 

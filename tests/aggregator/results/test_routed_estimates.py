@@ -154,7 +154,8 @@ def test_few_reports_with_little_noise_get_the_interval_that_always_holds() -> N
     manifest = replace(EXAMPLE, questions=(strong, *EXAMPLE.questions[1:]))
     results = estimate_reports(manifest, send(manifest, [{"q1": 0}] * 50, seed=1), fixed_end=True)
     one = find(results, "q2", "1")
-    assert one.method == "betting_sequence_share"
+    assert one.method == "likelihood_ratio_joint"
+    assert one.critical_value == pytest.approx(2.5758, abs=1e-4)  # of 99 %
     assert one.intervals.inner == ()
 
 

@@ -224,21 +224,20 @@ def test_the_ends_of_a_scale_have_their_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "said_at_fixed_end"),
+    ("method", "critical", "said_at_fixed_end"),
     [
-        ("likelihood_ratio_joint", False),
-        ("clopper_pearson", True),
-        ("betting_sequence_share", True),
-        ("betting_sequence_mean", True),
+        ("likelihood_ratio_joint", 1.96, False),
+        ("likelihood_ratio_joint", 2.576, True),
+        ("clopper_pearson", 1.96, True),
     ],
 )
 def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
-    method: str, said_at_fixed_end: bool
+    method: str, critical: float, said_at_fixed_end: bool
 ) -> None:
-    """While anybody may look, all intervals are of the kind that holds at every look."""
+    """At looks, all intervals are of the kind that holds for all of them together."""
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
     one = find(found, "1")
-    main = replace(one.intervals.main, method=method)
+    main = replace(one.intervals.main, method=method, critical_value=critical)
     of_kind = replace(one, intervals=replace(one.intervals, main=main))
     changed = replace(found, estimates=(of_kind,))
     for fixed_end in (True, False):

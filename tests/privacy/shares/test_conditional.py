@@ -1,8 +1,7 @@
-"""Shares among those who answered: estimates and properties of both methods."""
+"""Shares among those who answered: estimates and properties of the interval."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,34 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import betting_sequence
 from privacy.shares.conditional import ConditionalShare, likelihood_ratio_share
-from privacy.shares.ratio_cells import conditional_cells
 
 REFUSAL = RandomizedResponse.from_flips(symbols=3, flips=25)
 FOUR = RandomizedResponse.from_flips(symbols=4, flips=25)
-Find = Callable[..., ConditionalShare]
-
-
-def bet(
-    *, counts: Any, mechanism: RandomizedResponse, symbol: int, among: Any, level: float = 0.95
-) -> ConditionalShare:
-    cells = conditional_cells(counts=counts, mechanism=mechanism, event=[symbol], among=among)
-    kept = betting_sequence(cells=cells, level=level)
-    return ConditionalShare(
-        share=cells.ratio,
-        standard_error=cells.standard_error,
-        among_share=cells.counted_share,
-        low=kept.low,
-        high=kept.high,
-        level=level,
-        method="betting_sequence_share",
-        contradiction=kept.contradiction,
-    )
-
-
-METHODS_OF_SHARES = (likelihood_ratio_share, bet)
-every_method = pytest.mark.parametrize("find", METHODS_OF_SHARES)
 
 
 @st.composite
@@ -74,12 +49,11 @@ def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[st
     answers = people[list(case["among"])].sum()
     assume(answers > 0)
     reports = expected_reports(case["mechanism"], people / people.sum(), 10**15)
-    for find in METHODS_OF_SHARES:
-        found = find(**{**case, "counts": reports})
-        assert found.share == pytest.approx(people[case["symbol"]] / answers, abs=1e-9)
-        assert found.among_share == pytest.approx(answers / people.sum(), abs=1e-9)
-        truth = people[case["symbol"]] / answers
-        assert found.low - 1e-9 <= truth <= found.high + 1e-9
+    found = likelihood_ratio_share(**{**case, "counts": reports})
+    truth = people[case["symbol"]] / answers
+    assert found.share == pytest.approx(truth, abs=1e-9)
+    assert found.among_share == pytest.approx(answers / people.sum(), abs=1e-9)
+    assert found.low - 1e-9 <= truth <= found.high + 1e-9
 
 
 @pytest.mark.slow
@@ -108,20 +82,17 @@ def test_without_a_positive_share_of_answers_there_is_no_ratio() -> None:
         assert (found.low, found.high) == (0, 1)
 
 
-# Properties of all methods
+# Properties
 
 
 @pytest.mark.slow
-@every_method
 @settings(deadline=None)
 @given(case=cases(), random=st.randoms())
-def test_relabelling_the_codes_changes_nothing(
-    find: Find, case: dict[str, Any], random: Any
-) -> None:
-    before = find(**case)
+def test_relabelling_the_codes_changes_nothing(case: dict[str, Any], random: Any) -> None:
+    before = likelihood_ratio_share(**case)
     order = list(range(len(case["counts"])))
     random.shuffle(order)
-    after = find(
+    after = likelihood_ratio_share(
         counts=[case["counts"][code] for code in order],
         mechanism=case["mechanism"],
         symbol=order.index(case["symbol"]),
@@ -132,39 +103,38 @@ def test_relabelling_the_codes_changes_nothing(
     assert after.standard_error == pytest.approx(before.standard_error)
 
 
-@every_method
 @settings(deadline=None)
 @given(case=cases())
 def test_with_two_answers_the_interval_of_one_mirrors_that_of_the_other(
-    find: Find, case: dict[str, Any]
+    case: dict[str, Any],
 ) -> None:
     first, second = case["among"][:2]
     case = {**case, "among": (first, second)}
-    one, other = (find(**{**case, "symbol": symbol}) for symbol in (first, second))
+    one, other = (
+        likelihood_ratio_share(**{**case, "symbol": symbol}) for symbol in (first, second)
+    )
     assert [other.low, other.high] == pytest.approx([1 - one.high, 1 - one.low], abs=1e-6)
-    assert other.contradiction == one.contradiction
     if one.share is not None and one.among_share > 1e-6:
         assert other.share == pytest.approx(1 - one.share, rel=1e-6, abs=1e-6)
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6)
 
 
 @pytest.mark.slow
-@every_method
 @settings(deadline=None)
 @given(case=cases())
-def test_a_higher_level_gives_a_wider_interval(find: Find, case: dict[str, Any]) -> None:
-    narrow, wide = find(**case, level=0.8), find(**case, level=0.99)
+def test_a_higher_level_gives_a_wider_interval(case: dict[str, Any]) -> None:
+    narrow, wide = (
+        likelihood_ratio_share(**case, level=0.8),
+        likelihood_ratio_share(**case, level=0.99),
+    )
     assert (narrow.level, wide.level) == (0.8, 0.99)
-    if not wide.contradiction and not narrow.contradiction:
-        assert wide.low <= narrow.low + 1e-12
-        assert narrow.high <= wide.high + 1e-12
-    assert narrow.contradiction or not wide.contradiction
+    assert wide.low <= narrow.low + 1e-12
+    assert narrow.high <= wide.high + 1e-12
 
 
 # Bad input
 
 
-@every_method
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -177,12 +147,10 @@ def test_a_higher_level_gives_a_wider_interval(find: Find, case: dict[str, Any])
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
     ],
 )
-def test_impossible_arguments_are_rejected(
-    find: Find, arguments: dict[str, Any], message: str
-) -> None:
+def test_impossible_arguments_are_rejected(arguments: dict[str, Any], message: str) -> None:
     usual = {"counts": [5, 5, 5], "mechanism": REFUSAL, "symbol": 0, "among": [0, 1]}
     with pytest.raises(ValueError) as refused:
-        find(**{**usual, **arguments})
+        likelihood_ratio_share(**{**usual, **arguments})
     assert str(refused.value) == message
 
 
@@ -196,9 +164,6 @@ def test_an_answer_must_be_among_the_answers() -> None:
     with pytest.raises(ValueError) as refused:
         likelihood_ratio_share(**usual)
     assert str(refused.value) == "symbol must be one of [0, 1], got 2"
-    with pytest.raises(ValueError) as refused:
-        bet(**usual)
-    assert str(refused.value) == "event must be some of the codes [0, 1], got [2]"
 
 
 @pytest.mark.parametrize("among", [[0], [0, 1, 2]])
@@ -214,29 +179,6 @@ def test_the_likelihood_ratio_needs_other_answers_and_others(among: list[int]) -
 def test_an_empty_cell_is_no_contradiction_where_few_reports_are_swapped() -> None:
     hardly_any = RandomizedResponse.from_epsilon(symbols=3, epsilon=4)
     for counts, truth in (([50, 0, 0], 1.0), ([0, 50, 0], 0.0), ([0, 30, 20], 0.0)):
-        for find in METHODS_OF_SHARES:
-            found = find(counts=counts, mechanism=hardly_any, symbol=0, among=(0, 1))
-            assert not miss(found, truth)
-            assert 0 < found.high - found.low < 1
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        [50, 1000, 950],  # 2.5 % send a code that at least 20 % must send
-        [1500, 300, 200],  # 75 % send a code that at most 60 % can send
-    ],
-)
-def test_counts_that_the_mechanism_cannot_produce_are_a_contradiction_to_bets(
-    counts: list[int],
-) -> None:
-    question: dict[str, Any] = {"mechanism": REFUSAL, "symbol": 0, "among": (0, 1)}
-    found = bet(counts=counts, **question)
-    assert found.contradiction
-    assert 0 <= found.low == found.high <= 1
-    assert not likelihood_ratio_share(counts=counts, **question).contradiction
-
-
-def test_fewer_answers_than_if_nobody_had_answered_leave_every_share_possible() -> None:
-    found = bet(counts=[100, 100, 1800], mechanism=REFUSAL, symbol=0, among=(0, 1))
-    assert (found.share, found.low, found.high, found.contradiction) == (None, 0, 1, False)
+        found = likelihood_ratio_share(counts=counts, mechanism=hardly_any, symbol=0, among=(0, 1))
+        assert not miss(found, truth)
+        assert 0 < found.high - found.low < 1

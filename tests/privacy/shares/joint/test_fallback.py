@@ -1,9 +1,10 @@
-"""Where bets replace the likelihood: the limits, and the coverage that they are for."""
+"""Where the level of the likelihood is higher: the limits, and the coverage they are for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,11 @@ from scipy.stats import binom
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.joint.cells import JointCells
-from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
+from privacy.shares.joint.fallback import (
+    cautious_level,
+    joint_share_covers,
+    relaxed_likelihood_covers,
+)
 from privacy.shares.joint.likelihood import joint_share
 from tests.privacy.shares.joint.designs import follow_up
 
@@ -36,7 +41,7 @@ ONE_IN_A_MILLION = 1e-6
         (partial(relaxed_likelihood_covers, at_looks=True), [5, 5], 400),
     ],
 )
-def test_bets_replace_the_likelihood_where_hardly_any_answer_is_swapped(
+def test_the_level_is_higher_where_hardly_any_answer_is_swapped(
     covers: Callable[..., bool], flips: Sequence[int], enough: int
 ) -> None:
     mechanisms = [RandomizedResponse.from_flips(symbols=3, flips=each) for each in flips]
@@ -51,7 +56,9 @@ def test_the_number_of_codes_makes_no_difference(symbols: int) -> None:
     assert [joint_share_covers(total=n, mechanisms=[mechanism]) for n in (29, 30)] == [False, True]
 
 
-def covered(*, flips: int, people: int, asked: int, share: float, surveys: int) -> int:
+def covered(
+    *, flips: int, people: int, asked: int, share: float, surveys: int, level: float = 0.95
+) -> int:
     """How many intervals of simulated surveys contain the truth."""
     channel, event, counted = follow_up(flips)
     among = asked / people
@@ -60,7 +67,7 @@ def covered(*, flips: int, people: int, asked: int, share: float, surveys: int) 
     kept = 0
     for reports in drawn:
         cells = JointCells(counts=reports, channel=channel, event=event, counted=counted)
-        found = joint_share(cells=cells)
+        found = joint_share(cells=cells, level=level)
         kept += found.low <= share <= found.high
     return kept
 
@@ -74,7 +81,8 @@ def test_within_the_limits_the_joint_likelihood_covers(people: int, asked: int) 
 
 
 @pytest.mark.long
-def test_beyond_them_it_does_not() -> None:
-    surveys = 4000
-    kept = covered(flips=1, people=1000, asked=4, share=0.5, surveys=surveys)
-    assert kept < binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
+def test_beyond_them_it_does_only_at_the_higher_level() -> None:
+    case: dict[str, Any] = {"people": 1000, "asked": 4, "share": 0.5, "surveys": 4000}
+    limit = binom.ppf(ONE_IN_A_MILLION, 4000, 0.93)
+    assert covered(flips=1, **case) < limit
+    assert covered(flips=1, level=cautious_level(0.95), **case) > binom.ppf(0.5, 4000, 0.95)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.bets import betting_sequence
 from privacy.shares.ratio_cells import scale_cells
 from privacy.shares.scales import relaxed_likelihood_interval
 
@@ -17,7 +16,6 @@ class ScaleMean:
     standard_error: float | None
     low: float
     high: float
-    contradiction: bool
 
 
 def estimate_scale_mean(
@@ -25,20 +23,14 @@ def estimate_scale_mean(
     counts: Sequence[int],
     mechanism: RandomizedResponse,
     points: Sequence[float],
-    fixed_end: bool,
     level: float = 0.95,
 ) -> ScaleMean:
     cells = scale_cells(counts=counts, mechanism=mechanism, points=points)
-    kept = (
-        relaxed_likelihood_interval(cells=cells, level=level)
-        if fixed_end
-        else betting_sequence(cells=cells, level=level)
-    )
+    kept = relaxed_likelihood_interval(cells=cells, level=level)
     first, width = points[0], points[-1] - points[0]
     return ScaleMean(
         mean=None if cells.ratio is None else first + width * cells.ratio,
         standard_error=None if cells.standard_error is None else width * cells.standard_error,
         low=first + width * kept.low,
         high=first + width * kept.high,
-        contradiction=kept.contradiction,
     )
