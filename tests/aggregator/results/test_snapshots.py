@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -12,6 +13,7 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Snapshot
 from aggregator.results import snapshots
 from aggregator.results.display import Standing, find_view
+from aggregator.results.estimating import compute_estimates
 from aggregator.results.snapshots import (
     METHOD_VERSION,
     find_waves_to_estimate,
@@ -21,6 +23,7 @@ from aggregator.results.snapshots import (
 from aggregator.upkeep.verification.run import Verification
 from privacy.shares.looks import critical_values
 from surveys.lifecycle.services import close_wave
+from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Wave
 from tests.support.fielding import send_people
 from tests.support.waves import make_wave, send_many
@@ -128,6 +131,32 @@ def test_only_an_end_as_frozen_makes_up_for_looks(cap: int | None, ending: Wave.
     close_wave(wave_id=wave.pk, ending=ending)
     [value] = list_critical(update(wave))
     assert (value < 1.961) == (ending != Wave.Ending.OWNER)
+
+
+def test_the_smallest_survey_has_one_look_its_end() -> None:
+    wave = make_wave(cap=30)  # K = 10 and C = 30
+    send_many(wave, ROWS[:30])
+    assert close_due_waves() == 1
+    assert max(list_critical(update(wave))) == pytest.approx(1.95996, abs=1e-5)
+
+
+def test_the_concentration_of_older_manifests_is_kept_and_changes_nothing() -> None:
+    content = json.loads(bytes(make_wave().manifest))
+    assert "concentration" not in content
+    text = json.dumps(content | {"concentration": 111}, sort_keys=True, separators=(",", ":"))
+    older = parse_manifest(text.encode())
+    assert serialize_manifest(older) == text.encode()
+    found = [
+        compute_estimates(
+            manifest=manifest,
+            counts=[[60, 40]] * 3,
+            tables=[],
+            shown_at=[100],
+            told=(),
+        )
+        for manifest in (older, replace(older, concentration=None))
+    ]
+    assert found[0] == found[1]
 
 
 def test_a_random_subset_shows_nothing_before_the_close_unless_it_did_once() -> None:
