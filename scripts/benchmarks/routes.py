@@ -22,7 +22,7 @@ import tempfile
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -364,8 +364,7 @@ def send(client: Client, visit: Visit) -> tuple[int, int, float, float]:
     size = len(b"".join(response) if response.streaming else response.content)
     used = time.process_time() - start
     grown = max(0, read_memory("VmHWM") - before)
-    if response.status_code >= 500 and response.status_code != 503:
-        raise SystemExit(f"{visit.path} answered with {response.status_code}")
+    refuse_failures(visit.path, [response.status_code])
     return response.status_code, size, round(1000 * used, 1), round(grown / 1000, 1)
 
 
@@ -407,6 +406,7 @@ def storm(stack: Stack, worst: Visit, *, seconds: float) -> dict[str, Any]:
             pages = time_pages(stack.port, page, seconds=seconds - 2)
             reports = json.loads(intake.communicate()[0])
             statuses = sum(repeated.get(), Counter())
+            refuse_failures(worst.path, statuses)
         result |= {
             f"{name}_page_p99_ms": round(1000 * quantile(sorted(pages), 0.99), 1),
             f"{name}_intake_p99_ms": reports["p99_ms"],
@@ -414,6 +414,13 @@ def storm(stack: Stack, worst: Visit, *, seconds: float) -> dict[str, Any]:
         }
         print(f"{name}: {result}")
     return result
+
+
+def refuse_failures(path: str, statuses: Iterable[int]) -> None:
+    """Stop if a request failed; 503 only says that another one is being answered."""
+    failed = sorted({status for status in statuses if status >= 500 and status != 503})
+    if failed:
+        raise SystemExit(f"{path} answered with {', '.join(map(str, failed))}")
 
 
 def start_intake(url: str, wave: Wave, *, seconds: float) -> subprocess.Popen[str]:
