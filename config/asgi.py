@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -47,6 +48,9 @@ MAX_PAGE_BODY_BYTES = 1_000_000
 MAX_HELD_BYTES = 16_000_000  # of all bodies together
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
+# A thread gives way to others this often. With Python's 5 ms, the intake waits for each of eight
+# in turn: beside clients that repeat a page, its p99 was 65 to 166 ms, and is 23 to 25 with this.
+SWITCH_SECONDS = 0.0005
 
 
 # Up to ten blocks of a response wait between a thread and the client (a2wsgi's queue). With this
@@ -82,6 +86,7 @@ class Entry:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
+                sys.setswitchinterval(SWITCH_SECONDS)
                 # In the background: a database that does not answer must not delay the start.
                 self._starting = asyncio.create_task(asyncio.to_thread(report_missing_migrations))
                 await send({"type": "lifespan.startup.complete"})

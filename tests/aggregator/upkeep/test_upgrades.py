@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -89,7 +90,12 @@ def test_a_starting_web_process_reports_in_the_background(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         asgi, "report_missing_migrations", lambda: reported.append(threading.current_thread().name)
     )
-    asyncio.run(_start_and_stop(asgi.Entry()))
+    usual = sys.getswitchinterval()
+    try:
+        asyncio.run(_start_and_stop(asgi.Entry()))
+        assert sys.getswitchinterval() == pytest.approx(asgi.SWITCH_SECONDS)
+    finally:
+        sys.setswitchinterval(usual)
     assert len(reported) == 1
     assert reported[0] != threading.current_thread().name
 
