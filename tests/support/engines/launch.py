@@ -16,7 +16,12 @@ from scripts.stack.chromium import ARGUMENTS, FONTS
 from scripts.stack.stack import free_port
 from tests.support.engines.keyboard import Keyboard
 from tests.support.engines.tab import Tab
-from tests.support.engines.webdriver import DriverOverHTTP, Marionette, Transport
+from tests.support.engines.webdriver import (
+    SCRIPT_SECONDS,
+    DriverOverHTTP,
+    Marionette,
+    Transport,
+)
 
 ENGINES = ("chromium", "firefox", "webkit")
 PROGRAMS = {"chromium": "chromedriver", "firefox": "firefox-esr", "webkit": "WebKitWebDriver"}
@@ -33,7 +38,7 @@ def open_browser(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         transport = stack.enter_context(STARTERS[engine](folder, size, dark, private))
         tab = Tab(transport, engine=engine, folder=folder)
-        tab.call("SetTimeouts", {"script": 20_000, "pageLoad": 20_000})
+        tab.call("SetTimeouts", {"script": 1000 * SCRIPT_SECONDS, "pageLoad": 20_000})
         tab.resize(size)
         yield tab
 
