@@ -112,7 +112,7 @@ class Replay:
     def look_at_all(self, number: int) -> None:
         """Count everything, as when the wave is closed and nothing waits.
 
-        This is no look of its own: the author who closes a wave does it for what the last one said.
+        This is not a look of its own: whoever closes a wave has seen only the last one.
         """
         for part in range(len(self.looks)):
             self._look(part, number)

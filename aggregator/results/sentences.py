@@ -69,7 +69,7 @@ WATCHED = (
     "These intervals hold at 95 % for all looks together, so you may look as often as you like and "
     "close the survey whenever you like."
 )
-ONE_LOOK = "These intervals are valid because nothing was shown before the survey closed."
+ONE_LOOK = "These intervals are valid because no results were shown before the survey closed."
 FIXED_END = (
     "These intervals are valid because the end was fixed before opening and the survey ended by it."
 )

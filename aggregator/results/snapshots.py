@@ -109,9 +109,13 @@ def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[
     return [total for total in totals if total >= least]
 
 
+def _find_final(wave: Wave) -> Snapshot | None:
+    return wave.snapshots.filter(final=True).order_by("-through_batch").first()
+
+
 def list_looks_before_close(wave: Wave) -> list[int]:
     """List the shown looks of a wave that is closed and counted."""
-    last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
+    last = _find_final(wave)
     return list_shown_looks(wave, last.totals if last else [], final=True)
 
 
@@ -166,7 +170,7 @@ def compute_told(wave: Wave) -> tuple[str, ...]:
 
 def list_told(wave: Wave) -> list[str]:
     """List the declared questions whose sizes the last snapshot of a closed wave shows."""
-    last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
+    last = _find_final(wave)
     return last.told if last else []
 
 

@@ -38,8 +38,6 @@ class ConditionalShare:
         Confidence level.
     method : str
         "likelihood_ratio_conditional" or "likelihood_ratio_joint".
-    contradiction : bool
-        True if no share in [0, 1] agrees with the reports; low = high is then the nearest share.
     """
 
     share: float | None
@@ -49,7 +47,6 @@ class ConditionalShare:
     high: float
     level: float
     method: str
-    contradiction: bool
 
 
 def likelihood_ratio_share(
@@ -78,8 +75,8 @@ def likelihood_ratio_share(
     Returns
     -------
     ConditionalShare
-        With method "likelihood_ratio_conditional". The interval may be all of [0, 1]; it is never
-        empty, so it never reports a contradiction.
+        With method "likelihood_ratio_conditional". The interval is never empty, and may be all of
+        [0, 1].
 
     Raises
     ------
@@ -126,7 +123,6 @@ def likelihood_ratio_share(
         high=high,
         level=level,
         method="likelihood_ratio_conditional",
-        contradiction=False,
     )
 
 

@@ -41,7 +41,7 @@ from scripts.documentation.ratio_designs import (
 
 LEVEL, SMALLEST = 0.95, 50
 EXPECTED = (150, 300, 1000, 3000)
-RUNS = 4000
+RUNS, AGAIN, WORST = 4000, 20_000, 3  # the worst states are simulated again, with more surveys
 SYMBOLS = (2, 3, 5, 16)
 SHARES = (0.0, 0.02, 0.2, 0.5, 1.0)
 SHARES_SIMULATED = (0.0, 0.2, 0.5, 1.0)
@@ -158,25 +158,35 @@ def simulate_ever_missed() -> list[EverMissed]:
     return [
         EverMissed(
             name=name,
-            missed=[
-                max(simulate_looks(case, expected=expected, seed=place) for case in cases())
-                for expected in EXPECTED
-            ],
+            missed=[_simulate_worst(list(cases()), expected, seed=place) for expected in EXPECTED],
         )
         for place, (name, cases) in enumerate(RATIOS.items())
     ]
 
 
-def simulate_looks(case: Watched, *, expected: int, seed: int) -> float:
+def _simulate_worst(cases: Sequence[Watched], expected: int, *, seed: int) -> float:
+    """Find the greatest part among the states that come out worst, by other surveys.
+
+    The greatest of many simulated parts is too great by chance.
+    """
+    parts = [simulate_looks(case, expected=expected, seed=[seed, 0], runs=RUNS) for case in cases]
+    worst = np.argsort(parts)[-WORST:]
+    return max(
+        simulate_looks(cases[place], expected=expected, seed=[seed, 1], runs=AGAIN)
+        for place in worst.tolist()
+    )
+
+
+def simulate_looks(case: Watched, *, expected: int, seed: Sequence[int], runs: int) -> float:
     """The part of simulated surveys that miss the true ratio at some look, up to 2 E reports."""
-    generator = np.random.default_rng([SEED, 100 + seed, expected])
+    generator = np.random.default_rng([SEED, 100, *seed, expected])
     looks = list_looks(SMALLEST, expected, last=2 * expected)
     values = critical_values([look / expected for look in looks])
-    counts, missed = np.zeros((RUNS, len(case.reported))), np.zeros(RUNS, dtype=bool)
+    counts, missed = np.zeros((runs, len(case.reported))), np.zeros(runs, dtype=bool)
     residuals = case.numerator - case.ratio * case.denominator
     spread = float(np.sqrt(case.reported @ residuals**2))
     for new, total, value in zip(np.diff(looks, prepend=0), looks, values, strict=True):
-        counts += generator.multinomial(new, case.reported, size=RUNS)
+        counts += generator.multinomial(new, case.reported, size=runs)
         if not case.covers(total):
             continue
         far = np.abs(counts @ residuals) > _FAR * value * spread * np.sqrt(total)

@@ -29,7 +29,7 @@ ONE_BY_ONE = (
 
 def write_limits(wave: Wave, results: Results | None, blocks: list[Block]) -> Section:
     items = [
-        *_describe_end(wave),
+        *_describe_end(wave, results),
         *(_describe_reports(results, blocks) if results else ()),
         SELF_SELECTION,
         ONE_REPORT,
@@ -39,7 +39,7 @@ def write_limits(wave: Wave, results: Results | None, blocks: list[Block]) -> Se
     return Section(anchor=LIMITS, heading="Limits", parts=(Listing(items=tuple(items)),))
 
 
-def _describe_end(wave: Wave) -> Iterator[str]:
+def _describe_end(wave: Wave, results: Results | None) -> Iterator[str]:
     if wave.is_open:
         yield "The survey is still open. The figures are those of the newest look."
     elif ended_at_cap(wave):
@@ -51,10 +51,9 @@ def _describe_end(wave: Wave) -> Iterator[str]:
         early = (
             "before the end that had been fixed" if wave.has_fixed_end else "without a fixed end"
         )
-        yield (
-            f"Its researchers closed the survey {early}. Its intervals therefore hold for all "
-            "looks together, which makes them wider. Its comparisons are exploratory."
-        )
+        yield f"Its researchers closed the survey {early}. Its comparisons are exploratory."
+        if results and not results.is_one_look:
+            yield "Its intervals hold for all looks together, which makes them wider."
 
 
 def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:

@@ -162,7 +162,7 @@ def _say_why(results: Results) -> str:
             "opened."
         )
     if results.is_one_look:
-        return "They are valid for a single analysis: nothing was shown before the survey closed."
+        return "They are valid for a single analysis: no results were shown before the close."
     may = "results may be watched" if results.wave.is_open else "any could be the last"
     return (
         "They hold at 95 % for all looks together, by a group-sequential design that spends the "

@@ -104,7 +104,6 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
         high=high,
         level=level,
         method=METHOD,
-        contradiction=False,
     )
 
 

@@ -31,7 +31,7 @@ def cases(draw: st.DrawFn, *, most: int = 5000) -> dict[str, Any]:
 
 
 def miss(found: ConditionalShare, truth: float) -> bool:
-    return found.contradiction or not found.low <= truth <= found.high
+    return not found.low <= truth <= found.high
 
 
 def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int) -> list[int]:

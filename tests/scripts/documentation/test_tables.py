@@ -55,10 +55,9 @@ def test_what_is_shown_covers_as_often() -> None:
 
 @pytest.mark.parametrize("name", ["watched", "contradictions"])
 def test_nothing_is_missed_or_contradicted_in_more_than_1_of_20_surveys(name: str) -> None:
-    """Ratios are simulated: the greatest of 36 to 45 cells lies above by chance."""
     figures = {row[0]: numbers_of(row[1:]) for row in rows_of(name)}
     assert sum(map(len, figures.values())) >= 10
-    error = np.sqrt(0.0475 * 0.9525 / methods_looks.RUNS)
+    error = np.sqrt(0.055 * 0.945 / methods_looks.AGAIN)
     for figure, missed in figures.items():
         is_exact = name == "contradictions" or figure == "share"
         assert max(missed) <= (0.05 if is_exact else 0.055 + 4.9 * error)

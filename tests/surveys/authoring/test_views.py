@@ -288,7 +288,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner, cap=500).survey
     page = author.get(at("close", survey)).text
     assert "500 people" in page
-    assert "If you close it earlier, the results keep the wider interval" in page
+    assert "If you close it earlier after results were shown, they keep the wider interval" in page
     answer = author.post(at("close", survey), follow=True)
     wave = survey.find_wave()
     assert wave is not None

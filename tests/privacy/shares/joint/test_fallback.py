@@ -81,8 +81,12 @@ def test_within_the_limits_the_joint_likelihood_covers(people: int, asked: int) 
 
 
 @pytest.mark.long
-def test_beyond_them_it_does_only_at_the_higher_level() -> None:
-    case: dict[str, Any] = {"people": 1000, "asked": 4, "share": 0.5, "surveys": 4000}
-    limit = binom.ppf(ONE_IN_A_MILLION, 4000, 0.93)
-    assert covered(flips=1, **case) < limit
-    assert covered(flips=1, level=cautious_level(0.95), **case) > binom.ppf(0.5, 4000, 0.95)
+@pytest.mark.parametrize(
+    ("flips", "people", "asked"), [(1, 1000, 4), (1, 100, 5), (1, 50, 5), (2, 50, 5)]
+)
+def test_beyond_them_it_does_only_at_the_higher_level(flips: int, people: int, asked: int) -> None:
+    surveys = 4000
+    case: dict[str, Any] = {"flips": flips, "people": people, "asked": asked, "share": 0.5}
+    assert covered(**case, surveys=surveys) < binom.isf(ONE_IN_A_MILLION, surveys, 0.93)
+    kept = covered(**case, surveys=surveys, level=cautious_level(0.95))
+    assert kept >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.975)

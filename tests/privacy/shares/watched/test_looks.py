@@ -99,6 +99,14 @@ def test_small_steps_are_integrated_as_exactly() -> None:
     assert between[-1] == pytest.approx(looks._solve(tuple(times), tuple(spent))[-1], abs=1e-6)
 
 
+def test_who_stops_at_a_look_or_else_at_the_fixed_end_misses_in_six_of_a_hundred() -> None:
+    paths, missed = looks._Paths(time=0.0, places=np.zeros(1), masses=np.ones(1)), 0.0
+    for time, value in list(zip(TEN, critical_values(TEN), strict=True))[:-1]:
+        missed += paths.crossing(time, value * sqrt(time))
+        paths = paths.inside(time, value * sqrt(time), step=0.1)
+    assert missed + paths.crossing(1.0, 1.959964) == pytest.approx(0.060, abs=5e-4)
+
+
 def test_only_looks_change_the_level() -> None:
     assert repeated_level(0.95, times=[]) == 0.95
     assert repeated_level(0.95, times=[10.0**6]) == pytest.approx(0.95, abs=1e-9)
