@@ -67,6 +67,7 @@ class LatentModel:
     names: tuple[str, ...]
     # Whether a coefficient that grows without bound is an error, not merely large.
     strict: bool = True
+    offset: Floats | float = 0.0  # log odds of each row that no coefficient changes
 
     def solve(self) -> ModelState:
         """Run EM close to the maximum, then Newton's method to the maximum."""
@@ -79,37 +80,43 @@ class LatentModel:
                 events=expected[self.layout.events],
                 totals=expected[self.layout.events] + expected[self.layout.others],
                 design=self.design,
+                offset=self.offset,
                 start=coefficients,
                 names=self.names,
                 strict=self.strict,
             )
-            return self._shares(masses, coefficients)
+            return self.find_shares(masses, coefficients)
 
         shares, _ = maximize_likelihood(counts=self.counts, channel=self.channel, project=fit_model)
         return self._polish(
             ModelState(
                 masses=self._masses(shares),
                 coefficients=coefficients,
-                log_likelihood=self._log_likelihood(self._masses(shares), coefficients),
+                log_likelihood=self.find_log_likelihood(self._masses(shares), coefficients),
             )
         )
+
+    def find_events(self, coefficients: Floats) -> Floats:
+        """Return the share of the event in each row."""
+        events: Floats = expit(self.offset + self.design @ coefficients)
+        return events
 
     def _masses(self, shares: Floats) -> Floats:
         layout = self.layout
         return np.concatenate([shares[layout.events] + shares[layout.others], shares[layout.free]])
 
-    def _shares(self, masses: Floats, coefficients: Floats) -> Floats:
+    def find_shares(self, masses: Floats, coefficients: Floats) -> Floats:
         layout = self.layout
         shares = np.zeros(self.channel.shape[1])
-        event = expit(self.design @ coefficients)
+        event = self.find_events(coefficients)
         shares[layout.events] = masses[: layout.rows] * event
         shares[layout.others] = masses[: layout.rows] * (1 - event)
         shares[layout.free] = masses[layout.rows :]
         return shares
 
-    def _log_likelihood(self, masses: Floats, coefficients: Floats) -> float:
+    def find_log_likelihood(self, masses: Floats, coefficients: Floats) -> float:
         seen = self.counts > 0
-        reported = self.channel[seen] @ self._shares(masses, coefficients)
+        reported = self.channel[seen] @ self.find_shares(masses, coefficients)
         if (reported <= 0).any():
             return -math.inf
         return float(self.counts[seen] @ np.log(reported))
@@ -132,36 +139,43 @@ class LatentModel:
         return state
 
     def _step(self, state: ModelState, step: Floats) -> ModelState | None:
-        """Halve the step until the likelihood does not fall; None if it always falls."""
+        """Halve the step until the likelihood does not fall; None if it always falls.
+
+        Masses stop at 0. Otherwise a mass near 0 would shorten all further steps.
+        """
         cells = len(state.masses)
         for halvings in range(30):
-            masses = state.masses + step[:cells] / 2**halvings
+            masses = np.maximum(state.masses + step[:cells] / 2**halvings, 0)
+            masses /= masses.sum()
             coefficients = state.coefficients + step[cells:] / 2**halvings
-            if (masses < 0).any():
-                continue
-            height = self._log_likelihood(masses, coefficients)
+            height = self.find_log_likelihood(masses, coefficients)
             if height >= state.log_likelihood:
                 return replace(
                     state, masses=masses, coefficients=coefficients, log_likelihood=height
                 )
         return None
 
-    def _derivatives(self, state: ModelState) -> tuple[Floats, Floats, Floats]:
-        """Return score and observed information along directions that keep the sum of masses."""
-        layout, rows = self.layout, self.layout.rows
-        shares = self._shares(state.masses, state.coefficients)
-        cells, columns = len(state.masses), self.design.shape[1]
-        event = expit(self.design @ state.coefficients)
-        spread = state.masses[:rows] * event * (1 - event)
-
-        slopes = np.zeros((len(shares), cells + columns))
+    def find_slopes(self, masses: Floats, coefficients: Floats) -> Floats:
+        """Return the derivatives of the shares of all cells by masses and coefficients."""
+        layout, rows, cells = self.layout, self.layout.rows, len(masses)
+        event = self.find_events(coefficients)
+        spread = masses[:rows] * event * (1 - event)
+        slopes = np.zeros((self.channel.shape[1], cells + self.design.shape[1]))
         slopes[layout.events, np.arange(rows)] = event
         slopes[layout.others, np.arange(rows)] = 1 - event
         slopes[layout.free, rows + np.arange(len(layout.free))] = 1
         slopes[layout.events, cells:] = spread[:, None] * self.design
         slopes[layout.others, cells:] = -spread[:, None] * self.design
+        return slopes
 
-        reported = self.channel @ shares
+    def _derivatives(self, state: ModelState) -> tuple[Floats, Floats, Floats]:
+        """Return score and observed information along directions that keep the sum of masses."""
+        layout, rows = self.layout, self.layout.rows
+        cells, columns = len(state.masses), self.design.shape[1]
+        event = self.find_events(state.coefficients)
+        spread = state.masses[:rows] * event * (1 - event)
+        slopes = self.find_slopes(state.masses, state.coefficients)
+        reported = self.channel @ self.find_shares(state.masses, state.coefficients)
         gradient = (self.counts / reported) @ self.channel
         changed = self.channel @ slopes
         information = changed.T @ (changed * (self.counts / reported**2)[:, None])
@@ -209,6 +223,7 @@ def _fit_expected(
     events: Floats,
     totals: Floats,
     design: Floats,
+    offset: Floats | float,
     start: Floats,
     names: tuple[str, ...],
     strict: bool,
@@ -217,12 +232,12 @@ def _fit_expected(
     coefficients = start
 
     def height(values: Floats) -> float:
-        odds = design @ values
+        odds = offset + design @ values
         return float(events @ odds - totals @ np.logaddexp(0, odds))
 
     best = height(coefficients)
     for _ in range(_NEWTON_ROUNDS):
-        event = expit(design @ coefficients)
+        event = expit(offset + design @ coefficients)
         score = design.T @ (events - totals * event)
         information = design.T @ (design * (totals * event * (1 - event))[:, None])
         try:

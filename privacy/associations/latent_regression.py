@@ -6,17 +6,59 @@ true answers are latent: the likelihood is that of the whole table of reports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import chdtrc, ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, expit
 
 from privacy.associations.latent_likelihood import CellLayout, LatentModel, ModelState
+from privacy.associations.latent_profiles import Estimand, LatentProfiles
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_level
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjustedShare:
+    """A share or a difference of shares, with its profile-likelihood interval.
+
+    Attributes
+    ----------
+    estimate : float
+        A fraction of the people who answered all questions.
+    low, high : float
+        Ends of the interval.
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjustedShares:
+    """The share of the event if everybody gave one answer to a predictor.
+
+    The answers to the other predictors are those that people have.
+
+    Attributes
+    ----------
+    name : str
+        Name of the coefficient of this answer.
+    share : AdjustedShare
+        If everybody gave this answer.
+    reference : AdjustedShare
+        If everybody gave the predictor's first answer.
+    difference : AdjustedShare
+        `share` minus `reference`: the adjusted risk difference, with the sign of the coefficient.
+    """
+
+    name: str
+    share: AdjustedShare
+    reference: AdjustedShare
+    difference: AdjustedShare
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,7 +76,10 @@ class LatentLogisticFit:
     covariance : ndarray of float64, shape (p, p)
         Covariance of the coefficients.
     low, high : ndarray of float64, shape (p,)
-        Ends of the Wald intervals of the coefficients.
+        Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
+        never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
+    adjusted : tuple of AdjustedShares
+        One for each coefficient but the intercept; empty with a design of one's own.
     tests : tuple of SignificanceTest
         Likelihood-ratio test of each coefficient against zero.
     log_likelihood : float
@@ -56,6 +101,7 @@ class LatentLogisticFit:
     covariance: Floats
     low: Floats
     high: Floats
+    adjusted: tuple[AdjustedShares, ...]
     tests: tuple[SignificanceTest, ...]
     log_likelihood: float
     level: float
@@ -134,7 +180,10 @@ def fit_latent_logistic(
     level = check_level(level)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     _check_outcome(variables)
-    matrix = _build_design(variables) if design is None else np.asarray(design, dtype=np.float64)
+    if design is None:
+        matrix = _build_design(variables, _list_levels(variables))
+    else:
+        matrix = np.asarray(design, dtype=np.float64)
     labels = _name(variables, matrix, names, design is None)
     layout = CellLayout.of(variables)
     _check_design(matrix, layout)
@@ -144,14 +193,21 @@ def fit_latent_logistic(
     fit = problem.solve()
     covariance = problem.covariance(fit)
     errors = np.sqrt(np.diag(covariance))
-    reach = float(ndtri((1 + level) / 2)) * errors
+    profiles = LatentProfiles(model=problem, best=fit, level=level)
+    ends = np.array(
+        [
+            profiles.coefficient_interval(column, error=float(error))
+            for column, error in enumerate(errors)
+        ]
+    )
     return LatentLogisticFit(
         names=labels,
         coefficients=fit.coefficients,
         standard_errors=errors,
         covariance=covariance,
-        low=fit.coefficients - reach,
-        high=fit.coefficients + reach,
+        low=ends[:, 0],
+        high=ends[:, 1],
+        adjusted=tuple(_adjust(profiles, variables)) if design is None else (),
         tests=tuple(_test_without(problem, fit, column) for column in range(matrix.shape[1])),
         log_likelihood=fit.log_likelihood,
         level=level,
@@ -175,6 +231,59 @@ def _test_without(problem: LatentModel, fit: ModelState, column: int) -> Signifi
     )
 
 
+def _adjust(profiles: LatentProfiles, variables: Sequence[Variable]) -> Iterator[AdjustedShares]:
+    """Compute the adjusted shares of every answer of every predictor but its first."""
+    levels = _list_levels(variables)
+    names = iter(profiles.model.names[1:])
+    for place, variable in enumerate(variables[1:]):
+        shares = []
+        for answer in range(variable.answered):
+            changed = levels.copy()
+            changed[place] = answer
+            shares.append(_Standardized(design=_build_design(variables, changed)))
+        reference = _read_adjusted(profiles, shares[0])
+        for share in shares[1:]:
+            yield AdjustedShares(
+                name=next(names),
+                share=_read_adjusted(profiles, share),
+                reference=reference,
+                difference=_read_adjusted(
+                    profiles, _Standardized(design=share.design, less=shares[0].design)
+                ),
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Standardized:
+    """The share of the event in all rows, if they had the predictors of these designs.
+
+    With `less`, the difference to the share with that design.
+    """
+
+    design: Floats
+    less: Floats | None = None
+
+    def __call__(self, masses: Floats, coefficients: Floats) -> tuple[float, Floats, Floats]:
+        event = expit(self.design @ coefficients)
+        bends = self.design * (event * (1 - event))[:, None]
+        if self.less is not None:
+            other = expit(self.less @ coefficients)
+            event = event - other
+            bends = bends - self.less * (other * (1 - other))[:, None]
+        rows = len(event)
+        total = masses[:rows].sum()
+        share = float(masses[:rows] @ event / total)
+        by_masses = np.zeros(len(masses))
+        by_masses[:rows] = (event - share) / total
+        return share, by_masses, masses[:rows] @ bends / total
+
+
+def _read_adjusted(profiles: LatentProfiles, estimand: Estimand) -> AdjustedShare:
+    low, high = profiles.interval(estimand)
+    estimate, _, _ = estimand(profiles.best.masses, profiles.best.coefficients)
+    return AdjustedShare(estimate=estimate, low=min(low, estimate), high=max(high, estimate))
+
+
 def _check_outcome(variables: Sequence[Variable]) -> None:
     if len(variables) < 2:
         raise ValueError(
@@ -187,13 +296,17 @@ def _check_outcome(variables: Sequence[Variable]) -> None:
         )
 
 
-def _build_design(variables: Sequence[Variable]) -> Floats:
-    """Build an intercept, and an indicator for each answer of each predictor except its first."""
+def _list_levels(variables: Sequence[Variable]) -> NDArray[np.int64]:
+    """List the answers to each predictor in every row of the design."""
     shape = tuple(variable.answered for variable in variables[1:])
-    levels = np.indices(shape).reshape(len(shape), -1)
+    return np.indices(shape).reshape(len(shape), -1)
+
+
+def _build_design(variables: Sequence[Variable], levels: NDArray[np.int64]) -> Floats:
+    """Build an intercept, and an indicator for each answer of each predictor except its first."""
     columns = [np.ones(levels.shape[1])]
-    for level, size in zip(levels, shape, strict=True):
-        columns += [(level == answer).astype(np.float64) for answer in range(1, size)]
+    for variable, level in zip(variables[1:], levels, strict=True):
+        columns += [(level == answer).astype(np.float64) for answer in range(1, variable.answered)]
     return np.column_stack(columns)
 
 

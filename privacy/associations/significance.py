@@ -95,23 +95,14 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     >>> found.method, round(found.statistic, 8), round(found.p_value, 8)
     ('pearson', 10.1010101, 0.00148188)
     """
-    if len(variables) != 2:
-        raise ValueError(f"variables must be two questions, got {len(variables)}")
-    gathered, channel = prepare_table(counts=counts, variables=variables)
+    gathered, _, _ = _prepare_pair(counts, variables)
     first, second = variables
-    if min(first.answered, second.answered) < 2:
-        raise ValueError(
-            "variables must each have at least two answers, got "
-            f"{first.answered} and {second.answered}"
-        )
     if first.answered == first.size and second.answered == second.size:
         if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
             # All reports of one question are the same: no evidence against independence.
             return NO_VARIATION
         return homogeneity_test(counts=gathered)
-    return _test_latent_independence(
-        gathered, channel, rows=first.answered, columns=second.answered
-    )
+    return latent_independence_test(counts=counts, variables=variables)
 
 
 def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
@@ -209,10 +200,50 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _test_latent_independence(
-    gathered: NDArray[np.int64], channel: Floats, *, rows: int, columns: int
+def latent_independence_test(
+    *, counts: ArrayLike, variables: Sequence[Variable]
 ) -> SignificanceTest:
-    """Test independence among the people who answered both questions, by likelihood ratio."""
+    """Test independence among the people who answered both questions, by likelihood ratio.
+
+    Parameters
+    ----------
+    counts, variables
+        As for `independence_test`.
+
+    Returns
+    -------
+    SignificanceTest
+        "latent_likelihood_ratio", or `NO_VARIATION`. For two answers each, the intervals of
+        `two_questions.associate` exclude independence where it rejects.
+
+    Raises
+    ------
+    ValueError
+        As for `independence_test`.
+    NotSettledError
+        If a search does not converge.
+
+    Notes
+    -----
+    See `independence_test`.
+
+    References
+    ----------
+    Wilks, S. S. (1938), Annals of Mathematical Statistics 9(1).
+
+    Examples
+    --------
+    >>> from privacy.mechanism.mechanisms import RandomizedResponse
+    >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))
+    >>> found = latent_independence_test(
+    ...     counts=[[250, 250], [200, 300]], variables=[coins, coins]
+    ... )
+    >>> round(found.statistic, 6)
+    10.11878
+    """
+    gathered, channel, (rows, columns) = _prepare_pair(counts, variables)
+    if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
+        return NO_VARIATION
     cells = gathered.ravel()
     _, free = maximize_likelihood(counts=cells, channel=channel)
 
@@ -240,6 +271,19 @@ def _test_latent_independence(
         degrees_of_freedom=freedom,
         p_value=float(chdtrc(freedom, statistic)),
     )
+
+
+def _prepare_pair(
+    counts: ArrayLike, variables: Sequence[Variable]
+) -> tuple[NDArray[np.int64], Floats, tuple[int, int]]:
+    """Return the table of two questions, its channel, and how many answers each question has."""
+    if len(variables) != 2:
+        raise ValueError(f"variables must be two questions, got {len(variables)}")
+    gathered, channel = prepare_table(counts=counts, variables=variables)
+    first, second = (variable.answered for variable in variables)
+    if min(first, second) < 2:
+        raise ValueError(f"variables must each have at least two answers, got {first} and {second}")
+    return gathered, channel, (first, second)
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray, freedom: int) -> SignificanceTest:

@@ -7,7 +7,7 @@ is computed from the likelihood of the table of true answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log, sqrt
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privacy.associations.profiles import LikelyShares
-from privacy.associations.significance import SignificanceTest, independence_test
+from privacy.associations.significance import SignificanceTest, latent_independence_test
 from privacy.associations.tables import TableEstimates, Variable, estimate_table, prepare_table
-from privacy.checks import check_level, check_whole
+from privacy.checks import Floats, check_level, check_share, check_whole
 
 _NOBODY = 1e-9  # a share of people below this is a rounding error
 
@@ -40,6 +40,10 @@ class AssociationEstimate:
         range where it is plausible that nobody is counted.
     level : float
         Confidence level.
+    design_error : float or None
+        Only for the shares of the two groups: the standard error if `supposed` of either group had
+        the event. It does not depend on how often the event was reported. None where nobody seems
+        to be in a group.
     """
 
     raw: float | None
@@ -48,6 +52,7 @@ class AssociationEstimate:
     low: float
     high: float
     level: float
+    design_error: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +74,8 @@ class Association:
     phi : AssociationEstimate
         Correlation of event and group.
     test : SignificanceTest
-        Test of independence of the two questions.
+        Likelihood-ratio test of independence. The intervals of difference, odds ratio and phi
+        exclude independence where it rejects at 1 - level.
     """
 
     table: TableEstimates
@@ -90,6 +96,7 @@ def associate(
     first: int,
     second: int,
     level: float = 0.95,
+    supposed: float = 0.2,
 ) -> Association:
     """Compare the share of an event between two groups that are themselves randomized.
 
@@ -105,6 +112,8 @@ def associate(
         Categories of the group that are compared; they must be different answers.
     level : float, optional
         Confidence level of all intervals, in (0, 1).
+    supposed : float, optional
+        Share of the event for which `design_error` is computed, in (0, 1).
 
     Returns
     -------
@@ -123,8 +132,7 @@ def associate(
     -----
     Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use the
     profile likelihood of the joint multinomial, even where a share is at 0 and a delta method would
-    fail. They hold for one look at the data, with the amount of data fixed in advance; there is no
-    confidence sequence for them.
+    fail. They hold for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -152,8 +160,8 @@ def associate(
     _check_category("second", second, group)
     if first == second:
         raise ValueError(f"first and second must differ, got {first!r} twice")
-    level = check_level(level)
-    test = independence_test(counts=counts, variables=variables)
+    level, supposed = check_level(level), check_share("supposed", supposed, ends="()")
+    test = latent_independence_test(counts=counts, variables=variables)
     table = estimate_table(counts=counts, variables=variables)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     cells = _Cells(shape=gathered.shape, outcome=outcome, event=event, first=first, second=second)
@@ -164,7 +172,17 @@ def associate(
         level=level,
         parts=cells.masks,
     )
-    return _Analysis(table=table, cells=cells, region=region, level=level).describe(test)
+    errors = _find_design_errors(
+        table, channel, cells, supposed=supposed, total=int(gathered.sum())
+    )
+    return _Analysis(
+        table=table,
+        cells=cells,
+        region=region,
+        level=level,
+        errors=errors,
+        may_be_independent=test.p_value > 1 - level,
+    ).describe(test)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -175,6 +193,8 @@ class _Analysis:
     cells: _Cells
     region: LikelyShares
     level: float
+    errors: tuple[float | None, float | None]
+    may_be_independent: bool
 
     def describe(self, test: SignificanceTest) -> Association:
         cells, region = self.cells, self.region
@@ -184,20 +204,32 @@ class _Analysis:
         a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
         has_groups = a + b > 0 and c + d > 0
         all_positive = min(a, b, c, d) > 0
-        odds = self.estimate(cells.odds_share, raw_ok=all_positive, anything=vague)
+        # The test and the search agree but for rounding, which must not show.
+        same = [0.0] if self.may_be_independent else []
+        odds = self.estimate(
+            cells.odds_share,
+            raw_ok=all_positive,
+            anything=vague,
+            reaches=[0.5] if self.may_be_independent else [],
+        )
         return Association(
             table=self.table,
-            share_first=self.estimate(
-                cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])
+            share_first=replace(
+                self.estimate(cells.share_first, raw_ok=has_groups, anything=bool(nobody[0])),
+                design_error=self.errors[0],
             ),
-            share_second=self.estimate(
-                cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])
+            share_second=replace(
+                self.estimate(cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])),
+                design_error=self.errors[1],
             ),
             difference=self.estimate(
                 cells.difference,
                 raw_ok=has_groups,
                 limits=(-1.0, 1.0),
-                reaches=[end for side in (0, 1) for end in _reach(nobody[side], cells, side)],
+                reaches=[
+                    *same,
+                    *(end for side in (0, 1) for end in _reach(nobody[side], cells, side)),
+                ],
             ),
             odds_ratio=_to_odds_ratio(odds),
             log_odds_ratio=_to_log_odds_ratio(odds, cells, self.table),
@@ -206,6 +238,7 @@ class _Analysis:
                 raw_ok=all_positive,
                 limits=(-1.0, 1.0),
                 anything=bool(region.without(np.logical_or(*cells.groups))),
+                reaches=same,
             ),
             test=test,
         )
@@ -235,6 +268,28 @@ class _Analysis:
             high=max(low, *reaches, high),
             level=self.level,
         )
+
+
+def _find_design_errors(
+    table: TableEstimates, channel: Floats, cells: _Cells, *, supposed: float, total: int
+) -> tuple[float | None, float | None]:
+    """Return the standard errors of both shares if `supposed` of each group had the event."""
+    shares = table.joint_shares.ravel().copy()
+    for group, event in zip(cells.groups, cells.masks[::2], strict=True):
+        people = shares[group].sum()
+        if people < _NOBODY:
+            return None, None
+        others = (group & ~event).sum()
+        shares[group & ~event] = (1 - supposed) * people / others
+        shares[event] = supposed * people
+    reported = channel @ shares
+    inverse = np.linalg.inv(channel)
+    covariance = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / total
+    design = replace(table, shares=shares.reshape(table.shares.shape), covariance=covariance)
+    first, second = (
+        _delta(estimand, design)[1] for estimand in (cells.share_first, cells.share_second)
+    )
+    return first, second
 
 
 def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:

@@ -419,12 +419,14 @@ ROWS: list[Row] = [
         **OF_REGION, "parts": [[np.ones(3, dtype=bool)]], "spent": [*ENDLESS, -1],
     }),
     (significance.independence_test, PAIR, OF_PAIR),
+    (significance.latent_independence_test, PAIR, OF_PAIR),
     (significance.homogeneity_test, {"counts": TABLE}, {
         "counts": [*spoil(TABLE, COUNT), [[0, 0], [0, 0]], [[1, 2]], [1, 2], []],
     }),
     (adjusted, {"p_values": [0.1, 0.2]}, {"p_values": spoil([0.1, 0.2], SHARE)}),
     (two_questions.associate, EVENT, {
         **OF_PAIR, "event": CATEGORY, "first": CATEGORY, "second": [*CATEGORY, 1], "level": OPEN,
+        "supposed": OPEN,
     }),
     (known_groups.compare_groups, GROUPS, OF_GROUPS),
     (known_groups.pool_strata, GROUPS, OF_GROUPS),

@@ -23,6 +23,7 @@ from surveys.models import Wave
 from tests.support.browser.live import LiveApplication
 
 PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = 30_000  # a busy machine may take many seconds for a page
 NEXT = "Continue"
 SENT = "Your code was sent. You can close this page."
 # A predictable generator in place of the browser's own.
@@ -92,6 +93,7 @@ class Visitor:
 @pytest.fixture(scope="package")
 def one_chromium() -> Iterator[Browser]:
     """Run one Chromium for all tests of tests/browser in this process."""
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = launch_chromium(playwright.chromium)
         yield browser

@@ -1,0 +1,167 @@
+"""Profile-likelihood intervals of a logistic model of true answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, sqrt
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+from scipy.special import chdtri
+
+from privacy.associations.latent_likelihood import LatentModel, ModelState
+from privacy.checks import Floats
+
+_FLOOR = 1e-12  # the smallest share: a boundary that the search keeps away from
+_HAIR = 1e-9
+_FLAT = 40.0  # log odds: further out the likelihood does not change
+_SLACK = 1e-6  # how far a search may overstep the limit of the likelihood
+_PULLS = 40
+
+# Maps masses and coefficients to a number and its derivatives by both.
+Estimand = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LatentProfiles:
+    """All masses and coefficients that a likelihood-ratio test does not reject.
+
+    Attributes
+    ----------
+    model : LatentModel
+        With its reports.
+    best : ModelState
+        Its maximum.
+    level : float
+        Confidence level of one interval, in (0, 1).
+    """
+
+    model: LatentModel
+    best: ModelState
+    level: float
+
+    @cached_property
+    def _allowed(self) -> float:
+        return float(chdtri(1, 1 - self.level)) / 2
+
+    def coefficient_interval(self, column: int, *, error: float) -> tuple[float, float]:
+        """Find where the likelihood, all else refitted, falls to the limit; maybe at infinity."""
+        value = float(self.best.coefficients[column])
+        reach = sqrt(2 * self._allowed)
+        own = self.model.design[:, column]
+        names = tuple(name for place, name in enumerate(self.model.names) if place != column)
+        others = replace(
+            self.model,
+            design=np.delete(self.model.design, column, axis=1),
+            names=names,
+            strict=False,
+        )
+
+        def excess(at: float) -> float:
+            """Return the root of the deviance minus the limit; negative inside the interval."""
+            height = replace(others, offset=own * at).solve().log_likelihood
+            return sqrt(max(0.0, 2 * (self.best.log_likelihood - height))) - reach
+
+        def find_end(outward: int) -> float:
+            inner, width = value, 1.1 * reach * error
+            while abs(inner - value) * np.abs(own).max() < _FLAT:
+                outer = inner + outward * width
+                if excess(outer) >= 0:
+                    return float(brentq(excess, inner, outer, xtol=1e-7 * error, rtol=1e-12))
+                inner, width = outer, 2 * width
+            return outward * inf
+
+        return find_end(-1), find_end(1)
+
+    def interval(self, estimand: Estimand) -> tuple[float, float]:
+        """Find the least and the greatest value of a smooth function of masses and coefficients."""
+        return self._extreme(estimand, 1.0), self._extreme(estimand, -1.0)
+
+    @cached_property
+    def _start(self) -> Floats:
+        """The maximum, moved inside so far that there is room in every direction."""
+        masses = self.best.masses + _HAIR
+        return np.concatenate([masses / masses.sum(), self.best.coefficients])
+
+    @cached_property
+    def _axes(self) -> Floats:
+        """Directions that keep the sum of the masses, each as long as one standard error."""
+        masses, coefficients = self._split(np.zeros(0))
+        cells, columns = len(masses), len(coefficients)
+        directions = np.zeros((cells + columns, cells - 1 + columns))
+        directions[:cells, : cells - 1] = np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, :-1]
+        directions[cells:, cells - 1 :] = np.eye(columns)
+        reported = self.model.channel @ self.model.find_shares(masses, coefficients)
+        changed = self.model.channel @ self.model.find_slopes(masses, coefficients) @ directions
+        information = changed.T @ (changed * (self.model.counts.sum() / reported)[:, None])
+        values, vectors = np.linalg.eigh(information)
+        axes: Floats = directions @ (vectors / np.sqrt(np.maximum(values, values.max() * 1e-12)))
+        return axes
+
+    def _split(self, u: Floats) -> tuple[Floats, Floats]:
+        place = self._start + self._axes @ u if u.size else self._start
+        cells = len(self.best.masses)
+        return np.maximum(place[:cells], _FLOOR), place[cells:]
+
+    def _left(self, u: Floats) -> float:
+        """Return how far the log-likelihood is above the limit; negative outside the region."""
+        height = self.model.find_log_likelihood(*self._split(u))
+        return height - self.best.log_likelihood + self._allowed
+
+    def _left_gradient(self, u: Floats) -> Floats:
+        masses, coefficients = self._split(u)
+        reported = self.model.channel @ self.model.find_shares(masses, coefficients)
+        slopes = self.model.channel @ self.model.find_slopes(masses, coefficients)
+        gradient: Floats = (self.model.counts / reported) @ slopes @ self._axes
+        return gradient
+
+    def _extreme(self, estimand: Estimand, sign: float) -> float:
+        def value(u: Floats) -> float:
+            return sign * estimand(*self._split(u))[0]
+
+        def gradient(u: Floats) -> Floats:
+            _, by_masses, by_coefficients = estimand(*self._split(u))
+            slope: Floats = sign * np.concatenate([by_masses, by_coefficients]) @ self._axes
+            return slope
+
+        zero, cells = np.zeros(self._axes.shape[1]), len(self.best.masses)
+        down = -gradient(zero)
+        length = float(np.linalg.norm(down))
+        if length == 0:
+            return sign * value(zero)
+        start = self._pull(0.95 * sqrt(2 * self._allowed) * down / length)
+        found = minimize(
+            value,
+            start,
+            jac=gradient,
+            method="SLSQP",
+            constraints=[
+                {"type": "ineq", "fun": self._left, "jac": self._left_gradient},
+                {
+                    "type": "ineq",
+                    "fun": lambda u: (self._start + self._axes @ u)[:cells] - _FLOOR,
+                    "jac": lambda u: self._axes[:cells],  # noqa: ARG005
+                },
+            ],
+            options={"ftol": 1e-10, "maxiter": 200},
+        )
+        return sign * min(value(self._pull(found.x)), value(start))
+
+    def _pull(self, u: Floats) -> Floats:
+        """Move a point towards the maximum until it lies inside the region."""
+        cells = len(self.best.masses)
+
+        def holds(u: Floats) -> bool:
+            inside = bool(((self._start + self._axes @ u)[:cells] >= -_FLOOR).all())
+            return inside and self._left(u) >= -_SLACK
+
+        if holds(u):
+            return u
+        kept, dropped = 0.0, 1.0
+        for _ in range(_PULLS):
+            middle = (kept + dropped) / 2
+            kept, dropped = (middle, dropped) if holds(middle * u) else (kept, middle)
+        pulled: Floats = kept * u
+        return pulled
