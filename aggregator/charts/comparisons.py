@@ -33,9 +33,11 @@ from aggregator.comparisons.breakdown.blocks import AnswerRows, BrokenBlock, lis
 from aggregator.comparisons.breakdown.blocks import name_groups as name_all_groups
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.jobs import find_declared
+from aggregator.comparisons.reliability import rate_difference, rate_share, rate_term
 from aggregator.comparisons.result import INTERCEPT, RegressionResult, Term, TwoQuestionsResult
-from aggregator.comparisons.sentences import describe_title, write_number, write_range
+from aggregator.comparisons.sentences import describe_title, describe_together
 from aggregator.comparisons.standing import ComparisonStanding
+from aggregator.comparisons.words.regression_sentences import write_ratio
 from aggregator.comparisons.words.table_sentences import (
     name_groups,
     scale_to_range,
@@ -45,6 +47,7 @@ from aggregator.comparisons.words.table_sentences import (
 )
 from aggregator.models import Comparison
 from aggregator.renderings.recipes import NotRenderable
+from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import CAUTION
 from aggregator.results.snapshots import ended_as_frozen, list_looks_before_close
 from privacy.associations.two_questions import AssociationEstimate
@@ -57,8 +60,8 @@ PAIRS = (
     "to get a chart of their difference."
 )
 IMPOSSIBLE = "These reports contradict the survey’s design, so there is no chart of them."
-PLANNED = "95 % intervals; planned before the survey opened, and computed after its fixed end"
-EXPLORATORY = "95 % intervals; exploratory"
+PLANNED = "Planned before the survey opened."
+EXPLORATORY = "Exploratory."
 ADJUSTED = "Each odds ratio with the other answers unchanged."
 YES = "Yes"
 ARROWS = "Arrows: the interval goes on."
@@ -85,15 +88,16 @@ def make_comparison_figure(
             _draw_table(comparison, standing, standing.result, ends_at_data=ends_at_data)
         )
         notes: tuple[str, ...] = ()
+        of = "planned comparisons"
     elif isinstance(standing.result, RegressionResult):
         panels = (_draw_regression(comparison, standing, standing.result),)
-        notes = (ADJUSTED,)
+        notes, of = (ADJUSTED,), "predictors"
     else:
         raise NotRenderable(PAIRS)
     title = describe_title(standing.manifest, comparison)
-    is_planned = standing.planned and standing.fixed_end
     about = f"{whole(standing.result.n)} randomized reports."
-    kind = f"{about} {PLANNED if is_planned else EXPLORATORY}."
+    together = describe_together(standing.result.together, of=of)
+    kind = f"{about} {PLANNED if standing.planned else EXPLORATORY} {together}"
     return _finish(comparison, title, panels, notes=(kind, *notes, *_explain(panels)))
 
 
@@ -156,6 +160,7 @@ def _draw_table(
             f"{name[0].upper()}{name[1:]} ({size})",
             write_figure(result, share),
             scale_to_range(result, share),
+            rate_share(share),
         )
         for name, size, share in zip(
             name_groups(group), write_group_size(result, group), shares, strict=True
@@ -166,7 +171,7 @@ def _draw_table(
         sections=(_head(outcome, f", by Q{group.question.number} {group.question.text}", rows),),
     )
     difference = scale_to_range(result, result.difference)
-    row = _row_of("Difference", write_difference(result), difference)
+    row = _row_of("Difference", write_difference(result), difference, rate_difference(result))
     yield Panel(
         axis=_axis_of_difference(result, outcome, row), sections=(Section(heading="", rows=(row,)),)
     )
@@ -184,14 +189,15 @@ def _name_answer(indicator: Indicator) -> str:
     return f"Q{question.number}  {question.text} {indicator.answer or YES}"
 
 
-def _row_of(label: str, text: str, figure: AssociationEstimate) -> Row:
-    known = figure.estimate is not None
+def _row_of(label: str, text: str, figure: AssociationEstimate, rating: Reliability) -> Row:
+    is_shown = rating is not Reliability.NOT_SHOWN
     return Row(
         label=label,
         text=text,
-        value=figure.estimate,
-        low=figure.low if known else None,
-        high=figure.high if known else None,
+        value=figure.estimate if is_shown else None,
+        low=figure.low if is_shown else None,
+        high=figure.high if is_shown else None,
+        is_cautious=rating is Reliability.CAUTION,
     )
 
 
@@ -229,13 +235,7 @@ def _draw_regression(
     """Draw a forest plot: the odds ratio of each answer on a logarithmic axis."""
     indicators = {one.name: one for one in list_indicators(standing.manifest)}
     rows = tuple(
-        Row(
-            label=_name_answer(indicators[term.indicator]),
-            text=_write_ratio(term),
-            value=term.odds_ratio,
-            low=term.odds_ratio_low,
-            high=term.odds_ratio_high,
-        )
+        _row_of_term(_name_answer(indicators[term.indicator]), term)
         for term in result.terms
         if term.name != INTERCEPT
     )
@@ -244,9 +244,18 @@ def _draw_regression(
     return Panel(axis=make_ratio_axis(ends), sections=(_head(outcome, "", rows),))
 
 
-def _write_ratio(term: Term) -> str:
-    ends = write_range(write_number(term.odds_ratio_low), write_number(term.odds_ratio_high))
-    return f"{write_number(term.odds_ratio)} ({ends})"
+def _row_of_term(label: str, term: Term) -> Row:
+    rating = rate_term(term)
+    if rating is Reliability.NOT_SHOWN:
+        return Row(label=label, text=write_ratio(term), value=None)
+    return Row(
+        label=label,
+        text=write_ratio(term),
+        value=term.odds_ratio,
+        low=term.odds_ratio_low,
+        high=term.odds_ratio_high,
+        is_cautious=rating is Reliability.CAUTION,
+    )
 
 
 # --- break down -----------------------------------------------------------------------------------

@@ -18,10 +18,12 @@ from aggregator.comparisons.result import (
     PairTest,
     RegressionResult,
     Term,
+    Together,
     TwoQuestionsResult,
     UntestedPair,
 )
 from aggregator.results.estimating import LEVEL
+from aggregator.results.reliability import COMPARED_AT
 from privacy.associations.contradictions import (
     CONTRADICTION_LEVEL,
     Contradiction,
@@ -35,22 +37,43 @@ from privacy.associations.significance import (
 )
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
+from privacy.shares.looks import repeated_level
 from surveys.comparing.indicators import NO, YES, Indicator
 
-# Eight yes/no questions make 256 cells of true answers; few surveys could estimate more.
-MAX_PREDICTORS = 7
+MAX_PREDICTORS = 6  # with the outcome 128 cells of true answers; few surveys could estimate more
+
+
+def find_level(together: Together, times: Sequence[float]) -> float:
+    """Find the level of each interval, so that all hold together at all looks."""
+    return repeated_level(simultaneous_level(LEVEL, shares=together.family), times=times)
 
 
 def analyse_table(
-    *, indicators: Sequence[Indicator], counts: NDArray[np.int64]
+    *,
+    indicators: Sequence[Indicator],
+    counts: NDArray[np.int64],
+    planned: int = 0,
+    times: Sequence[float] = (),
 ) -> TwoQuestionsResult:
-    """Compare the share of Yes to the first indicator between the answers to the second."""
+    """Compare the share of Yes to the first indicator between the answers to the second.
+
+    `planned` says how many comparisons were planned, if this is one of them, and `times` lists the
+    shown looks as fractions of the people expected.
+    """
     variables = [indicator.variable for indicator in indicators]
+    together = Together(family=max(planned, 1), looks=len(times))
     found = associate(
-        counts=counts, variables=variables, event=YES, first=YES, second=NO, level=LEVEL
+        counts=counts,
+        variables=variables,
+        event=YES,
+        first=YES,
+        second=NO,
+        level=find_level(together, times),
+        supposed=COMPARED_AT,
     )
     return TwoQuestionsResult(
         n=int(counts.sum()),
+        together=together,
         outcome_range=indicators[0].range,
         contradiction=find_contradiction(counts=counts, variables=variables),
         counts=_list_rows(found.table.counts),
@@ -72,27 +95,27 @@ def _list_rows(table: NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
 
 
 def analyse_regression(
-    *, indicators: Sequence[Indicator], counts: NDArray[np.int64]
+    *, indicators: Sequence[Indicator], counts: NDArray[np.int64], times: Sequence[float] = ()
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the answers to the others."""
+    """Regress Yes to the first indicator on the answers to the others; `times` as for a table."""
+    together = Together(family=len(indicators) - 1, looks=len(times))
     names = [INTERCEPT, *(f"{indicator.name}={YES}" for indicator in indicators[1:])]
     variables = [indicator.variable for indicator in indicators]
-    fit = fit_latent_logistic(counts=counts, variables=variables, names=names, level=LEVEL)
-    adjusted = adjust_for_multiplicity([test.p_value for test in fit.tests[1:]])
+    fit = fit_latent_logistic(
+        counts=counts, variables=variables, names=names, level=find_level(together, times)
+    )
     return RegressionResult(
         n=fit.total,
+        together=together,
         contradiction=find_contradiction(counts=counts, variables=variables),
         cells=fit.cells,
         log_likelihood=fit.log_likelihood,
         level=fit.level,
-        terms=tuple(
-            _read_term(fit, place, adjusted[place - 1] if place else None)
-            for place in range(len(fit.names))
-        ),
+        terms=tuple(_read_term(fit, place) for place in range(len(fit.names))),
     )
 
 
-def _read_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -> Term:
+def _read_term(fit: LatentLogisticFit, place: int) -> Term:
     coefficient = float(fit.coefficients[place])
     low, high = float(fit.low[place]), float(fit.high[place])
     return Term(
@@ -104,9 +127,9 @@ def _read_term(fit: LatentLogisticFit, place: int, adjusted: float | None) -> Te
         odds_ratio=_exp(coefficient),
         odds_ratio_low=_exp(low),
         odds_ratio_high=_exp(high),
+        adjusted=fit.adjusted[place - 1] if place else None,
         statistic=fit.tests[place].statistic,
         p_value=fit.tests[place].p_value,
-        adjusted_p_value=adjusted,
     )
 
 

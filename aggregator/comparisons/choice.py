@@ -87,9 +87,9 @@ BLOCKS_MOVE_APART = (
     "While the survey is open, each block of questions is updated at different times. You can "
     "compare questions from different blocks once the survey is closed."
 )
-ALL_BLOCKS_MOVE_APART = (
-    "While the survey is open, each block of questions is updated at different times. You can test "
-    "all pairs once the survey is closed."
+PAIRS_AFTER_CLOSE = (
+    "All pairs are tested only once the survey has closed and all its reports are counted. Until "
+    "then, compare two questions."
 )
 
 
@@ -124,8 +124,9 @@ def check_choice(
     chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
-        if is_final:
-            _check_pairs_of_blocks(manifest, rows_file)
+        if not is_final:
+            raise NotComparable(PAIRS_AFTER_CLOSE)
+        _check_pairs_of_blocks(manifest, rows_file)
         return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
     if is_final:
@@ -150,8 +151,6 @@ def find_through_batch(
     looks = find_looks(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     if snapshot.final or len(looks) == 1:
         return max(looks.values())
-    if kind == Comparison.Kind.PAIRS:
-        raise NotComparable(ALL_BLOCKS_MOVE_APART)
     raise NotComparable(BLOCKS_MOVE_APART, field=GROUP if kind == Comparison.Kind.TABLE else "")
 
 

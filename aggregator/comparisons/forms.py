@@ -105,7 +105,6 @@ class RegressionForm(ComparisonForm):
     predictor_4 = AnswerMenu(label="Predictor 4")
     predictor_5 = AnswerMenu(label="Predictor 5")
     predictor_6 = AnswerMenu(label="Predictor 6")
-    predictor_7 = AnswerMenu(label="Predictor 7")
 
     def read_names(self) -> list[str]:
         """Predictors in the order of the survey, so that one choice is one comparison."""

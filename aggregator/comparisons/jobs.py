@@ -36,7 +36,12 @@ from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Batch, Comparison, RowsFile, Snapshot
-from aggregator.results.snapshots import METHOD_VERSION, list_looks_before_close, list_told
+from aggregator.results.snapshots import (
+    METHOD_VERSION,
+    list_looks_before_close,
+    list_shown_looks,
+    list_told,
+)
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
@@ -265,9 +270,24 @@ def _compute(comparison: Comparison) -> StoredResult:
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     check_not_empty(counts, indicators)
+    times = [n / manifest.people_for_looks for n in _list_looks(comparison)]
     if comparison.kind == Comparison.Kind.TABLE:
-        return analyse_table(indicators=indicators, counts=counts)
-    return analyse_regression(indicators=indicators, counts=counts)
+        planned = comparison.wave.planned_comparisons if comparison.planned else 0
+        return analyse_table(indicators=indicators, counts=counts, planned=planned, times=times)
+    return analyse_regression(indicators=indicators, counts=counts, times=times)
+
+
+def _list_looks(comparison: Comparison) -> list[int]:
+    """List the reports at the looks that could decide when to stop, up to that of a comparison."""
+    wave = comparison.wave
+    if is_of_final_snapshot(comparison):
+        return list_looks_before_close(wave)
+    look = (
+        wave.snapshots.filter(through_batch__gte=comparison.through_batch)
+        .order_by("through_batch")
+        .first()
+    )
+    return list_shown_looks(wave, look.totals if look else [], final=False)
 
 
 def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile) -> BreakdownResult:

@@ -5,7 +5,6 @@ The manifest names them. They are computed from the last snapshot, by the method
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
@@ -14,21 +13,18 @@ from django.db.models.functions import Coalesce, Greatest
 from aggregator.comparisons.choice import check_people
 from aggregator.comparisons.jobs import compute_again, request_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
-from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair, write_p, write_p_value
+from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair
 from aggregator.comparisons.stored import UnreadableResult, read_result
-from aggregator.comparisons.words.table_sentences import describe_difference
+from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
 from aggregator.models import Comparison, Snapshot
-from aggregator.results.display import Results, find_view
+from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
-from privacy.associations.significance import adjust_for_multiplicity
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
 from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Wave
 
 TABLE = Comparison.Kind.TABLE
-# A comparison without a result counts as one that found nothing.
-NOTHING_FOUND = 1.0
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
@@ -105,9 +101,6 @@ class PlannedResult:
     result: TwoQuestionsResult | None = None
     sentence: str = ""
     problem: str = ""
-    p_value: float | None = None
-    adjusted_p: float | None = None  # by Holm's method over all planned; None until all are settled
-    family: int = 1  # how many were planned
 
     @property
     def state(self) -> str:
@@ -119,18 +112,9 @@ class PlannedResult:
         return self.comparison.state
 
     @property
-    def p_text(self) -> str:
-        """p = 0.012 (0.036 adjusted for 3 planned comparisons); empty without a result."""
-        return write_p_values(self.p_value, adjusted=self.adjusted_p, family=self.family)
-
-
-def write_p_values(p_value: float | None, *, adjusted: float | None, family: int) -> str:
-    if p_value is None:
-        return ""
-    text = write_p(p_value)
-    if adjusted is None or family < 2:
-        return text
-    return f"{text} ({write_p_value(adjusted)} adjusted for {family} planned comparisons)"
+    def verdict(self) -> str:
+        """Whether the two questions are related; empty without a result."""
+        return describe_verdict(self.result) if self.result else ""
 
 
 def list_planned(results: Results) -> tuple[PlannedResult, ...]:
@@ -139,13 +123,8 @@ def list_planned(results: Results) -> tuple[PlannedResult, ...]:
     if not manifest.planned_comparisons:
         return ()
     rows = find_rows(results.wave, through_batch=results.snapshot.through_batch)
-    listed = [
-        _build_result(results, names, rows.get(names)) for names in manifest.planned_comparisons
-    ]
-    adjusted = adjust(listed)
     return tuple(
-        replace(one, adjusted_p=None if one.p_value is None else p, family=len(listed))
-        for one, p in zip(listed, adjusted, strict=True)
+        _build_result(results, names, rows.get(names)) for names in manifest.planned_comparisons
     )
 
 
@@ -155,33 +134,6 @@ def find_rows(wave: Wave, *, through_batch: int) -> dict[tuple[str, ...], Compar
         planned=True, through_batch=through_batch, method_version=METHOD_VERSION
     )
     return {tuple(row.names): row for row in rows}
-
-
-def adjust(listed: Sequence[PlannedResult]) -> list[float | None]:
-    """Adjust the p-values for their number; None for all until all are settled."""
-    if any(one.state not in ("done", "failed") for one in listed):
-        return [None] * len(listed)
-    values = [NOTHING_FOUND if one.p_value is None else one.p_value for one in listed]
-    return list(adjust_for_multiplicity(values))
-
-
-def find_adjusted_p(comparison: Comparison) -> float | None:
-    """Adjust the p-value of a planned comparison; None while another of them is not settled."""
-    view = find_view(comparison.wave.survey)
-    if view.results is None:
-        return None
-    listed = list_planned(view.results)
-    same = (
-        one.adjusted_p for one in listed if one.comparison and one.comparison.pk == comparison.pk
-    )
-    return next(same, None)
-
-
-def describe_adjusted(adjusted: float | None, *, planned: int) -> str:
-    """Write the adjusted p-value in a sentence; empty if there is nothing to adjust for."""
-    if adjusted is None or planned < 2:
-        return ""
-    return f"Adjusted for the {planned} planned comparisons (Holm): {write_p(adjusted)}."
 
 
 def _explain_missing(results: Results) -> str:
@@ -227,5 +179,4 @@ def _build_result(
         described,
         result=result,
         sentence=describe_difference(result, outcome, group),
-        p_value=result.test.p_value,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from privacy.associations.contradictions import Contradiction
+from privacy.associations.latent_regression import AdjustedShares
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 
@@ -31,6 +32,14 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Together:
+    """What the intervals of a comparison hold for at 95 %, all together."""
+
+    family: int  # planned comparisons, or predictors; 1 for one that was not planned
+    looks: int  # shown looks up to this one; 0 if nothing could be chosen by the results
+
+
+@dataclass(frozen=True, kw_only=True)
 class TwoQuestionsResult:
     """How the outcome differs between Yes and No to the group question.
 
@@ -40,6 +49,7 @@ class TwoQuestionsResult:
     """
 
     n: int
+    together: Together
     contradiction: Contradiction
     # Only if the outcome is a number: a share of 0 is a mean at the first end, 1 at the second.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
@@ -86,7 +96,10 @@ class TwoQuestionsResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One coefficient of a regression; `name` is "intercept", or for example "q2=1"."""
+    """One coefficient of a regression; `name` is "intercept", or for example "q2=1".
+
+    The ends are those of profile-likelihood intervals. `adjusted` is None for the intercept.
+    """
 
     name: str
     coefficient: float
@@ -96,9 +109,9 @@ class Term:
     odds_ratio: float
     odds_ratio_low: float
     odds_ratio_high: float
+    adjusted: AdjustedShares | None
     statistic: float | None
     p_value: float
-    adjusted_p_value: float | None  # None for the intercept, which is not one of the predictors
 
     @property
     def indicator(self) -> str:
@@ -111,6 +124,7 @@ class RegressionResult:
     """How the odds of Yes to the outcome depend on the predictors."""
 
     n: int
+    together: Together
     contradiction: Contradiction
     cells: int
     log_likelihood: float

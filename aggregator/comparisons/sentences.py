@@ -5,55 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf
 
+from aggregator.comparisons.result import Together
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.sentences import describe_burst
-from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
+from aggregator.results.snapshots import ended_at_cap
 from surveys.comparing.indicators import Indicator, find_indicators
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-EXPLORATORY = (
-    "Exploratory: these intervals and p-values are not guaranteed if you look more than once. "
-    "Comparisons have no interval for all looks together."
-)
-UNTIL_THE_END = (
-    "Once the survey stops at its planned end, you can take the planned comparisons at face value."
-)
-NEXT_TIME = (
-    "In your next survey, fix the end and plan the comparisons that matter before you open it."
-)
-# The survey ended as fixed, but this was not planned.
+# It was not planned.
 TRIED = (
-    "Exploratory: this was not planned before the survey opened. The 95 % interval and the p-value "
-    "are approximately valid for a single comparison. If you try many, some will look significant "
-    "by chance."
+    "Exploratory: this was not planned before the survey opened. Its interval is that of a single "
+    "comparison. If you try many, some will look related by chance."
 )
+NEXT_TIME = "In your next survey, plan the comparisons that matter before you open it."
 PLANNED = (
-    "Planned before opening, and the survey stopped at its planned end. You can take the 95 % "
-    "interval and the p-value at face value. They are large-sample approximations."
+    "Planned before opening, so you can take it at face value. Its interval is a large-sample "
+    "approximation."
 )
 PLANNED_BUT_WARNED = (
-    "Planned before opening, and the survey stopped at its planned end. But the results page warns "
-    "about some of the reports. That warning holds here too."
+    "Planned before opening. But the results page warns about some of the reports. That warning "
+    "holds here too."
 )
-PLANNED_STILL_OPEN = (
-    "Planned before opening, but the survey has not ended. Wait for the end: these "
-    "intervals and p-values are not guaranteed if you look more than once."
-)
-PLANNED_WITHOUT_END = (
-    "Planned before opening, but the survey did not stop at its planned end. The interval and the "
-    "p-value are not guaranteed if someone looked at results before deciding when to stop."
-)
+PLANNED_STILL_OPEN = "Planned before opening. It will be computed again when the survey has ended."
 PLANNED_BEFORE_THE_END = (
     "Planned before opening, but computed before it ended. Compute it again with all reports."
 )
 AS_A_WHOLE = (
-    "The survey stopped at its planned end, so you can take a comparison that was planned before "
-    "opening at face value. All others are exploratory: if you try many, some will look "
-    "significant by chance."
+    "You can take a comparison that was planned before opening at face value. All others are "
+    "exploratory: if you try many, some will look related by chance."
 )
 WARNED = "The results page warns about some of the reports. That warning holds here too."
 AT_CAP = "This assumes that nobody who saw results added reports."
@@ -66,6 +49,7 @@ IMPOSSIBLE = (
     "survey’s page, so some reports probably came from elsewhere."
 )
 SELDOM_BY_CHANCE = "Chance alone does this to fewer than 1 of 100 comparisons."
+MINUS = "\N{MINUS SIGN}"
 UNCLEAR = "not enough data"
 SIGNIFICANT = 0.05
 
@@ -86,47 +70,44 @@ def is_warned_of(results: Results) -> bool:
     return bool(results.alarms) or (not results.wave.survey.demo and bool(describe_burst(results)))
 
 
-def describe_standing(
-    wave: Wave, *, fixed_end: bool, planned: int = 0, is_warned: bool = False
+def describe_together(
+    together: Together, *, what: str = "Lines", of: str = "planned comparisons"
 ) -> str:
-    """Say what a result may be used for, and what would make it valid.
+    """Say what the intervals of a comparison hold for; `of` names what they are several of."""
+    several = [f"all {together.family} {of}"] if together.family > 1 else []
+    several += ["all looks"] if together.looks else []
+    if not several:
+        return f"{what} are 95 % intervals." if what == "Lines" else f"{what} hold at 95 %."
+    intervals = "are intervals that hold" if what == "Lines" else "hold"
+    return f"{what} {intervals} at 95 % for {' and '.join(several)} together."
 
-    `fixed_end` says whether the result counts all reports of a wave that ended as fixed, `planned`
-    how many comparisons were planned, if this is one of them, `is_warned` whether the results page
-    warns about the reports.
+
+def describe_standing(
+    wave: Wave, *, is_whole: bool, planned: int = 0, is_warned: bool = False
+) -> str:
+    """Say what a result may be used for.
+
+    `is_whole` says whether it counts all reports of a wave that has ended, `planned` how many
+    comparisons were planned, if this is one of them, `is_warned` whether the results page warns
+    about the reports.
     """
-    if not fixed_end:
-        return _describe_planned_too_soon(wave) if planned else _describe_exploratory(wave)
+    if planned and not is_whole:
+        return PLANNED_STILL_OPEN if wave.is_open else PLANNED_BEFORE_THE_END
     if planned and is_warned:
         return PLANNED_BUT_WARNED
     said = [PLANNED if planned else TRIED]
-    if ended_at_cap(wave):
+    if is_whole and ended_at_cap(wave):
         said.append(AT_CAP)
-    if planned > 1:
-        said.append(f"It is one of {planned} planned comparisons.")
+    if not wave.planned_comparisons:
+        said.append(NEXT_TIME)
     return " ".join(said)
 
 
 def describe_all(results: Results) -> str:
     """Say what comparisons of a survey may be used for, before one is chosen."""
-    wave = results.wave
-    if not results.fixed_end:
-        return _describe_exploratory(wave)
     if is_warned_of(results):
         return WARNED
-    return f"{AS_A_WHOLE} {AT_CAP}" if ended_at_cap(wave) else AS_A_WHOLE
-
-
-def _describe_planned_too_soon(wave: Wave) -> str:
-    if wave.is_open:
-        return PLANNED_STILL_OPEN
-    return PLANNED_BEFORE_THE_END if ended_as_frozen(wave) else PLANNED_WITHOUT_END
-
-
-def _describe_exploratory(wave: Wave) -> str:
-    if ended_as_frozen(wave):
-        return EXPLORATORY  # from before the end
-    return f"{EXPLORATORY} {UNTIL_THE_END if wave.has_fixed_end and wave.is_open else NEXT_TIME}"
+    return f"{AS_A_WHOLE} {AT_CAP}" if ended_at_cap(results.wave) else AS_A_WHOLE
 
 
 def describe_impossible(standing: ComparisonStanding) -> str:
@@ -162,6 +143,25 @@ def write_p_value(p: float) -> str:
     if p < 0.01:
         return f"{p:.4f}"
     return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def adjust_p(p: float, together: Together) -> float | None:
+    """Adjust a p-value so that it is at most .05 where the interval excludes no effect.
+
+    By Bonferroni's method; None for several looks, for which only the interval holds.
+    """
+    return None if together.looks else min(1.0, together.family * p)
+
+
+def subtract_shown(first: float, second: float, *, digits: int = 0) -> float:
+    """Subtract two shares as they are shown, so that readers who do it find the same."""
+    return round(100 * first, digits) - round(100 * second, digits)
+
+
+def write_points(number: float, digits: int = 0) -> str:
+    """Write 10 points, or 1 point."""
+    text = write_number(number, digits)
+    return f"{text} point{'' if text in ('1', MINUS + '1') else 's'}"
 
 
 def write_p(p: float) -> str:

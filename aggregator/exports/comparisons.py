@@ -8,7 +8,12 @@ from functools import partial
 
 from django.http import HttpResponse
 
-from aggregator.comparisons.planned import find_adjusted_p
+from aggregator.comparisons.reliability import (
+    rate_difference,
+    rate_odds_ratio,
+    rate_share,
+    rate_term,
+)
 from aggregator.comparisons.result import (
     Cell,
     ComparisonResult,
@@ -18,6 +23,7 @@ from aggregator.comparisons.result import (
     Term,
     TwoQuestionsResult,
 )
+from aggregator.comparisons.sentences import adjust_p
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.exports.csv_format import (
     CONTENT_TYPE,
@@ -27,6 +33,7 @@ from aggregator.exports.csv_format import (
     write_row,
 )
 from aggregator.models import Comparison
+from privacy.associations.latent_regression import AdjustedShare
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import find_indicators, find_plain_indicators
 from surveys.downloads import attach
@@ -43,9 +50,11 @@ QUANTITY_COLUMNS = (
     "high",
     "level",
     "method",
+    "reliability",
 )
 AS_IT_IS = "as_it_is"  # in place of the threshold of a declared group
-PROFILE, WALD, LIKELIHOOD_RATIO, HOLM = "profile_likelihood", "wald", "likelihood_ratio", "holm"
+PROFILE, LIKELIHOOD_RATIO = "profile_likelihood", "likelihood_ratio"
+BONFERRONI, HOLM = "bonferroni", "holm"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +72,7 @@ class Quantity:
     high: float | None = None
     level: float | None = None
     method: str | None = None
+    reliability: str | None = None
 
 
 def respond_with_comparison(
@@ -80,25 +90,8 @@ def _rows(
 ) -> Iterator[bytes]:
     head = _list_data_cells(comparison, standing, result)
     yield write_row((*head, *QUANTITY_COLUMNS))
-    quantities = [*list_quantities(comparison.names, result), *_list_adjusted(comparison)]
-    for quantity in quantities:
+    for quantity in list_quantities(comparison.names, result):
         yield write_row((*head.values(), *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
-
-
-def _list_adjusted(comparison: Comparison) -> Iterator[Quantity]:
-    """The p-value of a planned comparison, adjusted for all that were planned."""
-    adjusted = find_adjusted_p(comparison) if comparison.planned else None
-    if adjusted is not None:
-        outcome, group = comparison.names
-        yield Quantity(
-            section="test",
-            row="independence",
-            first=outcome,
-            second=group,
-            quantity="adjusted_p_value",
-            value=adjusted,
-            method=HOLM,
-        )
 
 
 def _list_data_cells(
@@ -128,13 +121,21 @@ def _list_data_cells(
         "outcome_minimum": lowest,
         "outcome_maximum": highest,
         "kind": comparison.kind,
+        **_list_together(result),
     }
+
+
+def _list_together(result: ComparisonResult) -> dict[str, float | None]:
+    """What the intervals hold for at 95 %; the levels follow from it."""
+    if isinstance(result, PairsResult):
+        return {"family": None, "looks": None}
+    return {"family": result.together.family, "looks": result.together.looks}
 
 
 def _name_standing(standing: ComparisonStanding) -> str:
     if standing.is_impossible:
         return "contradiction"
-    return "fixed_end" if standing.fixed_end else "exploratory"
+    return "fixed_end" if standing.fixed_end else "looks"
 
 
 def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quantity]:
@@ -144,7 +145,7 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
             yield from _list_pair(pair)
     elif isinstance(result, RegressionResult):
         for term in result.terms:
-            yield from _list_term(term, outcome=names[0], level=result.level)
+            yield from _list_term(term, result, outcome=names[0])
     else:
         outcome, group = names
         yield from _list_estimates(result, outcome, group)
@@ -163,6 +164,12 @@ def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Ite
         "log_odds_ratio": result.log_odds_ratio,
         "phi": result.phi,
     }
+    ratings = {
+        "share_where_group_yes": rate_share(result.share_first),
+        "share_where_group_no": rate_share(result.share_second),
+        "difference": rate_difference(result),
+        "odds_ratio": rate_odds_ratio(result),
+    }
     for row, figure in estimates.items():
         write = partial(Quantity, section="estimates", row=row, first=outcome, second=group)
         yield write(quantity="raw", value=figure.raw, standard_error=figure.standard_error)
@@ -173,7 +180,10 @@ def _list_estimates(result: TwoQuestionsResult, outcome: str, group: str) -> Ite
             high=figure.high,
             level=figure.level,
             method=PROFILE,
+            reliability=ratings.get(row),
         )
+        if figure.design_error is not None:
+            yield write(quantity="design_error", value=figure.design_error)
 
 
 def _list_test(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator[Quantity]:
@@ -188,6 +198,15 @@ def _list_test(result: TwoQuestionsResult, outcome: str, group: str) -> Iterator
             value=getattr(test, quantity),
             method=test.method,
         )
+    yield Quantity(
+        section="test",
+        row="independence",
+        first=outcome,
+        second=group,
+        quantity="adjusted_p_value",
+        value=adjust_p(test.p_value, result.together),
+        method=BONFERRONI,
+    )
 
 
 def _list_cell(cell: Cell, outcome: str, group: str) -> Iterator[Quantity]:
@@ -199,30 +218,39 @@ def _list_cell(cell: Cell, outcome: str, group: str) -> Iterator[Quantity]:
     yield write(quantity="joint_share", value=cell.joint_share)
 
 
-def _list_term(term: Term, *, outcome: str, level: float) -> Iterator[Quantity]:
+def _list_term(term: Term, result: RegressionResult, *, outcome: str) -> Iterator[Quantity]:
     write = partial(
         Quantity, section="coefficients", row=term.name, first=outcome, second=term.indicator
     )
-    yield write(
+    intervals = partial(write, level=result.level, method=PROFILE)
+    yield intervals(
         quantity="coefficient",
         value=term.coefficient,
         standard_error=term.standard_error,
         low=term.low,
         high=term.high,
-        level=level,
-        method=WALD,
     )
-    yield write(
+    yield intervals(
         quantity="odds_ratio",
         value=term.odds_ratio,
         low=term.odds_ratio_low,
         high=term.odds_ratio_high,
-        level=level,
-        method=WALD,
+        reliability=rate_term(term) if term.adjusted else None,
     )
+    for quantity, share in _name_adjusted(term):
+        yield intervals(quantity=quantity, value=share.estimate, low=share.low, high=share.high)
     yield write(quantity="statistic", value=term.statistic, method=LIKELIHOOD_RATIO)
     yield write(quantity="p_value", value=term.p_value, method=LIKELIHOOD_RATIO)
-    yield write(quantity="adjusted_p_value", value=term.adjusted_p_value, method=HOLM)
+    if term.adjusted:
+        adjusted = adjust_p(term.p_value, result.together)
+        yield write(quantity="adjusted_p_value", value=adjusted, method=BONFERRONI)
+
+
+def _name_adjusted(term: Term) -> Iterator[tuple[str, AdjustedShare]]:
+    if term.adjusted:
+        yield "adjusted_share_yes", term.adjusted.share
+        yield "adjusted_share_no", term.adjusted.reference
+        yield "adjusted_difference", term.adjusted.difference
 
 
 def _list_pair(pair: PairTest) -> Iterator[Quantity]:

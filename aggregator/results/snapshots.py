@@ -21,7 +21,7 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 # Increased whenever the same batches would give different estimates, or a different format.
-METHOD_VERSION = 12
+METHOD_VERSION = 13
 KEPT_PER_WAVE = 200
 _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 

@@ -18,17 +18,12 @@ from aggregator.comparisons.choice import (
     find_problem,
 )
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm, predictor_field
-from aggregator.comparisons.jobs import request_comparison
-from aggregator.comparisons.planned import (
-    describe_adjusted,
-    find_adjusted_p,
-    list_planned,
-)
+from aggregator.comparisons.jobs import is_of_final_snapshot, request_comparison
+from aggregator.comparisons.planned import list_planned
 from aggregator.comparisons.result import (
     ComparisonResult,
     PairsResult,
     RegressionResult,
-    TwoQuestionsResult,
 )
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
@@ -36,6 +31,7 @@ from aggregator.comparisons.sentences import (
     describe_impossible,
     describe_standing,
     describe_title,
+    describe_together,
     is_warned_of,
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
@@ -49,9 +45,8 @@ from aggregator.comparisons.words.regression_sentences import summarize_terms, w
 from aggregator.comparisons.words.table_sentences import (
     describe_coverage,
     describe_difference,
-    describe_disagreement,
     describe_others,
-    describe_test,
+    describe_verdict,
     write_cells,
     write_estimates,
 )
@@ -59,7 +54,7 @@ from aggregator.exports.comparisons import respond_with_comparison
 from aggregator.models import Comparison, RowsFile
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, find_view
-from aggregator.results.sentences import describe_alarm
+from aggregator.results.sentences import CAUTION, CAUTION_MARK, describe_alarm
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
 from surveys.access import for_owner
@@ -145,7 +140,7 @@ def _build_forms(
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
         "plain_indicators": len(find_plain_indicators(manifest)),
-        "pairs_wait": manifest.drawn is not None and not results.snapshot.final,
+        "pairs_wait": not results.snapshot.final,
         "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_all(results),
@@ -241,7 +236,7 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "indicators": indicators,
         "standing": _describe_use(comparison, standing),
         "impossible": describe_impossible(standing),
-        "is_exploratory": not (standing.fixed_end and standing.planned),
+        "is_exploratory": not standing.planned,
         "chart_stem": f"comparison-{comparison.pk}",
         "hidden": _list_hidden(comparison),
         "is_newest": standing.is_newest,
@@ -249,9 +244,9 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
     }
     if standing.result is not None:
         context |= _build_result(standing.result, standing.manifest, indicators)
-    if standing.planned and isinstance(standing.result, TwoQuestionsResult):
-        adjusted = find_adjusted_p(comparison)
-        context["adjusted"] = describe_adjusted(adjusted, planned=standing.planned)
+    rows = context.get("rows", [])
+    assert isinstance(rows, list)
+    context["caution"] = CAUTION if any(CAUTION_MARK in row.text for row in rows) else ""
     return context
 
 
@@ -269,7 +264,7 @@ def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     results = find_view(comparison.wave.survey).results
     return describe_standing(
         comparison.wave,
-        fixed_end=standing.fixed_end,
+        is_whole=standing.is_newest and is_of_final_snapshot(comparison),
         planned=standing.planned,
         is_warned=results is not None and is_warned_of(results),
     )
@@ -293,14 +288,15 @@ def _build_result(
             "terms": terms,
             "summary": summarize_terms(terms),
             "rows": list_ratio_rows(result, manifest),
+            "together": describe_together(result.together, of="predictors"),
         }
     outcome, group = indicators
     return {
         "result": result,
         "summary": describe_difference(result, outcome, group),
         "rows": list_group_rows(result, outcome, group),
-        "test": describe_test(result.test),
-        "disagreement": describe_disagreement(result),
+        "verdict": describe_verdict(result),
+        "together": describe_together(result.together),
         "coverage": describe_coverage(outcome, group),
         "estimates": write_estimates(result, outcome, group),
         "others": describe_others(group),

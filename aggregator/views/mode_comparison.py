@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.comparisons.sentences import describe_standing
+from aggregator.comparisons.sentences import TRIED
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.blocks import (
@@ -31,6 +31,10 @@ from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 LEAST_HETEROGENEITY = 0.05
+EXPLORATORY = (
+    "Exploratory: these intervals are not guaranteed if you look more than once before both ways "
+    "have ended as fixed."
+)
 
 
 @for_owner
@@ -52,10 +56,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
         "caution": describe_caution(
             result.shown[0] for pair in found for result in (pair.browser, pair.coins)
         ),
-        "standing": describe_standing(
-            wave,
-            fixed_end=all(view.results and view.results.fixed_end for view in (browser, coins)),
-        ),
+        "standing": TRIED if _is_one_look(browser, coins) else EXPLORATORY,
     }
     return render(request, "aggregator/results/mode_comparison.html", context)
 
@@ -79,6 +80,10 @@ def mode_comparison_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
         coins=coins.results,
         pooled=_is_pooled(request),
     )
+
+
+def _is_one_look(*views: View) -> bool:
+    return all(view.results and view.results.fixed_end for view in views)
 
 
 def _is_pooled(request: HttpRequest) -> bool:

@@ -41,9 +41,9 @@ class AssociationEstimate:
     level : float
         Confidence level.
     design_error : float or None
-        Only for the shares of the two groups: the standard error if `supposed` of either group had
-        the event. It does not depend on how often the event was reported. None where nobody seems
-        to be in a group.
+        Only for the two shares and their difference: the standard error if `supposed` of either
+        group had the event. It does not depend on how often the event was reported. None where
+        nobody seems to be in a group.
     """
 
     raw: float | None
@@ -193,7 +193,7 @@ class _Analysis:
     cells: _Cells
     region: LikelyShares
     level: float
-    errors: tuple[float | None, float | None]
+    errors: tuple[float, float, float] | tuple[None, None, None]
     may_be_independent: bool
 
     def describe(self, test: SignificanceTest) -> Association:
@@ -222,14 +222,17 @@ class _Analysis:
                 self.estimate(cells.share_second, raw_ok=has_groups, anything=bool(nobody[1])),
                 design_error=self.errors[1],
             ),
-            difference=self.estimate(
-                cells.difference,
-                raw_ok=has_groups,
-                limits=(-1.0, 1.0),
-                reaches=[
-                    *same,
-                    *(end for side in (0, 1) for end in _reach(nobody[side], cells, side)),
-                ],
+            difference=replace(
+                self.estimate(
+                    cells.difference,
+                    raw_ok=has_groups,
+                    limits=(-1.0, 1.0),
+                    reaches=[
+                        *same,
+                        *(end for side in (0, 1) for end in _reach(nobody[side], cells, side)),
+                    ],
+                ),
+                design_error=self.errors[2],
             ),
             odds_ratio=_to_odds_ratio(odds),
             log_odds_ratio=_to_log_odds_ratio(odds, cells, self.table),
@@ -272,13 +275,13 @@ class _Analysis:
 
 def _find_design_errors(
     table: TableEstimates, channel: Floats, cells: _Cells, *, supposed: float, total: int
-) -> tuple[float | None, float | None]:
-    """Return the standard errors of both shares if `supposed` of each group had the event."""
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """Return the errors of the shares and the difference if `supposed` had the event."""
     shares = table.joint_shares.ravel().copy()
     for group, event in zip(cells.groups, cells.masks[::2], strict=True):
         people = shares[group].sum()
         if people < _NOBODY:
-            return None, None
+            return None, None, None
         others = (group & ~event).sum()
         shares[group & ~event] = (1 - supposed) * people / others
         shares[event] = supposed * people
@@ -286,10 +289,11 @@ def _find_design_errors(
     inverse = np.linalg.inv(channel)
     covariance = inverse @ (np.diag(reported) - np.outer(reported, reported)) @ inverse.T / total
     design = replace(table, shares=shares.reshape(table.shares.shape), covariance=covariance)
-    first, second = (
-        _delta(estimand, design)[1] for estimand in (cells.share_first, cells.share_second)
+    return (
+        _delta(cells.share_first, design)[1],
+        _delta(cells.share_second, design)[1],
+        _delta(cells.difference, design)[1],
     )
-    return first, second
 
 
 def _reach(empty: LikelyShares | None, cells: _Cells, side: int) -> tuple[float, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, expit, ndtri, xlog1py, xlogy
 
-from privacy.associations.latent_regression import fit_latent_logistic
+from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
 from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -189,6 +189,7 @@ class Regressed:
     runs: int
     diverged: int
     covered: NDArray[np.float64]  # by coefficient, the intercept first
+    adjusted: NDArray[np.float64]  # adjusted shares and differences that are covered
     spread: NDArray[np.float64]  # SD of the estimates over the mean standard error
 
 
@@ -201,7 +202,8 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
     shares = np.concatenate([masses * (1 - events), masses * events])
     channel = kronecker([mechanism.channel()] * (predictors + 1))
     generator = np.random.default_rng(SEED + predictors)
-    found, errors, covered, diverged = [], [], [], 0
+    adjusted_truth = _adjust(masses, cells, truth)
+    found, errors, covered, adjusted, diverged = [], [], [], [], 0
     for _ in range(runs):
         counts = generator.multinomial(people, channel @ shares)
         try:
@@ -215,6 +217,7 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
         found.append(fit.coefficients)
         errors.append(fit.standard_errors)
         covered.append((fit.low <= truth) & (truth <= fit.high))
+        adjusted.append(_cover_adjusted(fit, adjusted_truth))
     return Regressed(
         predictors=predictors,
         flips=flips,
@@ -222,22 +225,45 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
         runs=runs,
         diverged=diverged,
         covered=np.mean(covered, axis=0),
+        adjusted=np.mean(adjusted, axis=0),
         spread=np.std(found, axis=0, ddof=1) / np.mean(errors, axis=0),
     )
+
+
+def _adjust(
+    masses: NDArray[np.float64], cells: NDArray[np.int64], truth: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """List share, reference and difference of each predictor."""
+    rows = []
+    for place in range(cells.shape[1]):
+        changed = [np.where(np.arange(cells.shape[1]) == place, one, cells) for one in (1, 0)]
+        share, reference = (masses @ expit(truth[0] + one @ truth[1:]) for one in changed)
+        rows.append([share, reference, share - reference])
+    return np.array(rows)
+
+
+def _cover_adjusted(fit: LatentLogisticFit, truth: NDArray[np.float64]) -> NDArray[np.bool_]:
+    found = [(one.share, one.reference, one.difference) for one in fit.adjusted]
+    low, high = (
+        np.array([[getattr(share, end) for share in row] for row in found])
+        for end in ("low", "high")
+    )
+    covered: NDArray[np.bool_] = (low <= truth) & (truth <= high)
+    return covered
 
 
 def write_regression_table(rows: Sequence[Regressed]) -> str:
     lines = [
         (
-            "| predictors | flips of 100 | reports | samples | diverged | mean coverage | "
-            "least and greatest | SD/SE, least and greatest |"
+            "| predictors | flips of 100 | reports | samples | diverged | odds ratios | "
+            "least and greatest | adjusted shares and differences | SD/SE, least and greatest |"
         ),
-        "|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {row.predictors} | {row.flips} | {row.people:,} | {row.runs} | {row.diverged} | "
         f"{row.covered.mean():.3f} | {row.covered.min():.3f}, {row.covered.max():.3f} | "
-        f"{row.spread.min():.2f}, {row.spread.max():.2f} |"
+        f"{row.adjusted.mean():.3f} | {row.spread.min():.2f}, {row.spread.max():.2f} |"
         for row in rows
     ]
     return "\n".join(lines)
@@ -246,6 +272,6 @@ def write_regression_table(rows: Sequence[Regressed]) -> str:
 REGRESSIONS = (
     {"predictors": 3, "flips": 25, "people": 5_000, "runs": 400},
     {"predictors": 3, "flips": 12, "people": 2_000, "runs": 400},
-    {"predictors": 5, "flips": 25, "people": 20_000, "runs": 200},
-    {"predictors": 7, "flips": 25, "people": 50_000, "runs": 60},
+    {"predictors": 5, "flips": 25, "people": 20_000, "runs": 100},
+    {"predictors": 6, "flips": 25, "people": 50_000, "runs": 40},
 )

@@ -26,7 +26,6 @@ from privacy.associations import (
     tables,
     two_questions,
 )
-from privacy.associations.known_predictors import regression
 from privacy.associations.tables import Variable
 from privacy.central import attacks as central_attacks
 from privacy.central import (
@@ -158,12 +157,6 @@ OF_GROUPS: dict[str, Sequence[Any]] = {
     "mechanisms": [[COINS], []],
     "level": OPEN,
 }
-DESIGN: dict[str, Any] = {
-    "design": [[1, 0], [1, 1]],
-    "successes": [400, 500],
-    "totals": [1000, 1000],
-    **CHANNEL,
-}
 FLAT: dict[str, Any] = {"counts": np.array([30, 70]), "channel": np.eye(2)}
 OF_FLAT: dict[str, Sequence[Any]] = {
     "counts": [np.array(bad) for bad in ([-1, 70], [nan, 70], [0.5, 70], [0, 0], [30, 70, 9], [])],
@@ -237,10 +230,6 @@ def report(*, symbol: Any) -> int:
 
 def adjusted(*, p_values: Any) -> list[float]:
     return significance.adjust_for_multiplicity(p_values)
-
-
-def predicted(*, design: Any) -> object:
-    return regression.fit_logistic(**DESIGN).predict(design=design)
 
 
 def profile(**arguments: Any) -> tuple[float, float]:
@@ -430,16 +419,6 @@ ROWS: list[Row] = [
     }),
     (known_groups.compare_groups, GROUPS, OF_GROUPS),
     (known_groups.pool_strata, GROUPS, OF_GROUPS),
-    (regression.fit_logistic, DESIGN, {
-        "design": [[[1, nan], [1, 1]], [[1, inf], [1, 1]], [1, 1], [], [[1, 1], [1, 1]]],
-        "successes": [*spoil([400, 500], [*COUNT, 1001]), [400]],
-        "totals": [*spoil([1000, 1000], NUMBER), [1000]],
-        "other_probability": [*ENDLESS, -0.5, 1.0, [0.25]],
-        "slope": [*ENDLESS, -0.5, 0, 1.0, [0.5]],
-        "names": [["a"], ["a", "a"]],
-        "level": OPEN,
-    }),
-    (predicted, {"design": [[1, 0]]}, {"design": [[[1]], [[1, nan]], [1, 0], []]}),
     (latent_regression.fit_latent_logistic, {"counts": TABLE, "variables": [PLAIN, PLAIN]}, {
         "counts": counts(TABLE),
         "variables": [[]],

@@ -10,7 +10,7 @@ from aggregator.comparisons.jobs import (
     run_comparison,
 )
 from aggregator.models import Comparison, Snapshot
-from aggregator.results.snapshots import newest_snapshot
+from aggregator.results.snapshots import list_looks_before_close, newest_snapshot
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.fielding import process
@@ -46,6 +46,11 @@ def snapshot_of(wave: Wave) -> Snapshot:
     snapshot = newest_snapshot(wave)
     assert snapshot is not None
     return snapshot
+
+
+def list_times(wave: Wave) -> list[float]:
+    """List the shown looks of a closed wave as fractions of the people expected."""
+    return [n / wave.description.people_for_looks for n in list_looks_before_close(wave)]
 
 
 def ask(wave: Wave, kind: Comparison.Kind, *names: str) -> Comparison:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, log
 
+from aggregator.comparisons.reliability import rate_difference, rate_share, rate_term
 from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsResult
-from aggregator.comparisons.sentences import write_number, write_range
-from aggregator.comparisons.words.regression_sentences import name_term
+from aggregator.comparisons.sentences import write_number
+from aggregator.comparisons.words.regression_sentences import name_term, write_ratio
 from aggregator.comparisons.words.table_sentences import (
     name_groups,
     scale_to_range,
@@ -15,6 +16,7 @@ from aggregator.comparisons.words.table_sentences import (
     write_figure,
     write_group_size,
 )
+from aggregator.results.reliability import Reliability
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.axis import Axis, Whisker
 from surveys.comparing.indicators import Indicator
@@ -56,6 +58,7 @@ def list_group_rows(
             text=write_figure(result, figure),
             axis=axis,
             figure=scale_to_range(result, figure),
+            is_shown=rate_share(figure) is not Reliability.NOT_SHOWN,
         )
         for label, size, figure in zip(
             (first, second), sizes, (result.share_first, result.share_second), strict=True
@@ -69,6 +72,7 @@ def list_group_rows(
             text=write_difference(result),
             axis=_axis_of_difference(result, difference),
             figure=difference,
+            is_shown=rate_difference(result) is not Reliability.NOT_SHOWN,
         ),
     ]
 
@@ -98,26 +102,26 @@ def _axis_of_difference(result: TwoQuestionsResult, difference: AssociationEstim
 def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[FigureRow]:
     """List the odds ratio of each predictor on one logarithmic axis."""
     terms = [term for term in result.terms if term.indicator]
-    reach = max((abs(term.coefficient) for term in terms), default=0.0)
-    limits = [limit for term in terms for limit in (term.low, term.high) if abs(limit) < inf]
-    wanted = exp(min(max([reach, *map(abs, limits)]), log(ENDS_OF_RATIOS[-1])))
+    limits = [limit for term in terms if is_shown(term) for limit in (term.low, term.high)]
+    wanted = exp(min(max(map(abs, limits), default=0.0), log(ENDS_OF_RATIOS[-1])))
     end = _choose_end(wanted, ENDS_OF_RATIOS)
     ends = (f"1/{end:.0f}", f"{end:.0f}")
     axis = Axis(least=-log(end), greatest=log(end), ends=ends, reference=0)
     return [
         FigureRow(
             label=name_term(term, manifest),
-            text=_write_ratio(term),
+            text=write_ratio(term),
             axis=axis,
-            whisker=axis.place_whisker(low=term.low, value=term.coefficient, high=term.high),
+            whisker=axis.place_whisker(low=term.low, value=term.coefficient, high=term.high)
+            if is_shown(term)
+            else None,
         )
         for term in terms
     ]
 
 
-def _write_ratio(term: Term) -> str:
-    ends = write_range(write_number(term.odds_ratio_low), write_number(term.odds_ratio_high))
-    return f"{write_number(term.odds_ratio)} ({ends})"
+def is_shown(term: Term) -> bool:
+    return rate_term(term) is not Reliability.NOT_SHOWN
 
 
 def capitalize(text: str) -> str:
@@ -129,12 +133,20 @@ def _choose_end(reach: float, ends: tuple[float, ...]) -> float:
 
 
 def _row(
-    *, label: str, text: str, axis: Axis, figure: AssociationEstimate, detail: str = ""
+    *,
+    label: str,
+    text: str,
+    axis: Axis,
+    figure: AssociationEstimate,
+    is_shown: bool,
+    detail: str = "",
 ) -> FigureRow:
     return FigureRow(
         label=label,
         detail=detail,
         text=text,
         axis=axis,
-        whisker=axis.place_whisker(low=figure.low, value=figure.estimate, high=figure.high),
+        whisker=axis.place_whisker(low=figure.low, value=figure.estimate, high=figure.high)
+        if is_shown
+        else None,
     )

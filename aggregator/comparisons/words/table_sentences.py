@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from aggregator.comparisons.reliability import rate_difference, rate_odds_ratio, rate_share
 from aggregator.comparisons.result import Cell, TwoQuestionsResult
 from aggregator.comparisons.sentences import (
-    SIGNIFICANT,
     EstimateLine,
+    adjust_p,
+    subtract_shown,
     write_ends,
     write_number,
     write_p,
+    write_points,
     write_range,
 )
-from aggregator.results.sentences import MAY_BE_ZERO
-from privacy.associations.significance import SignificanceTest
+from aggregator.results.reliability import Reliability
+from aggregator.results.sentences import CAUTION_MARK, MAY_BE_ZERO, NOTHING, TOO_FEW
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import NO, NO_ANSWER, YES, Indicator
 from surveys.formatting import percent, points, whole
 
 NO_VARIATION = "no_variation"
-TESTS = {
-    "pearson": "Pearson’s χ² test on the scrambled answers",
-    "fisher_exact": "Fisher’s exact test on the scrambled answers, because there are few",
-    "latent_likelihood_ratio": "likelihood-ratio test on the estimated true answers",
-}
 NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question are the same."
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
-DISAGREE = (
-    "The interval and the test are different approximations, and here they disagree. Treat the "
-    "question as open."
-)
 # Measured where half of the cells of such a table are empty; all other tables cover .93 or more.
 NEARER_92 = (
     "Both questions have people without an answer. If several cells of the true table are empty, "
@@ -45,18 +39,45 @@ ROWS = (YES, NO, NO_ANSWER)
 
 def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
     """The main finding in one or two sentences."""
-    if result.share_first.estimate is None or result.share_second.estimate is None:
-        return (
-            f"There is not enough data to compare these groups: it is possible that nobody "
-            f"gave one of the answers to {group.label}."
-        )
+    shown = [_is_shown(share) for share in (result.share_first, result.share_second)]
+    if rate_difference(result) is Reliability.NOT_SHOWN:
+        return f"{_describe_too_few(result, group, shown)} to say anything."
+    if not all(shown):
+        few = _describe_too_few(result, group, shown)
+        return f"{few} to show each share. {_describe_difference(result)}"
     first, second = name_groups(group)
     figures = [write_figure(result, one) for one in (result.share_first, result.share_second)]
     finding = f"{first}: {figures[0]} {outcome.said_text}; {second}: {figures[1]}."
     if outcome.is_number:
         finding = f"Mean of {outcome.label}: {first} {figures[0]}; {second} {figures[1]}."
-    finding = f"{finding} Difference {write_difference(result)}."
-    return f"{finding} {MAY_BE_ZERO}" if _may_be_zero(result.difference) else finding
+    return f"{finding} {_describe_difference(result)}"
+
+
+def _describe_difference(result: TwoQuestionsResult) -> str:
+    said = f"Difference {write_difference(result)}."
+    return f"{said} {MAY_BE_ZERO}" if _may_be_zero(result.difference) else said
+
+
+def _is_shown(share: AssociationEstimate) -> bool:
+    return rate_share(share) is not Reliability.NOT_SHOWN
+
+
+def _describe_too_few(result: TwoQuestionsResult, group: Indicator, shown: Sequence[bool]) -> str:
+    """Begin a sentence about too few people; it names their answer if only one group is small."""
+    if len(set(shown)) == 1:
+        return f"Too few people took part ({whole(result.n)})"
+    said = (_describe_no(group), group.said_text)[shown[1]]
+    size = write_group_size(result, group)[shown[0]].removesuffix(" people")
+    return f"Too few people {said} ({size})"
+
+
+def _describe_no(group: Indicator) -> str:
+    """What people did whose answer is No."""
+    if group.asked:
+        return f"said {group.no_text}"
+    if group.is_known:
+        return f"are outside of {group.quoted}"
+    return f"did not choose {group.quoted}"
 
 
 def name_groups(group: Indicator) -> tuple[str, str]:
@@ -91,28 +112,44 @@ def round_roughly(number: float) -> int:
 
 
 def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str:
-    """15 % (8–21), or the mean of a number with its interval."""
-    if figure.estimate is None:
-        return "unknown"
+    """15 % (8–21), or the mean of a number with its interval; a mark where caution is due."""
+    rating = rate_share(figure)
+    if figure.estimate is None or rating is Reliability.NOT_SHOWN:
+        return TOO_FEW
+    mark = CAUTION_MARK if rating is Reliability.CAUTION else ""
     if result.outcome_range is None:
         ends = write_range(points(figure.low), points(figure.high))
-        return f"{percent(figure.estimate)} ({ends})"
+        return f"{percent(figure.estimate)}{mark} ({ends})"
     mean = scale_to_range(result, figure)
     ends = write_range(write_number(mean.low, 1), write_number(mean.high, 1))
-    return f"{write_number(mean.estimate, 1)} ({ends})"
+    return f"{write_number(mean.estimate, 1)}{mark} ({ends})"
 
 
 def write_difference(result: TwoQuestionsResult) -> str:
-    """10 points (1–20), or the difference of two means."""
-    difference = result.difference
-    if difference.estimate is None:
-        return "unknown"
+    """10 points (1–20), or the difference of two means: that of the figures as shown."""
+    rating = rate_difference(result)
+    if rating is Reliability.NOT_SHOWN:
+        return TOO_FEW
+    mark = CAUTION_MARK if rating is Reliability.CAUTION else ""
+    shown, difference = _subtract(result), result.difference
+    if result.outcome_range is None:
+        ends = write_range(points(difference.low), points(difference.high))
+        return f"{write_points(shown)}{mark} ({ends})"
+    mean = scale_to_range(result, difference)
+    ends = write_range(write_number(mean.low, 1), write_number(mean.high, 1))
+    return f"{write_number(shown, 1)}{mark} ({ends})"
+
+
+def _subtract(result: TwoQuestionsResult, *, digits: int = 0) -> float:
+    """Subtract the two figures as they are shown: in points, or in units of the number."""
+    shares = (result.share_first, result.share_second)
+    if not all(map(_is_shown, shares)):
+        exact = scale_to_range(result, result.difference).estimate or 0.0
+        return exact if result.outcome_range else 100 * exact
+    first, second = (scale_to_range(result, share).estimate or 0.0 for share in shares)
     if result.outcome_range is not None:
-        return write_figure(result, difference)
-    ends = write_range(points(difference.low), points(difference.high))
-    number = points(difference.estimate)
-    unit = "point" if number in ("1", "\N{MINUS SIGN}1") else "points"
-    return f"{number} {unit} ({ends})"
+        return round(first, digits + 1) - round(second, digits + 1)
+    return subtract_shown(first, second, digits=digits)
 
 
 def _may_be_zero(difference: AssociationEstimate) -> bool:
@@ -138,18 +175,18 @@ def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> A
     )
 
 
-def describe_test(test: SignificanceTest) -> str:
-    """Say what the test found, and which test it is."""
-    if test.method == NO_VARIATION:
+def describe_verdict(result: TwoQuestionsResult) -> str:
+    """Say whether the interval excludes independence; empty where too few people answered."""
+    if result.test.method == NO_VARIATION:
         return NOTHING_TO_TEST
-    verdict = RELATED if test.p_value <= SIGNIFICANT else MAY_BE_INDEPENDENT
-    return f"{verdict} ({write_p(test.p_value)}, {TESTS[test.method]})."
-
-
-def describe_disagreement(result: TwoQuestionsResult) -> str:
-    """Say so if interval and test disagree; empty otherwise."""
-    is_significant = result.test.p_value <= SIGNIFICANT
-    return DISAGREE if _may_be_zero(result.difference) == is_significant else ""
+    if rate_difference(result) is Reliability.NOT_SHOWN:
+        return ""
+    verdict = MAY_BE_INDEPENDENT if _may_be_zero(result.difference) else RELATED
+    p_value = adjust_p(result.test.p_value, result.together)
+    if p_value is None:
+        return f"{verdict}."
+    adjusted = ", adjusted" if result.together.family > 1 else ""
+    return f"{verdict} ({write_p(p_value)}{adjusted}, likelihood-ratio test)."
 
 
 def describe_coverage(outcome: Indicator, group: Indicator) -> str:
@@ -161,6 +198,9 @@ def describe_coverage(outcome: Indicator, group: Indicator) -> str:
 def write_estimates(
     result: TwoQuestionsResult, outcome: Indicator, group: Indicator
 ) -> list[EstimateLine]:
+    """List all estimates; none where the difference is not shown."""
+    if rate_difference(result) is Reliability.NOT_SHOWN:
+        return []
     if result.outcome_range:
         return list(_write_means(result, outcome, group))
     return [
@@ -168,8 +208,7 @@ def write_estimates(
         EstimateLine(
             name="Odds ratio",
             anchor="odds-ratio",
-            value=write_number(result.odds_ratio.estimate),
-            interval=write_ends(result.odds_ratio.low, result.odds_ratio.high),
+            **_write_ratio(result),
         ),
         EstimateLine(
             name="Correlation φ",
@@ -180,20 +219,34 @@ def write_estimates(
     ]
 
 
+def _write_ratio(result: TwoQuestionsResult) -> dict[str, str]:
+    ratio = result.odds_ratio
+    if rate_odds_ratio(result) is Reliability.NOT_SHOWN:
+        return {"value": TOO_FEW, "interval": NOTHING}
+    return {"value": write_number(ratio.estimate), "interval": write_ends(ratio.low, ratio.high)}
+
+
 def _write_shares(
     result: TwoQuestionsResult, outcome: Indicator, group: Indicator
 ) -> Iterator[EstimateLine]:
     shares = zip((result.share_first, result.share_second), name_groups(group), strict=True)
     for share, people in shares:
-        yield EstimateLine(
+        line = EstimateLine(
             name=f"{outcome.yes_text}, {people}",
             anchor="difference-between-randomized-groups",
-            value="–" if share.estimate is None else percent(share.estimate, 1),
-            interval=f"{points(share.low, 1)} to {percent(share.high, 1)}",
-            note=_write_unclipped(share),
+            value=TOO_FEW,
+            interval=NOTHING,
         )
+        if share.estimate is not None and _is_shown(share):
+            line = replace(
+                line,
+                value=percent(share.estimate, 1),
+                interval=f"{points(share.low, 1)} to {percent(share.high, 1)}",
+                note=_write_unclipped(share),
+            )
+        yield line
     difference = result.difference
-    value = "–" if difference.estimate is None else f"{points(difference.estimate, 1)} points"
+    value = write_points(_subtract(result, digits=1), 1)
     yield EstimateLine(
         name="Difference",
         anchor="difference-between-randomized-groups",
@@ -214,11 +267,14 @@ def _write_means(
     )
     for name, figure in names:
         mean = scale_to_range(result, figure)
+        is_difference = figure is result.difference
+        is_shown = is_difference or _is_shown(figure)
+        value = write_number(_subtract(result, digits=1) if is_difference else mean.estimate)
         yield EstimateLine(
             name=name,
             anchor="difference-between-randomized-groups",
-            value=write_number(mean.estimate),
-            interval=write_ends(mean.low, mean.high),
+            value=value if is_shown else TOO_FEW,
+            interval=write_ends(mean.low, mean.high) if is_shown else NOTHING,
         )
 
 

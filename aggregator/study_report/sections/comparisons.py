@@ -15,13 +15,13 @@ from aggregator.comparisons.sentences import (
     IMPOSSIBLE,
     describe_standing,
     describe_title,
+    describe_together,
     is_warned_of,
-    write_p_value,
 )
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
 from aggregator.comparisons.words.regression_sentences import write_terms
-from aggregator.comparisons.words.table_sentences import describe_difference
+from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
 from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION
@@ -71,19 +71,18 @@ def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iter
     yield Paragraph(
         text=describe_standing(
             results.wave,
-            fixed_end=results.fixed_end,
+            is_whole=results.is_final,
             planned=len(planned),
             is_warned=is_warned_of(results),
         )
     )
     for one in planned:
         yield Heading(words=Words(text=one.title))
-        said = one.problem or f"{one.sentence} {_write_sentence(one.p_text)}".strip() or NOT_YET
+        said = one.problem or f"{one.sentence} {one.verdict}".strip() or NOT_YET
         yield Paragraph(text=said)
-
-
-def _write_sentence(text: str) -> str:
-    return f"{text}." if text else ""
+    together = next((one.result.together for one in planned if one.result), None)
+    if together is not None:
+        yield Paragraph(text=describe_together(together, what="Intervals"))
 
 
 def _write_tried(results: Results) -> Iterator[Section]:
@@ -154,20 +153,20 @@ def _write_result(manifest: Manifest, row: Comparison, result: ComparisonResult)
         return Paragraph(text=summarize_pairs(write_pairs(result, manifest)))
     assert isinstance(result, TwoQuestionsResult)
     outcome, group = find_indicators(manifest, row.names)
-    p_value = write_p_value(result.test.p_value)
-    p_value = p_value if p_value.startswith("<") else f"= {p_value}"
-    return Paragraph(text=f"{describe_difference(result, outcome, group)} p {p_value}.")
+    said = f"{describe_difference(result, outcome, group)} {describe_verdict(result)}"
+    return Paragraph(text=said.strip())
 
 
 def _write_terms(result: RegressionResult, manifest: Manifest) -> Table:
     return Table(
-        caption="Logistic regression of the true answers; p adjusted for all predictors (Holm)",
-        header=("Predictor", "Odds ratio", "95 % interval", "p"),
+        caption="Logistic regression of the true answers. "
+        + describe_together(result.together, what="Intervals", of="predictors"),
+        header=("Predictor", "Odds ratio", "Difference in points", ""),
         rows=tuple(
             Row(
                 cells=tuple(
                     Words(text=text)
-                    for text in (line.name, line.odds_ratio, line.interval, line.adjusted)
+                    for text in (line.name, line.odds_ratio, line.difference, line.sentence)
                 )
             )
             for line in write_terms(result, manifest)

@@ -78,7 +78,7 @@ def test_two_questions_show_both_groups_and_their_difference(survey: Survey) -> 
     assert texts[1] == "“Yes”, by Q2 Have you worked while ill?"
     assert {"Share (%)", "Difference (percentage points)", "Difference"} <= set(texts)
     assert len(list_marks(root, "estimate")) == len(list_marks(root, "interval")) == 3
-    assert f"2,000 randomized reports. {EXPLORATORY}." in texts
+    assert f"2,000 randomized reports. {EXPLORATORY} Lines are 95 % intervals." in texts
 
 
 def test_a_planned_comparison_says_so(survey: Survey) -> None:
@@ -88,7 +88,7 @@ def test_a_planned_comparison_says_so(survey: Survey) -> None:
     assert figure is not None
     assert standing.fixed_end
     assert PLANNED in figure.footnotes[0]
-    before = replace(standing, fixed_end=False)
+    before = replace(standing, planned=0)
     figure = make_comparison_figure(comparison, before, ends_at_data=False)
     assert figure is not None
     assert EXPLORATORY in figure.footnotes[0]

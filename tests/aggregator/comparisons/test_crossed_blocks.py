@@ -36,10 +36,11 @@ from aggregator.upkeep.verification.waves import check_rows_file
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
+from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave
 from tests.support.breakdowns.waves import finish, send_rows
-from tests.support.comparisons import ask, compute, snapshot_of
+from tests.support.comparisons import ask, compute, list_times, snapshot_of
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import prepare_rows, process
 from tests.support.waves import make_wave as make_plain_wave
@@ -111,12 +112,13 @@ def test_a_comparison_by_groups_is_what_anybody_computes_from_the_file(
     counts = count_in_file(wave, indicators)
     found = compute(ask(wave, Kind.REGRESSION, *names))
     assert found.result is not None, found.problem
-    expected = write_result(analyse_regression(indicators=indicators, counts=counts))
+    times = list_times(wave)
+    expected = write_result(analyse_regression(indicators=indicators, counts=counts, times=times))
     assert found.result == expected
     table = compute(ask(wave, Kind.TABLE, *names[:2]))
     indicators = find_indicators(wave.description, names[:2])
     counts = count_in_file(wave, indicators)
-    expected = write_result(analyse_table(indicators=indicators, counts=counts))
+    expected = write_result(analyse_table(indicators=indicators, counts=counts, times=times))
     assert table.result == expected
 
 
@@ -196,6 +198,7 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
     add_question(survey=survey, type=Question.Type.SCALE, text="How?", rule=rule, **SCALE)
     wave = open_survey(survey=survey)
     send_rows(wave, [bytes([number % 2, number % 3 == 0, 0]) for number in range(60)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     assert list_tested(wave) == {("q1", "q2")}
 

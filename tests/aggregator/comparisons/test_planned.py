@@ -18,19 +18,21 @@ from aggregator.comparisons.planned import (
     list_planned,
     request_planned,
 )
+from aggregator.comparisons.result import Together
 from aggregator.comparisons.sentences import (
     AT_CAP,
     PLANNED,
     PLANNED_STILL_OPEN,
-    PLANNED_WITHOUT_END,
     TRIED,
 )
+from aggregator.comparisons.words.table_sentences import MAY_BE_INDEPENDENT, RELATED
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import KEPT, describe_intervals
+from aggregator.results.snapshots import list_looks_before_close
 from aggregator.tasks import request_planned_comparisons
 from aggregator.upkeep.due import WorkKind, find_due_work
-from privacy.associations.significance import adjust_for_multiplicity
+from privacy.shares.intervals import simultaneous_level
 from surveys.authoring.services import plan_comparison
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
@@ -165,35 +167,36 @@ def test_planned_ones_are_kept_when_old_ones_are_dropped(monkeypatch: pytest.Mon
     assert Comparison.objects.filter(planned=False).count() == 1
 
 
-def test_the_list_has_findings_and_p_values_adjusted_for_all_planned() -> None:
-    wave = end(make_planned_wave())
+def test_the_list_has_findings_whose_intervals_hold_for_all_planned() -> None:
+    wave = end(make_planned_wave(people=1500))
     assert [one.state for one in list_planned(results_of(wave))] == ["later", "later"]
     request_planned(wave_id=wave.pk)
     first, second = list_planned(results_of(wave))
-    assert (first.state, first.adjusted_p, first.sentence) == ("waiting", None, "")
+    assert (first.state, first.verdict, first.sentence) == ("waiting", "", "")
     compute_all()
     first, second = list_planned(results_of(wave))
     assert (first.title, second.title) == ("Q1 by Q2", "Q3 by Q1")
     assert first.sentence.startswith("Yes to Q2: ")
-    assert first.p_value is not None
-    assert second.p_value is not None
-    assert [first.adjusted_p, second.adjusted_p] == adjust_for_multiplicity(
-        [first.p_value, second.p_value]
-    )
-    assert "adjusted for 2 planned comparisons" in first.p_text
+    assert first.result is not None
+    # Closed by hand after three looks: each interval also holds for all of them.
+    assert first.result.together == Together(family=2, looks=len(list_looks_before_close(wave)))
+    assert first.result.difference.level > simultaneous_level(0.95, shares=2)
+    assert (first.verdict, second.verdict) == (f"{RELATED}.", f"{MAY_BE_INDEPENDENT}.")
 
 
-def test_one_that_failed_still_counts_in_the_adjustment() -> None:
-    wave = end(make_planned_wave())
+def test_after_a_frozen_end_the_level_is_that_of_all_planned() -> None:
+    wave = end(make_planned_wave(cap=400), Wave.Ending.CAP)
     request_planned(wave_id=wave.pk)
     compute_all()
-    Comparison.objects.filter(names=["q3", "q1"]).update(
-        state="failed", result=None, problem="Too few."
-    )
     first, second = list_planned(results_of(wave))
-    assert first.p_value is not None
-    assert first.adjusted_p == pytest.approx(2 * first.p_value)
-    assert (second.problem, second.adjusted_p) == ("Too few.", None)
+    assert first.result is not None
+    assert second.result is not None
+    assert first.result.difference.level == simultaneous_level(0.95, shares=2)
+    assert first.verdict.replace("\N{NO-BREAK SPACE}", " ") == (
+        f"{RELATED} (p < 0.0001, adjusted, likelihood-ratio test)."
+    )
+    assert 2 * first.result.test.p_value < 0.0001
+    assert f"{MAY_BE_INDEPENDENT} (p" in second.verdict
 
 
 def test_while_the_survey_is_open_nothing_of_them_is_listed() -> None:
@@ -226,11 +229,10 @@ def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fi
     compute_all()
     words = page_of(wave, Comparison.objects.filter(names=["q1", "q2"]).latest("pk"))
     assert f"{plain(PLANNED)} {AT_CAP}" in words
-    assert "It is one of 2 planned comparisons." in words
-    assert "Adjusted for the 2 planned comparisons (Holm)" in words
+    assert "hold at 95 % for all 2 planned comparisons together" in words
     tried = page_of(wave, compute(ask(wave, KIND, "q2", "q1")))
     assert plain(TRIED) in tried
-    assert "Adjusted for" not in tried
+    assert "together" not in tried
 
 
 @pytest.mark.usefixtures("static_files")
@@ -247,10 +249,15 @@ def test_a_warning_of_the_results_page_holds_for_planned_comparisons_too(
 
 
 @pytest.mark.usefixtures("static_files")
-def test_a_plan_does_not_help_if_the_end_was_not_fixed() -> None:
+def test_where_the_end_was_not_fixed_a_planned_interval_holds_for_all_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sentences, "describe_burst", lambda results: "")
     wave = end(make_planned_wave())
     words = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
-    assert plain(PLANNED_WITHOUT_END) in words
+    assert plain(PLANNED) in words
+    assert "for all 2 planned comparisons and all looks together" in words
+    assert "p =" not in words
 
 
 @pytest.mark.usefixtures("static_files")
@@ -266,11 +273,11 @@ def test_the_compare_page_lists_planned_ones_first_and_others_as_exploratory() -
     compute(ask(wave, KIND, "q2", "q3"))
     words = text_of(client.get(page))
     planned, tried = words.index("Planned before opening"), words.index("Exploratory comparisons")
-    assert planned < words.index("Yes to Q2: ") < tried < words.index("Q2 by Q3")
+    assert planned < words.index("Too few people took part") < tried < words.index("Q2 by Q3")
 
 
 def test_the_file_of_a_planned_comparison_says_so_and_has_the_adjusted_p_value() -> None:
-    wave = end(make_planned_wave())
+    wave = end(make_planned_wave(cap=400), Wave.Ending.CAP)
     request_planned(wave_id=wave.pk)
     compute_all()
     [first, _] = list_planned(results_of(wave))
@@ -284,7 +291,11 @@ def test_the_file_of_a_planned_comparison_says_so_and_has_the_adjusted_p_value()
     rows = read(first.comparison)
     assert {row["planned"] for row in rows} == {"yes"}
     [adjusted] = [row for row in rows if row["quantity"] == "adjusted_p_value"]
-    assert (float(adjusted["value"]), adjusted["method"]) == (first.adjusted_p, "holm")
+    assert first.result is not None
+    assert (adjusted["value"], adjusted["method"]) == (
+        repr(2 * first.result.test.p_value),
+        "bonferroni",
+    )
+    assert {(row["family"], row["looks"]) for row in rows} == {("2", "0")}
     others = read(compute(ask(wave, KIND, "q2", "q1")))
-    assert {row["planned"] for row in others} == {"no"}
-    assert "adjusted_p_value" not in {row["quantity"] for row in others}
+    assert {(row["planned"], row["family"]) for row in others} == {("no", "1")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
@@ -19,6 +20,7 @@ from aggregator.comparisons.result import (
     PairTest,
     RegressionResult,
     Term,
+    Together,
     TwoQuestionsResult,
     UntestedPair,
 )
@@ -30,10 +32,10 @@ from aggregator.comparisons.stored import (
     write_result,
 )
 from aggregator.comparisons.words.pair_sentences import TEST_NAMES
-from aggregator.comparisons.words.table_sentences import NO_VARIATION, TESTS
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.contradictions import Contradiction
+from privacy.associations.latent_regression import AdjustedShare, AdjustedShares
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.models import Wave
@@ -48,8 +50,10 @@ FIGURE = AssociationEstimate(
 )
 NONE = Contradiction(while_watched=False, after_fixed_end=False)
 LATER = Contradiction(while_watched=False, after_fixed_end=True)
+ALONE = Together(family=1, looks=0)
 TABLE = TwoQuestionsResult(
     n=10,
+    together=ALONE,
     contradiction=NONE,
     outcome_range=(1, 7),
     counts=((1, 2), (3, 4)),
@@ -66,6 +70,7 @@ TABLE = TwoQuestionsResult(
         method="fisher_exact", statistic=None, degrees_of_freedom=None, p_value=0.5
     ),
 )
+SHARE = AdjustedShare(estimate=0.3, low=0.2, high=0.4)
 TERM = Term(
     name="q2=1",
     coefficient=0.1,
@@ -75,12 +80,18 @@ TERM = Term(
     odds_ratio=1.1,
     odds_ratio_low=0.7,
     odds_ratio_high=inf,
+    adjusted=AdjustedShares(name="q2=1", share=SHARE, reference=SHARE, difference=SHARE),
     statistic=0.25,
     p_value=0.6,
-    adjusted_p_value=None,
 )
 REGRESSION = RegressionResult(
-    n=10, contradiction=LATER, cells=4, log_likelihood=-12.5, level=0.95, terms=(TERM,)
+    n=10,
+    together=ALONE,
+    contradiction=LATER,
+    cells=4,
+    log_likelihood=-12.5,
+    level=0.95,
+    terms=(TERM, replace(TERM, adjusted=None)),
 )
 PAIRS = PairsResult(
     n=10,
@@ -117,6 +128,7 @@ def test_the_keys_of_older_rows_are_kept() -> None:
         "low": "-inf",
         "high": "inf",
         "level": 0.95,
+        "design_error": None,
     }
     [pair] = write_result(PAIRS)["pairs"]
     assert (pair["questions"], pair["together"]) == (["q1", "q2"], 1)
@@ -205,7 +217,7 @@ def test_anything_else_is_unreadable(stored: Any) -> None:
 
 
 def test_every_test_method_has_a_description() -> None:
-    assert TEST_NAMES.keys() == {*TESTS, NO_VARIATION} == TEST_METHODS
+    assert TEST_NAMES.keys() == TEST_METHODS
 
 
 # --- rows ---------------------------------------------------------------------------------------

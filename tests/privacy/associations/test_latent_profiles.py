@@ -13,7 +13,7 @@ from privacy.associations.latent_regression import LatentLogisticFit, fit_latent
 from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable
 from privacy.associations.two_questions import associate
-from tests.privacy.associations.test_latent_regression import (
+from tests.support.latent_tables import (
     CHOICE,
     DIRECT,
     LIGHT,

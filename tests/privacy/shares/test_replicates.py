@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from privacy.associations.known_groups import compare_groups, pool_strata
-from privacy.associations.known_predictors.regression import fit_logistic
 from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import Association, associate
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -136,30 +135,6 @@ def draw_successes(
         np.random.default_rng([len(shares), runs]).binomial(totals, chances, (runs, len(totals)))
     ).tolist()
     return drawn
-
-
-# Regression
-
-
-@pytest.mark.long
-def test_every_coefficient_of_a_logistic_regression() -> None:
-    truth = np.array([-0.8, 0.9, 0.5])
-    design = np.array([[1, g, x] for g in (0, 1) for x in (-1.0, 1.0)])
-    totals = np.full(len(design), 2000)
-    reported = 0.25 + 0.5 / (1 + np.exp(-design @ truth))
-    drawn = np.random.default_rng(1988).binomial(totals, reported, size=(400, len(design)))
-    found = [
-        fit_logistic(design=design, successes=row, totals=totals, other_probability=0.25, slope=0.5)
-        for row in drawn
-    ]
-    accept([fit.coefficients for fit in found], [fit.standard_errors for fit in found], truth=truth)
-    rows = np.array([[1.0, 1.0, 0.5]])
-    predicted = [fit.predict(design=rows) for fit in found]
-    accept(
-        [each.shares[0] for each in predicted],
-        [each.standard_errors[0] for each in predicted],
-        truth=1 / (1 + np.exp(-(rows[0] @ truth))),
-    )
 
 
 # Weights

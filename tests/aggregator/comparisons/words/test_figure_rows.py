@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf, log
+from math import exp, inf, log
 
 import pytest
 
-from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsResult
-from aggregator.comparisons.sentences import write_range
+from aggregator.comparisons.result import RegressionResult, Term, Together, TwoQuestionsResult
+from aggregator.comparisons.sentences import UNCLEAR, write_range
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
+from aggregator.comparisons.words.regression_sentences import (
+    HIGHER,
+    summarize_terms,
+    write_terms,
+)
 from aggregator.comparisons.words.table_sentences import (
     describe_difference,
+    describe_verdict,
     round_roughly,
     write_difference,
+    write_estimates,
 )
-from aggregator.results.sentences import MAY_BE_ZERO
+from aggregator.results.sentences import MAY_BE_ZERO, TOO_FEW
 from privacy.associations.contradictions import Contradiction
+from privacy.associations.latent_regression import AdjustedShare, AdjustedShares
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.authoring.drafts import build_manifest
@@ -49,9 +57,17 @@ def find(manifest: Manifest, name: str) -> Indicator:
     return next(one for one in list_indicators(manifest) if one.name == name)
 
 
-def figure(estimate: float | None, low: float, high: float) -> AssociationEstimate:
+def figure(
+    estimate: float | None, low: float, high: float, *, design_error: float | None = 0.05
+) -> AssociationEstimate:
     return AssociationEstimate(
-        raw=estimate, standard_error=0.1, estimate=estimate, low=low, high=high, level=0.95
+        raw=estimate,
+        standard_error=0.1,
+        estimate=estimate,
+        low=low,
+        high=high,
+        level=0.95,
+        design_error=design_error,
     )
 
 
@@ -67,6 +83,7 @@ def make_result(
     table = ((0.3, 0.4), (0.1, 0.2))
     return TwoQuestionsResult(
         n=2000,
+        together=Together(family=1, looks=0),
         contradiction=Contradiction(after_fixed_end=False, while_watched=False),
         outcome_range=outcome_range,
         counts=((800, 1000), (50, 150)),
@@ -95,13 +112,112 @@ def test_a_difference_is_told_with_both_groups_and_their_intervals(manifest: Man
     said = describe_difference(STAFF, outcome, group).replace("\N{NO-BREAK SPACE}", " ")
     assert said == (
         "Nursing staff: 15 % (8–21) said Yes to Q1; everyone else: 4 % (0–12). "
-        "Difference 10 points (1–20)."
+        "Difference 11 points (1–20)."
     )
 
 
-def test_one_point_is_no_points() -> None:
-    one = replace(STAFF, difference=figure(-0.01, -0.02, 0.2))
-    assert write_difference(one) == "\N{MINUS SIGN}1 point (\N{MINUS SIGN}2 to 20)"
+@pytest.mark.parametrize(
+    ("shares", "written"),
+    [
+        ((0.334, 0.128), "20 points"),  # 33 % and 13 %; the exact difference is 20.6
+        ((0.294, 0.296), "\N{MINUS SIGN}1 point"),  # 29 % and 30 %
+        ((0.296, 0.304), "0 points"),
+        ((0.01, 0.02), "\N{MINUS SIGN}1 point"),
+    ],
+)
+def test_the_difference_is_that_of_the_shares_as_shown(
+    shares: tuple[float, float], written: str
+) -> None:
+    first, second = shares
+    one = make_result(
+        first=figure(first, 0.0, 0.4),
+        second=figure(second, 0.0, 0.4),
+        difference=figure(first - second, -0.02, 0.2),
+    )
+    assert write_difference(one) == f"{written} (\N{MINUS SIGN}2 to 20)"
+
+
+MINUS = "\N{MINUS SIGN}"
+SAY, SHOW = "to say anything.", "to show each share."
+WIDE = figure(-0.2, -0.6, 0.5)
+OF_DIFFERENCE = f"Difference {MINUS}20 points† ({MINUS}30 to {MINUS}10)."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "difference", "said", "texts"),
+    [
+        # The interval spans everything, though the design would allow more.
+        (
+            figure(0.38, 0.0, 1.0),
+            figure(0.1, 0.05, 0.15),
+            WIDE,
+            f"Too few people said Yes to Q1 (about 1,300) {SAY}",
+            (TOO_FEW, "10 % (5–15)", TOO_FEW),
+        ),
+        # The design is not precise enough, whatever the reports say.
+        (
+            figure(0.1, 0.0, 0.2),
+            figure(0.0, 0.0, 0.2, design_error=0.2),
+            figure(-0.2, -0.3, 0.1, design_error=0.3),
+            f"Too few people said No to Q1 (about 740) {SAY}",
+            ("10 % (0–20)", TOO_FEW, TOO_FEW),
+        ),
+        (
+            figure(0.1, 0.0, 0.9),
+            figure(0.0, 0.0, 0.9),
+            WIDE,
+            f"Too few people took part (2,000) {SAY}",
+            (TOO_FEW, TOO_FEW, TOO_FEW),
+        ),
+        # The difference may be precise enough where the shares are not.
+        (
+            figure(0.9, 0.4, 1.0),
+            figure(0.2, 0.0, 0.52),
+            figure(0.7, 0.2, 1.0),
+            f"Too few people took part (2,000) {SHOW} Difference 70 points (20–100).",
+            (TOO_FEW, TOO_FEW, "70 points (20–100)"),
+        ),
+        (
+            figure(0.1, 0.0, 0.3, design_error=0.1),
+            figure(0.3, 0.2, 0.4),
+            figure(-0.2, -0.3, -0.1, design_error=0.2),
+            f"Yes to Q1: 10 %† (0–30) chose “Nobody” (Q3); No to Q1: 30 % (20–40). {OF_DIFFERENCE}",
+            ("10 %† (0–30)", "30 % (20–40)", f"{MINUS}20 points† ({MINUS}30 to {MINUS}10)"),
+        ),
+    ],
+)
+def test_figures_have_the_classes_of_the_results_page(
+    manifest: Manifest,
+    first: AssociationEstimate,
+    second: AssociationEstimate,
+    difference: AssociationEstimate,
+    said: str,
+    texts: tuple[str, ...],
+) -> None:
+    result = make_result(first=first, second=second, difference=difference)
+    outcome, group = find(manifest, "q3.0"), find(manifest, "q1")
+    rows = list_group_rows(result, outcome, group)
+    assert tuple(row.text.replace("\N{NO-BREAK SPACE}", " ") for row in rows) == texts
+    assert [row.whisker is None for row in rows] == [text == TOO_FEW for text in texts]
+    assert describe_difference(result, outcome, group).replace("\N{NO-BREAK SPACE}", " ") == said
+    if texts[2] == TOO_FEW:
+        assert (describe_verdict(result), write_estimates(result, outcome, group)) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("q1", "said No to Q1"),
+        ("q2.1", "are outside of “Physicians” (Q2)"),
+        ("q3.0", "did not choose “Nobody” (Q3)"),
+    ],
+)
+def test_the_group_that_is_too_small_is_named(manifest: Manifest, name: str, said: str) -> None:
+    result = make_result(
+        first=figure(0.1, 0.0, 0.2), second=figure(0.5, 0.0, 1.0), difference=figure(0, -1.0, 1.0)
+    )
+    sentence = describe_difference(result, find(manifest, "q5.2"), find(manifest, name))
+    assert sentence.startswith(f"Too few people {said} (")
 
 
 @pytest.mark.parametrize(
@@ -189,42 +305,51 @@ def test_a_group_that_may_be_empty_has_no_dot(manifest: Manifest) -> None:
     )
     rows = list_group_rows(result, find(manifest, "q1"), find(manifest, "q3.0"))
     assert [bool(row.whisker) for row in rows] == [False, True, False]
-    assert rows[0].text == "unknown"
-    assert "not enough data" in describe_difference(
-        result, find(manifest, "q1"), find(manifest, "q3.0")
-    )
+    assert rows[0].text == TOO_FEW
 
 
-def make_term(name: str, coefficient: float, low: float, high: float) -> Term:
+def make_term(
+    name: str, coefficient: float, low: float, high: float, *, share_high: float = 0.5
+) -> Term:
+    share = AdjustedShare(estimate=0.4, low=0.3, high=share_high)
     return Term(
         name=name,
         coefficient=coefficient,
         standard_error=0.1,
         low=low,
         high=high,
-        odds_ratio=2.0,
-        odds_ratio_low=1.5,
-        odds_ratio_high=inf if high == inf else 3.0,
+        odds_ratio=exp(coefficient),
+        odds_ratio_low=exp(low),
+        odds_ratio_high=inf if high == inf else exp(high),
+        adjusted=AdjustedShares(
+            name=name,
+            share=share,
+            reference=replace(share, estimate=0.2),
+            difference=AdjustedShare(estimate=0.2, low=0.1, high=0.3),
+        ),
         statistic=1.0,
         p_value=0.01,
-        adjusted_p_value=0.02,
     )
 
 
 def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) -> None:
     result = RegressionResult(
         n=100,
+        together=Together(family=4, looks=0),
         contradiction=Contradiction(after_fixed_end=False, while_watched=False),
         cells=8,
         log_likelihood=-1.0,
         level=0.95,
         terms=(
-            replace(make_term("intercept", 9.0, 8.0, 10.0), adjusted_p_value=None),
+            replace(make_term("intercept", 9.0, 8.0, 10.0), adjusted=None),
             make_term("q1=1", log(2), log(1.5), log(3)),
             make_term("q3.0=1", log(2), -inf, inf),
+            make_term("q4.1=1", log(2), log(0.5), log(4), share_high=0.7),
+            make_term("q4.2=1", log(12), log(1.1), log(60)),
         ),
     )
-    first, second = list_ratio_rows(result, manifest)  # the base odds are not among them
+    # The base odds are not among them.
+    first, second, third, fourth = list_ratio_rows(result, manifest)
     assert (first.label, first.text, first.axis.ends) == (
         "Yes to Q1",
         "2.00 (1.50–3.00)",
@@ -233,8 +358,17 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
     assert first.reference == "50.00%"
     # log 2, log 1.5 and log 3, from -log 5 to log 5.
     assert first.whisker == Whisker(low=0.626, value=0.7153, high=0.8413)
-    assert second.whisker == Whisker(low=0, value=0.7153, high=1)
-    assert second.text == "2.00 (1.50 to no upper limit)"
+    # Wider than a factor of 50: not shown, so not called related either.
+    assert [row.whisker for row in (second, fourth)] == [None, None]
+    assert [row.text for row in (second, fourth)] == [TOO_FEW, TOO_FEW]
+    assert third.text == "2.00† (0.50–4.00)"
+    lines = write_terms(result, manifest)
+    assert [line.sentence for line in lines] == [HIGHER, TOO_FEW, UNCLEAR, TOO_FEW]
+    assert lines[0].difference == "20 points (10–30)"
+    assert lines[0].adjusted_p == "0.040"
+    assert summarize_terms(lines) == (
+        "Related to the outcome, while the other answers stay the same: Yes to Q1 (higher odds)."
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""Whether the figures of a comparison are precise enough to show, as on the results page."""
+
+from __future__ import annotations
+
+from scipy.special import ndtri
+
+from aggregator.comparisons.result import Term, TwoQuestionsResult
+from aggregator.results.reliability import WIDE, WIDEST, Reliability, rate
+from privacy.associations.two_questions import AssociationEstimate
+
+# A ratio whose interval is wider than this factor says next to nothing.
+WIDEST_FACTOR = 50.0
+
+
+def rate_share(figure: AssociationEstimate, *, values: float = 1.0) -> Reliability:
+    """Rate the share of one group by the design, as a part of all `values` that it could have.
+
+    No interval is shown that spans more than half of them.
+    """
+    if figure.estimate is None or figure.high - figure.low > WIDEST * values:
+        return Reliability.NOT_SHOWN
+    error = None if figure.design_error is None else figure.design_error / values
+    return rate(error, float(ndtri((1 + figure.level) / 2)))
+
+
+def rate_difference(result: TwoQuestionsResult) -> Reliability:
+    """Rate the difference, which may lie anywhere from -1 to 1."""
+    return rate_share(result.difference, values=2.0)
+
+
+def rate_odds_ratio(result: TwoQuestionsResult) -> Reliability:
+    """Rate the odds ratio like the difference; it is hidden where its own interval is too wide."""
+    ratio = result.odds_ratio
+    return rate_difference(result) if _is_shown(ratio.low, ratio.high) else Reliability.NOT_SHOWN
+
+
+def _is_shown(low: float, high: float) -> bool:
+    return 0 < low and high <= WIDEST_FACTOR * low
+
+
+def rate_term(term: Term) -> Reliability:
+    """Rate a predictor by its odds ratio and by the wider of its adjusted shares."""
+    assert term.adjusted is not None
+    if not _is_shown(term.odds_ratio_low, term.odds_ratio_high):
+        return Reliability.NOT_SHOWN
+    shares = (term.adjusted.share, term.adjusted.reference)
+    width = max(share.high - share.low for share in shares)
+    if width > WIDEST:
+        return Reliability.NOT_SHOWN
+    return Reliability.PUBLISHABLE if width <= WIDE else Reliability.CAUTION

@@ -1,1 +1,0 @@
-"""Logistic regression on predictors that are known, not randomized."""
