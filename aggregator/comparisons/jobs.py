@@ -31,7 +31,7 @@ from aggregator.comparisons.choice import (
     find_through_batch,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.result import StoredResult
+from aggregator.comparisons.result import StoredResult, TwoQuestionsResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
@@ -270,15 +270,33 @@ def _compute(comparison: Comparison) -> StoredResult:
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     check_not_empty(counts, indicators)
-    times = [n / manifest.people_for_looks for n in _list_looks(comparison)]
     if comparison.kind == Comparison.Kind.TABLE:
-        planned = comparison.wave.planned_comparisons if comparison.planned else 0
-        return analyse_table(indicators=indicators, counts=counts, planned=planned, times=times)
-    return analyse_regression(indicators=indicators, counts=counts, times=times)
+        return compute_table(comparison, indicators, counts)
+    return analyse_regression(indicators=indicators, counts=counts, times=_list_times(comparison))
+
+
+def compute_table(
+    comparison: Comparison, indicators: Sequence[Indicator], counts: NDArray[np.int64]
+) -> TwoQuestionsResult:
+    """Compare two questions from their counted reports; verification calls it too."""
+    return analyse_table(
+        indicators=indicators,
+        counts=counts,
+        planned=comparison.wave.planned_comparisons if comparison.planned else 0,
+        times=_list_times(comparison),
+    )
+
+
+def _list_times(comparison: Comparison) -> list[float]:
+    """List the looks that could decide when to stop, as fractions of the people expected."""
+    manifest = comparison.wave.description
+    if divides_by_groups(comparison, manifest):
+        return []  # these are not compared before the close
+    return [n / manifest.people_for_looks for n in _list_looks(comparison)]
 
 
 def _list_looks(comparison: Comparison) -> list[int]:
-    """List the reports at the looks that could decide when to stop, up to that of a comparison."""
+    """List the reports at these looks, up to that of the comparison."""
     wave = comparison.wave
     if is_of_final_snapshot(comparison):
         return list_looks_before_close(wave)

@@ -164,6 +164,18 @@ def write_points(number: float, digits: int = 0) -> str:
     return f"{text} point{'' if text in ('1', MINUS + '1') else 's'}"
 
 
+def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
+    """Write an end of an interval, with more digits if it would seem to be where it is not.
+
+    `beside` is the value of no difference: 0, or 1 for a ratio.
+    """
+    text = write_number(value, digits)
+    while value != beside and digits < 6 and float(f"{value:.{digits}f}") == beside:
+        digits += 1
+        text = write_number(value, digits)
+    return text
+
+
 def write_p(p: float) -> str:
     """p = 0.012, on one line."""
     text = write_p_value(p)
@@ -183,8 +195,10 @@ def write_number(value: float | None, digits: int = 2) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def write_ends(low: float | None, high: float | None) -> str:
-    return f"{write_number(low)} to {write_number(high)}"
+def write_ends(low: float, high: float, *, beside: float = 0.0) -> str:
+    return (
+        f"{write_end(low, digits=2, beside=beside)} to {write_end(high, digits=2, beside=beside)}"
+    )
 
 
 def write_range(low: str, high: str) -> str:

@@ -246,6 +246,8 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         context |= _build_result(standing.result, standing.manifest, indicators)
     rows = context.get("rows", [])
     assert isinstance(rows, list)
+    context["rows"] = rows if any(row.whisker for row in rows) else []
+    context["finding"] = bool(context["rows"] or context.get("pairs") or standing.planned)
     context["caution"] = CAUTION if any(CAUTION_MARK in row.text for row in rows) else ""
     return context
 

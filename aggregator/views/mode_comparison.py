@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from aggregator.comparisons.sentences import TRIED
+from aggregator.comparisons.sentences import TRIED, subtract_shown, write_points
 from aggregator.exports.modes import respond_with_mode_comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.blocks import (
@@ -23,7 +23,6 @@ from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
 from aggregator.results.sentences import describe_caution
 from aggregator.views.mode_addresses import find_addresses, view_of
-from privacy.associations.known_groups import GroupDifference
 from surveys.access import for_owner
 from surveys.axis import Axis
 from surveys.formatting import points, whole
@@ -123,7 +122,7 @@ def _build_block(found: ModeComparison, *, pooled: bool) -> Block:
     rows = [
         _build_side("In the browser", found.browser),
         _build_side("Two coins", found.coins),
-        _build_difference(found.difference, key=key),
+        _build_difference(found, key=key),
     ]
     if pooled:
         rows.append(
@@ -146,8 +145,11 @@ def _build_side(name: str, result: QuestionResult) -> BlockRow:
     return replace(row, label=name, among=f"{whole(result.total)} people")
 
 
-def _build_difference(found: GroupDifference, *, key: str) -> BlockRow:
-    number = f"{points(found.difference)} points"
+def _build_difference(pair: ModeComparison, *, key: str) -> BlockRow:
+    """Show the difference of the two shares as they are shown."""
+    found = pair.difference
+    coins, browser = (result.shown[0].displayed or 0.0 for result in (pair.coins, pair.browser))
+    number = write_points(subtract_shown(coins, browser))
     ends = f"{points(found.low)} to {points(found.high)}"
     return BlockRow(
         key=f"{key} difference",

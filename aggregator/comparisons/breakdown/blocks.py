@@ -162,10 +162,11 @@ def _list_differences(
         for group in list_compared(result):
             found = result.differences_by_key.get((estimand.question.name, estimand.name, group))
             if found is not None:
+                shown = _find_two(estimand, result)
                 yield DifferenceLine(
                     answer=name_estimand(estimand),
                     group=names[group],
-                    text=write_difference(found, estimand),
+                    text=write_difference(found, estimand, shown=shown),
                     note=MAY_BE_ZERO if found.may_be_zero else "",
                     found=found,
                 )
@@ -174,12 +175,34 @@ def _list_differences(
 def list_compared(result: BreakdownResult) -> list[int]:
     """List the groups whose differences are told: of two that are everybody, one says it all."""
     shown = [group.code for group in result.shown]
-    is_pair = len(shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
-    return shown[:1] if is_pair else shown
+    return shown[:1] if _are_everybody(result) else shown
 
 
-def write_difference(found: GroupDifference, estimand: Estimand) -> str:
-    """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1)."""
+def _are_everybody(result: BreakdownResult) -> bool:
+    """Whether two groups are shown that are everybody: the difference is that between them."""
+    return len(result.shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
+
+
+def _find_two(estimand: Estimand, result: BreakdownResult) -> tuple[float, float] | None:
+    """Find the two figures that stand beside their difference, if there are just two."""
+    if not _are_everybody(result):
+        return None
+    first, second = (
+        result.estimates_by_key[estimand.question.name, estimand.name, group.code]
+        .as_estimate(estimand)
+        .displayed
+        for group in result.shown
+    )
+    return None if first is None or second is None else (first, second)
+
+
+def write_difference(
+    found: GroupDifference, estimand: Estimand, *, shown: tuple[float, float] | None = None
+) -> str:
+    """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1).
+
+    `shown` are the two figures, if both stand beside it: it is then their difference as shown.
+    """
     width = found.high - found.low
     digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)
 
@@ -187,10 +210,16 @@ def write_difference(found: GroupDifference, estimand: Estimand) -> str:
         text = f"{value:,.{digits}f}" if estimand.is_mean else points(value, digits)
         return text.replace("-", "\N{MINUS SIGN}")
 
-    number = write(found.difference)
+    difference = found.difference
+    if shown is not None:
+        first, second = (
+            round(value, digits if estimand.is_mean else digits + 2) for value in shown
+        )
+        difference = first - second
+    number = write(difference)
     points_or_point = "point" if number.lstrip("\N{MINUS SIGN}") == "1" else "points"
     unit = estimand.question.unit if estimand.is_mean else points_or_point
-    sign = "+" if found.difference > 0 and number != "0" else ""
+    sign = "+" if difference > 0 and number != "0" else ""
     number = f"{sign}{number} {unit}".rstrip()
     return f"{number} ({write(found.low)} to {write(found.high)})"
 

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from aggregator.comparisons.result import PairsResult, PairTest, UntestedPair
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
-from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.comparing.indicators import Indicator, find_plain_indicators, list_indicators
+from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
 LEFT_OUT_NAMED = 20
 NOT_TESTED = (
     "Not tested, because fewer than {minimum:,} people were asked both questions: {pairs}{more}."
+)
+NOT_PLAIN = (
+    "Not tested: {questions}. The test takes yes/no questions that everybody could answer, and "
+    "items of “select several” without a rule or a refusal."
 )
 NOT_CROSSED = (
     "Not tested, because their questions are from different blocks, and too few people were asked "
@@ -59,16 +64,16 @@ def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
 
 
 def summarize_pairs(lines: Sequence[PairLine]) -> str:
-    """Say how many pairs are related."""
+    """Say how many of the tested pairs are related."""
     related = sum(line.is_related for line in lines)
-    count = f"{len(lines):,} pair{'s' * (len(lines) != 1)}"
+    count = f"{len(lines):,} tested pair{'s' * (len(lines) != 1)}"
     if related == 0:
         return f"None of {count} is clearly related."
     return f"{related:,} of {count} {'is' if related == 1 else 'are'} related."
 
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
-    """Name the pairs that are not tested, and say why; empty if all are."""
+    """Name the questions and pairs that are not tested, and say why; empty if all are."""
     few = [pair for pair in result.too_few if pair.n < manifest.crowd]
     apart = [pair for pair in result.too_few if pair.n >= manifest.crowd]
     sentences = [
@@ -76,6 +81,12 @@ def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
         for sentence, pairs in ((NOT_TESTED, few), (NOT_CROSSED, apart))
         if pairs
     ]
+    plain = {one.question.name for one in find_plain_indicators(manifest)}
+    others = [
+        f"Q{one.number}" for one in manifest.questions if one.is_answered and one.name not in plain
+    ]
+    if others:
+        sentences.insert(0, NOT_PLAIN.format(questions=join_list(others)))
     return " ".join(sentences)
 
 

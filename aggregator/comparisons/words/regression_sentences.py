@@ -11,6 +11,7 @@ from aggregator.comparisons.sentences import (
     UNCLEAR,
     adjust_p,
     subtract_shown,
+    write_end,
     write_number,
     write_p_value,
     write_points,
@@ -62,7 +63,7 @@ def _write_term(result: RegressionResult, term: Term, manifest: Manifest) -> Ter
     if adjusted is None or rate_term(term) is Reliability.NOT_SHOWN:
         return TermLine(name=name, sentence=TOO_FEW, odds_ratio=NOTHING)
     difference = subtract_shown(adjusted.share.estimate, adjusted.reference.estimate)
-    ends = write_range(points(adjusted.difference.low), points(adjusted.difference.high))
+    ends = write_range(*(write_end(100 * end) for end in _list_ends(adjusted.difference)))
     p_value = adjust_p(term.p_value, result.together)
     return TermLine(
         name=name,
@@ -81,8 +82,14 @@ def write_ratio(term: Term) -> str:
     if rating is Reliability.NOT_SHOWN:
         return TOO_FEW
     mark = CAUTION_MARK if rating is Reliability.CAUTION else ""
-    ends = write_range(write_number(term.odds_ratio_low), write_number(term.odds_ratio_high))
+    ends = write_range(
+        *(write_end(end, digits=2, beside=1) for end in (term.odds_ratio_low, term.odds_ratio_high))
+    )
     return f"{write_number(term.odds_ratio)}{mark} ({ends})"
+
+
+def _list_ends(share: AdjustedShare) -> tuple[float, float]:
+    return share.low, share.high
 
 
 def _write_share(share: AdjustedShare) -> str:

@@ -11,6 +11,7 @@ from aggregator.comparisons.sentences import (
     EstimateLine,
     adjust_p,
     subtract_shown,
+    write_end,
     write_ends,
     write_number,
     write_p,
@@ -133,10 +134,10 @@ def write_difference(result: TwoQuestionsResult) -> str:
     mark = CAUTION_MARK if rating is Reliability.CAUTION else ""
     shown, difference = _subtract(result), result.difference
     if result.outcome_range is None:
-        ends = write_range(points(difference.low), points(difference.high))
+        ends = write_range(*(write_end(100 * end) for end in (difference.low, difference.high)))
         return f"{write_points(shown)}{mark} ({ends})"
     mean = scale_to_range(result, difference)
-    ends = write_range(write_number(mean.low, 1), write_number(mean.high, 1))
+    ends = write_range(*(write_end(end, digits=1) for end in (mean.low, mean.high)))
     return f"{write_number(shown, 1)}{mark} ({ends})"
 
 
@@ -223,7 +224,10 @@ def _write_ratio(result: TwoQuestionsResult) -> dict[str, str]:
     ratio = result.odds_ratio
     if rate_odds_ratio(result) is Reliability.NOT_SHOWN:
         return {"value": TOO_FEW, "interval": NOTHING}
-    return {"value": write_number(ratio.estimate), "interval": write_ends(ratio.low, ratio.high)}
+    return {
+        "value": write_number(ratio.estimate),
+        "interval": write_ends(ratio.low, ratio.high, beside=1),
+    }
 
 
 def _write_shares(
@@ -251,7 +255,8 @@ def _write_shares(
         name="Difference",
         anchor="difference-between-randomized-groups",
         value=value,
-        interval=f"{points(difference.low, 1)} to {points(difference.high, 1)} points",
+        interval=f"{write_end(100 * difference.low, digits=1)} to "
+        f"{write_end(100 * difference.high, digits=1)} points",
         note=_write_unclipped(difference),
     )
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
-from aggregator.comparisons.analysis import analyse_table
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.jobs import find_declared
+from aggregator.comparisons.jobs import compute_table, find_declared
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
@@ -91,7 +90,7 @@ class OpenComparison:
             )
             return agree(self._row.result, write_result(broken_down), COMPARISON_TOLERANCE)
         if self._is_table:
-            result = analyse_table(indicators=self._indicators, counts=self._counts)
+            result = compute_table(self._row, self._indicators, self._counts)
             return agree(self._row.result, write_result(result), COMPARISON_TOLERANCE)
         names = [indicator.name for indicator in list_indicators(self._manifest)]
         try:

@@ -30,11 +30,17 @@ from aggregator.comparisons.choice import (
     check_choice,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.words.pair_sentences import NOT_CROSSED, describe_pairs_left_out
+from aggregator.comparisons.result import PairsResult
+from aggregator.comparisons.words.pair_sentences import (
+    NOT_CROSSED,
+    NOT_PLAIN,
+    describe_pairs_left_out,
+)
 from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers
+from privacy.associations.contradictions import Contradiction
 from privacy.associations.tables import kronecker
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
@@ -46,7 +52,9 @@ from surveys.comparing.indicators import (
     list_indicators,
 )
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
+from surveys.manifest.question_types import QuestionType
 from surveys.models import Survey
+from tests.support.factories import make_survey
 
 Kind = Comparison.Kind
 Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
@@ -209,6 +217,20 @@ def test_pairs_across_blocks_that_may_not_be_compared_are_named(plain: Manifest)
     text = describe_pairs_left_out(found, plain)
     assert text.startswith(NOT_CROSSED.split("{")[0])
     assert "fewer than" not in text
+
+
+@pytest.mark.django_db
+def test_questions_that_no_pair_can_have_are_named() -> None:
+    survey = make_survey(questions=["Tired?", "Ill?"])
+    add_question(
+        survey=survey, text="Why?", type=QuestionType.CHOICE, options=["Work", "Home", "Both"]
+    )
+    add_question(survey=survey, text="Late?", type=QuestionType.YES_NO, refusal=True)
+    add_question(survey=survey, text="What?", type=QuestionType.SEVERAL, options=["A", "B"])
+    manifest = build_manifest(survey=survey, wave_number=1)
+    nothing = Contradiction(while_watched=False, after_fixed_end=False)
+    found = PairsResult(n=500, contradiction=nothing, pairs=(), too_few=())
+    assert describe_pairs_left_out(found, manifest) == NOT_PLAIN.format(questions="Q3 and Q4")
 
 
 # --- the study, in which everything occurs --------------------------------------------------------

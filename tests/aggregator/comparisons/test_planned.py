@@ -253,7 +253,7 @@ def test_where_the_end_was_not_fixed_a_planned_interval_holds_for_all_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sentences, "describe_burst", lambda results: "")
-    wave = end(make_planned_wave())
+    wave = end(make_planned_wave(people=1500))
     words = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
     assert plain(PLANNED) in words
     assert "for all 2 planned comparisons and all looks together" in words

@@ -137,7 +137,9 @@ def test_the_page_warns_against_a_line_with_an_alarm() -> None:
     assert (first["coins_status"], second["coins_status"]) == ("alarm", "ok")
 
 
-@pytest.mark.parametrize(("cap", "words"), [(200, "approximately valid"), (None, "not guaranteed")])
+@pytest.mark.parametrize(
+    ("cap", "words"), [(200, "that of a single comparison"), (None, "not guaranteed")]
+)
 def test_the_page_says_whether_the_intervals_are_for_one_look(cap: int | None, words: str) -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))
     assert words in text_of(read(survey))

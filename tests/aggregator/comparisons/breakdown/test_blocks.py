@@ -59,3 +59,28 @@ def test_differences_are_written_with_sign_and_unit(
     )
     assert write_difference(found, estimand) == text
     assert found.may_be_zero == (low <= 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown", "text"),
+    [
+        (SHARE, (0.334, 0.128), "+20 points (10 to 30)"),
+        (SHARE, (0.294, 0.296), "−1 point (10 to 30)"),
+        (DAYS, (2.34, 1.26), "+1.0 days (0.1 to 0.5)"),
+    ],
+)
+def test_the_difference_of_two_groups_is_that_of_their_figures_as_shown(
+    question: ManifestQuestion, shown: tuple[float, float], text: str
+) -> None:
+    estimand = shown_of(question)
+    found = GroupDifference(
+        question=question.name,
+        estimand=estimand.name,
+        group=0,
+        difference=shown[0] - shown[1],
+        low=0.1,
+        high=0.3 if question is SHARE else 0.5,
+        level=0.95,
+        method="mover",
+    )
+    assert write_difference(found, estimand, shown=shown) == text

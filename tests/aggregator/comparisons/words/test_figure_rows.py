@@ -8,7 +8,7 @@ from math import exp, inf, log
 import pytest
 
 from aggregator.comparisons.result import RegressionResult, Term, Together, TwoQuestionsResult
-from aggregator.comparisons.sentences import UNCLEAR, write_range
+from aggregator.comparisons.sentences import UNCLEAR, write_end, write_range
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.regression_sentences import (
     HIGHER,
@@ -369,6 +369,25 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
     assert summarize_terms(lines) == (
         "Related to the outcome, while the other answers stay the same: Yes to Q1 (higher odds)."
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "beside", "written"),
+    [
+        (13.4, 0, 0, "13"),
+        (0.0, 0, 0, "0"),
+        (0.4, 0, 0, "0.4"),  # an interval that excludes 0 never seems to include it
+        (-0.004, 0, 0, f"{MINUS}0.004"),
+        (1.002, 2, 1, "1.002"),
+        (0.9999, 2, 1, "0.9999"),
+        (1.0, 2, 1, "1.00"),
+        (inf, 2, 1, "no upper limit"),
+    ],
+)
+def test_an_end_is_never_rounded_to_no_difference(
+    value: float, digits: int, beside: float, written: str
+) -> None:
+    assert write_end(value, digits=digits, beside=beside) == written
 
 
 @pytest.mark.parametrize(
