@@ -77,7 +77,7 @@ def test_regression_and_pairs_fit_a_phone(
         form.get_by_label("Outcome").select_option("q1")
         form.get_by_label("Predictor 1").select_option("q2")
         form.get_by_text("More predictors").click()
-        form.get_by_label("Predictor 7").select_option("q3")
+        form.get_by_label("Predictor 6").select_option("q3")
     else:
         form = page.get_by_role("form", name="All pairs")
     form.get_by_role("button").click()
