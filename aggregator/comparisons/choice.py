@@ -124,9 +124,8 @@ def check_choice(
     chosen = find_chosen(manifest, names)
     if kind == Comparison.Kind.PAIRS:
         _check_pairs(manifest)
-        if not is_final:
-            raise NotComparable(PAIRS_AFTER_CLOSE)
-        _check_pairs_of_blocks(manifest, rows_file)
+        if is_final:
+            _check_pairs_of_blocks(manifest, rows_file)
         return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
     if is_final:
@@ -145,9 +144,14 @@ def find_through_batch(
 ) -> int:
     """Return the last batch that a comparison reads: that of the last look at its questions.
 
+    All pairs have p-values without intervals, which do not hold at several looks, so they wait for
+    the close.
+
     A table of two blocks would count people who were asked both. It could move by fewer than K of
     them at a look at either block, so NotComparable is raised until the last look.
     """
+    if kind == Comparison.Kind.PAIRS and not snapshot.final:
+        raise NotComparable(PAIRS_AFTER_CLOSE)
     looks = find_looks(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     if snapshot.final or len(looks) == 1:
         return max(looks.values())

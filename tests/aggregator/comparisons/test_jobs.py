@@ -340,3 +340,24 @@ def test_only_the_newest_comparisons_are_kept(monkeypatch: pytest.MonkeyPatch) -
     assert old not in Comparison.objects.all()
     # Comparisons that are still waiting stay.
     assert set(Comparison.objects.all()) == {waiting, *new}
+
+
+def test_while_the_survey_is_open_an_interval_holds_for_all_looks_until_then() -> None:
+    wave = make_wave(questions=2)
+    levels = []
+    for _ in range(2):
+        send_many(wave, [bytes([number % 2, number % 3 == 0]) for number in range(300)])
+        process(wave)
+        looks = [n for n in snapshot_of(wave).totals if n >= wave.crowd]
+        times = [n / wave.description.people_for_looks for n in looks]
+        found = compute(ask(wave, Kind.TABLE, "q1", "q2")).result
+        assert found is not None
+        assert found["together"] == {"family": 1, "looks": len(looks)}
+        level = find_level(Together(family=1, looks=len(looks)), times)
+        assert {found[figure]["level"] for figure in ("share_first", "difference", "phi")} == {
+            level
+        }
+        levels.append(level)
+    assert levels[0] > levels[1] > 0.95  # early looks may spend less
+    with pytest.raises(NotComparable, match="only once the survey has closed"):
+        ask(wave, Kind.PAIRS)
