@@ -114,6 +114,8 @@ def main() -> None:
         )
         few = store_batches(bench, generator, reports=MINIMUM)
         waves = store_batches(bench, generator, reports=12_500_000 // scale)
+        with bench.workers("worker", 1):
+            pass  # it estimates the stored batches, which leisure workers never do
         pairs = measure(
             bench,
             "leisure",
