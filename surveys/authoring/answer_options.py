@@ -1,7 +1,4 @@
-"""The numbers of a draft's questions, and the answers that each offers.
-
-Answers have codes, words and names in rules.
-"""
+"""The numbers of a draft's questions, and the answers to each: their codes, words and names."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from surveys.models import Question
 
 
 def number_all(questions: Sequence[Question]) -> Iterator[tuple[int, Question]]:
-    """Number questions as respondents count them; texts to read are numbered among themselves."""
+    """Number questions as respondents count them, and information texts separately."""
     numbers = number_questions(question.described.is_answered for question in questions)
     return zip(numbers, questions, strict=True)
 
 
 def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]:
-    """Number the questions that people answer, and leave out the texts."""
+    """Number the questions that people answer, and leave out information texts."""
     return [
         (number, question)
         for number, question in number_all(questions)
@@ -33,7 +30,7 @@ def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]
 
 
 def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
-    """How authors call each question in a sentence, by primary key: question 3, or text 1."""
+    """Map primary keys to what sentences call each question: question 3, or text 1."""
     return {
         str(question.pk): call_question(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -41,7 +38,7 @@ def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
 
 
 def list_options(question: Question) -> tuple[Option, ...]:
-    """The answers to choose from; Murmur's own answers are in the active language."""
+    """List the answers to choose from; those that Murmur provides are in the active language."""
     described = question.described
     if described.fixed_answers:
         return tuple(
@@ -61,10 +58,10 @@ def list_options(question: Question) -> tuple[Option, ...]:
 
 
 def name_answers(question: Question) -> dict[str, int]:
-    """The names that authors use for a question's answers in rules, and their codes.
+    """Map the names that rules use for a question's answers to the codes of these answers.
 
-    Fixed answers are named by their words, points of a scale by their number, and options by
-    their place in the list.
+    A fixed answer is named by its key, a point of a scale by its number, and an option by its
+    place in the list.
     """
     described = question.described
     if described.fixed_answers:
@@ -77,7 +74,7 @@ def name_answers(question: Question) -> dict[str, int]:
 
 
 def count_codes(question: Question) -> dict[str, int]:
-    """How many codes a rule can ask for, by the names that rules use for the answers."""
+    """Count the codes that a rule can test, for each question or item that it can name."""
     key, options = str(question.pk), list_options(question)
     if question.described.has_items:
         return {item_name(key, option.code): 2 for option in options}
@@ -85,7 +82,10 @@ def count_codes(question: Question) -> dict[str, int]:
 
 
 def has_room_for_refusal(question: Question) -> bool:
-    """Whether "prefer not to say" can be one more answer, which none of the others is."""
+    """Return whether "prefer not to say" can be added.
+
+    It cannot if an option already says the same, or if the question would have too many codes.
+    """
     options = [fold(option.text) for option in list_options(question)]
     if fold(REFUSED_TEXT) in options:
         return False
@@ -95,7 +95,7 @@ def has_room_for_refusal(question: Question) -> bool:
 
 
 def find_words(question: Question) -> dict[tuple[str, int], str]:
-    """The words of every answer that a rule can refer to, by name and code."""
+    """Map the name and code by which a rule refers to an answer to the answer's words."""
     key, options = str(question.pk), list_options(question)
     if question.described.has_items:
         return {(item_name(key, option.code), 1): option.text for option in options}

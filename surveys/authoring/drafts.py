@@ -1,4 +1,4 @@
-"""Describe a draft as the manifest that it would be frozen as."""
+"""Build the manifest that a draft would be frozen as."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from surveys.models import Question, Survey
 from surveys.models.asked_questions import count_elsewhere
 from surveys.models.settings import SETTING_NAMES
 
-# What a manifest has by the same name; whether blocks are drawn depends on the questions.
+# The settings that a manifest has under the same name. `drawn` also depends on the questions.
 _FROZEN = {one.name for one in fields(Manifest)}.intersection(SETTING_NAMES) - {"drawn"}
 
 
 def load_draft(survey: Survey) -> None:
-    """Read all that `build_manifest` needs in three queries. This object is not read again."""
+    """Prefetch all rows that `build_manifest` needs, in three queries."""
     prefetch_related_objects([survey], "questions", "translations", "planned_comparisons")
 
 
 def build_manifest(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
-    """Describe what would be frozen if the survey were launched now, or with other questions.
+    """Build the manifest that a launch would freeze now, with these questions or the stored ones.
 
-    If there are too few blocks to draw from, everyone is asked everything. Such a draft cannot be
-    launched.
+    If there are too few blocks to draw from, the manifest asks everyone everything. Such a draft
+    cannot be launched.
     """
     described = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
-    # Opening requires that the author acknowledges every limit that is exceeded. Nobody is asked
-    # to answer a rehearsal or a demo, so these have no limits and count no other surveys.
+    # A survey opens only if its author acknowledges every limit that it exceeds. Nobody answers a
+    # rehearsal or a demo, so these need no acknowledgement and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
         return described
     elsewhere = count_elsewhere(manifest=described, survey=survey.pk, owner=survey.owner_id)
@@ -82,7 +82,7 @@ def _build_without_drawing(
 
 
 def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The planned comparisons of these questions, as the manifest names them."""
+    """Name the planned comparisons of these questions as the manifest does."""
     return tuple(
         (
             indicator_name(names[str(plan.outcome_id)], plan.outcome_part),
@@ -94,7 +94,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, st
 
 
 def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
-    """The words of every other language as they would be frozen; the manifest has their hashes."""
+    """Map each other language to its words as they would be frozen; the manifest has the hashes."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
         for translation in survey.translations.all()
@@ -103,7 +103,7 @@ def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
 
 
 def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ...]:
-    """Each question with its name, its thresholds and its rule.
+    """Build each question with its name, its thresholds and its rule.
 
     Answers that Murmur provides are in the active language.
     """
@@ -112,7 +112,7 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Names of questions by primary key: Q3 on a page is q3 in a file."""
+    """Map primary keys to the names of questions: Q3 on a page is q3 in a file."""
     return {
         str(question.pk): question_name(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)

@@ -3,11 +3,11 @@
 SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── TooManyQuestions    the author must remove one first
-├── BrokenRules         a change would break a rule; `problems` lists them
+├── BrokenRules         a change would break rules; `problems` lists which
 ├── RuleError           the text of a rule cannot be read
 ├── ChangedMeanwhile    the survey is not what the author was shown
-├── Overtaken           what a form shows was changed in another window
-├── AddedTwice          a form was sent twice, and would add the same question again
+├── Overtaken           the values in a form were changed in another window
+├── AddedTwice          a form was sent twice and would add the same question again
 ├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
@@ -38,7 +38,7 @@ class BrokenRules(SurveyError):
 
 
 class RuleError(SurveyError):
-    """The message says where reading stopped and what could stand there."""
+    """The text of a rule cannot be read. The message says where it fails and what is allowed."""
 
 
 class ChangedMeanwhile(SurveyError):

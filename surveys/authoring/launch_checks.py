@@ -1,4 +1,4 @@
-"""What still prevents a draft from being opened."""
+"""Checks of a draft before it is opened: problems, warnings and exceeded limits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
 
-_NEAR = 0.8  # of the limit of a survey's size
+_NEAR = 0.8  # the fraction of the largest size from which authors are told the size
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
-    """List everything that prevents the opening, and say what to do about it."""
+    """List everything that prevents the opening, each with what to do about it."""
     manifest = build_manifest(survey=survey, wave_number=1)
     return [
         *_check_questions(manifest),
@@ -43,7 +43,7 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
 
 
 def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
-    """List what the author should know before the opening; none of it prevents that."""
+    """List what the author should know before the opening but may ignore."""
     return [
         *describe_similar(manifest),
         *describe_elsewhere(survey, manifest),
@@ -76,7 +76,7 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ExceededLimit:
-    """A limit that the survey exceeds, and why it is there. The author acknowledges it."""
+    """A limit that the survey exceeds, and the reason for it. The author must acknowledge it."""
 
     key: str
     text: str
@@ -125,7 +125,7 @@ def _check_questions(manifest: Manifest) -> Iterator[str]:
     elif not manifest.ledger:
         yield "No question is scrambled. Add one that is: scrambling is what Murmur is for."
     for question in manifest.questions:
-        # Only drafts of earlier versions have such points: the form refuses them.
+        # The form refuses such points, so only drafts of earlier versions have them.
         if question.described.has_points and (question.minimum or 0) <= FIRST_RESERVED:
             yield (
                 f"Question {question.number} has points from \N{MINUS SIGN}{-FIRST_RESERVED} down. "
@@ -147,7 +147,7 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_size(manifest: Manifest) -> str:
-    """Say how large the survey is if it is near or above the limit; empty otherwise."""
+    """Say how large the survey is if that is near or above the maximum; empty otherwise."""
     size = len(serialize_manifest(manifest))
     if size > MOST_BYTES:
         return (
@@ -163,7 +163,7 @@ def describe_size(manifest: Manifest) -> str:
 
 
 def _kilobytes(size: int) -> str:
-    """Round up, so that a survey above the limit never seems to be at it."""
+    """Round up, so that a survey above the maximum never seems to be exactly at it."""
     return whole(-(-size // 1000))
 
 
@@ -204,7 +204,7 @@ def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
 def describe_early_deletion(
     *, delete_on: date | None, opens: datetime | None, closes: datetime | None, now: datetime
 ) -> str:
-    """Say why a survey cannot be deleted that early; empty if it can."""
+    """Say why the deletion date is too early; empty if it is not."""
     starts = {
         "the closing date": closes,
         "the opening date": opens if closes is None else None,
@@ -223,9 +223,10 @@ def describe_early_deletion(
 
 
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Whether protected figures tell little about who took part: the end must not tell the number.
+    """Check the conditions of protected publication: a closing date, no cap, and a small enough δ.
 
-    Rehearsals and demos are exempt, because their people are invented.
+    Otherwise the close could reveal how many people took part. Rehearsals and demos are exempt,
+    because their respondents are invented.
     """
     if not manifest.publishes_releases or survey.origin != Survey.Origin.SURVEY:
         return

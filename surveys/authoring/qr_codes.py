@@ -1,4 +1,4 @@
-"""QR codes of addresses, as files that print sharply at any size."""
+"""Draw QR codes of links, as SVG and PNG files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import segno
 
-QUIET_ZONE = 4  # white modules around it, as ISO/IEC 18004 requires
+QUIET_ZONE = 4  # white modules around the code, as ISO/IEC 18004 requires
 SCALE = 12  # pixels per module
 
 
 def _make(link: str) -> Any:
-    # Level M repairs 15 % of the code, which is enough for a poster in the rain. Many phones
-    # cannot read micro codes.
+    # Error correction level M restores 15 % of the code, enough for posters that are dirty or wet.
+    # Many phones cannot read micro codes.
     return segno.make(link, error="m", boost_error=False, micro=False)
 
 

@@ -1,6 +1,6 @@
-"""Finds questions that ask the same thing twice, in one survey or in several of an author.
+"""Find questions that ask for the same fact, within a survey or across surveys of one author.
 
-The codes of two such questions add up: together they reveal more about one fact than each says.
+The ε of such questions add up: together, their codes reveal more about the fact than either alone.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Repeat:
 
 
 def find_repeats(manifest: Manifest) -> list[Repeat]:
-    """Find the first earlier question that each question repeats; an equal one counts first.
+    """Find, for each scrambled question, the first earlier one that it repeats.
 
-    Questions that the author marked as asking for the same fact are no repeats.
+    An equal question takes precedence over a similar one. Questions that the author marked as
+    asking for the same fact do not count as repeats.
     """
     found = []
     protected = [question for question in manifest.questions if question.is_scrambled]
@@ -55,7 +56,7 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 
 
 def describe_equal(manifest: Manifest) -> Iterator[str]:
-    """Say which questions prevent the opening, and what to do about it."""
+    """Say which questions repeat an equal one, which prevents the opening, and what to do."""
     for repeat in find_repeats(manifest):
         if repeat.is_equal:
             yield (
@@ -77,7 +78,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the author's other surveys that ask the same, with the questions that they share."""
+    """Name the author's other surveys that ask the same questions, and which questions these are."""
     for numbers, titles in _find_elsewhere(survey, manifest):
         named = [f"“{title}”" for title in titles[:MOST_NAMED]]
         if len(titles) > MOST_NAMED:
@@ -97,7 +98,10 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int], list[str]]]:
-    """Questions and titles of other surveys, newest first; together if the surveys are the same."""
+    """Group the questions that other surveys share by the set of these surveys.
+
+    Returns question numbers with the titles of the surveys, newest first.
+    """
     numbers = {
         key: question.number
         for question in reversed(manifest.questions)

@@ -1,6 +1,6 @@
 """Check that the rules of a draft make sense, and that an edit does not change their meaning.
 
-The same holds for the earlier question that asks for the same fact.
+References to an earlier question about the same fact are checked too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from surveys.models import Question
 
 @dataclass(frozen=True, kw_only=True)
 class RuleProblem:
-    """`key` is the primary key of the question whose rule cannot work."""
+    """`key` is the primary key of the question whose rule or reference is invalid."""
 
     key: str
     text: str
@@ -25,9 +25,10 @@ class RuleProblem:
 def find_rule_problems(
     questions: Sequence[Question], *, spoken: Mapping[str, str] | None = None
 ) -> list[RuleProblem]:
-    """List the rules and references that cannot work, and say what to do about each.
+    """List invalid rules and references, each with what to do about it.
 
-    `spoken` is how the author calls each question, by key, if that is about to change.
+    `spoken` maps keys to what the author calls the questions now. Pass it if the questions have
+    already been renumbered.
     """
     places = {str(question.pk): place for place, question in enumerate(questions)}
     spoken = call_all(questions) if spoken is None else spoken
@@ -37,7 +38,7 @@ def find_rule_problems(
         key = str(question.pk)
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)
-            # After a broken rule it is unknown what will be asked.
+            # Which answers are possible is unknown if an earlier rule is invalid.
             problem = problem or (
                 "" if problems else _find_dead_end(spoken[key], question, earlier)
             )
@@ -59,7 +60,7 @@ def _find_fact_problem(
     places: Mapping[str, int],
     spoken: Mapping[str, str],
 ) -> str:
-    """Say why a question cannot ask for the same fact as the one that it names."""
+    """Say why the reference to a question about the same fact is invalid; empty if it is valid."""
     if question.same_fact is None:
         return ""
     own, key = str(question.pk), str(question.same_fact)
@@ -140,7 +141,7 @@ def find_meaning_problems(
 ) -> list[RuleProblem]:
     """List the rules that would silently refer to a different answer after an edit.
 
-    Rules refer to codes, not to words. Rewording an answer is fine, but an answer that moves to
+    Rules refer to codes, not to words. An author may reword an answer, but an answer that moves to
     another line gets another code.
     """
     old, new = find_words(before), find_words(after)

@@ -1,4 +1,4 @@
-"""Rules as authors write them: "Q1 is yes and not (Q2 is one of 1, 3 or Q4 has 2)"."""
+"""Parse and write rules in authors' notation: "Q1 is yes and not (Q2 is one of 1, 3)"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surveys.models import Question
 
 _TOKEN = re.compile(r"\s*([(),]|[<>=!≠≤≥]+|[^\s(),<>=!≠≤≥]+)")
 _QUESTION = re.compile(r"Q([1-9]\d{0,2})", re.IGNORECASE)
-# Signs that many people type first, for "is", "is not" and "is one of".
+# What many people type for "is" and "is one of", and for "is not".
 _SAME = ("=", "==", "in")
 _OTHER = ("!=", "≠", "<>")
 _ORDERS: Mapping[str, Callable[[int, int], bool]] = {
@@ -30,7 +30,11 @@ MAX_DEPTH = 20
 
 
 def parse_rule(text: str, *, earlier: Sequence[Question]) -> Rule | None:
-    """Read a rule over earlier questions, in their order on the page; None for an empty text."""
+    """Parse the text of a rule; None if the text is empty.
+
+    `earlier` are the questions before this one, in their order on the page. Raises RuleError if the
+    text cannot be read.
+    """
     if not text.strip():
         return None
     return _Parser(text, earlier).parse()
@@ -61,7 +65,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
 
 
 def _list_items(rule: Rule) -> list[tuple[str, str]]:
-    """Question and item of each part, if a rule asks for items of one "select several"."""
+    """Return the question and item of each condition if all are items of one "select several"."""
     parts = rule.get("any", [rule])
     names = [split_name(part["name"]) for part in parts if "name" in part]
     items = [(key, item) for key, item in names if item]
@@ -163,7 +167,7 @@ class _Parser:
         return question
 
     def _compared(self, question: Question, token: str, sign: str) -> list[int]:
-        """Read the number after a sign such as >=; return the codes on its side."""
+        """Read the number after a sign such as >=, and return the codes that satisfy it."""
         keys = name_answers(question)
         if question.described.fixed_answers:
             raise RuleError(

@@ -1,4 +1,4 @@
-"""What authors do to drafts: build one, translate it, copy it and launch it as a wave."""
+"""What authors do with drafts: edit, translate, copy and delete them, and launch them as waves."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ from surveys.models.planned_comparisons import MAX_PLANNED
 from surveys.models.settings import SETTING_NAMES, SETTINGS
 from surveys.respondent.stored_pages import store_texts
 
-# Keeps (survey, position) unique while two questions trade places.
+# A free position, which keeps (survey, position) unique while two questions swap places.
 _PARKED = 10_000
 
 
 def lock_draft(*, survey: Survey) -> Survey:
-    """Lock a survey's row and make sure that it may still change."""
+    """Lock a survey's row; raise NotDraft if it has been launched."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     if not locked.is_draft():
         raise NotDraft
@@ -75,7 +75,7 @@ def lock_draft(*, survey: Survey) -> Survey:
 
 @dataclass(frozen=True, kw_only=True)
 class Switched:
-    """The numbers of the questions that were changed with a setting, and that could not be."""
+    """The numbers of the questions that a setting changed, and of those that it could not change."""
 
     changed: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
@@ -83,9 +83,10 @@ class Switched:
 
 @transaction.atomic
 def save_draft(*, survey: Survey, stamp: str = "") -> Switched:
-    """Store the edited settings of a draft, unless they are no longer those of the stamp.
+    """Store the edited settings of a draft.
 
-    If people may decline from now on, or no longer, this changes all questions that it can.
+    Raises Overtaken if the stored settings no longer match the stamp. A change of `may_decline`
+    also switches "Prefer not to say" in every question that can offer it.
     """
     stored = lock_draft(survey=survey)
     compare_stamps(stamp, stored=stamp_settings(stored))
@@ -116,7 +117,8 @@ def add_question(
 ) -> Question:
     """Add a question at the end.
 
-    If the survey's questions are no longer those of the stamp, a second copy is refused.
+    Raises AddedTwice if the list of questions no longer matches the stamp and already has a
+    question with the same content.
     """
     lock_draft(survey=survey)
     _refuse_second_copy(survey, stamp, content)
@@ -142,9 +144,10 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) ->
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, unless it is no longer that of the stamp.
+    """Change a question, and return a sentence about the planned comparisons that this removed.
 
-    The rules of other questions must still make sense. Returns what else had to change, in words.
+    Raises Overtaken if the stored question no longer matches the stamp, and BrokenRules if a rule
+    would no longer make sense.
     """
     lock_draft(survey=question.survey)
     questions = list(question.survey.questions.all())
@@ -163,13 +166,13 @@ def edit_question(
 
 @transaction.atomic
 def delete_question(*, question: Question) -> str:
-    """Delete a question and the comparisons planned with it; returns how many, in words."""
+    """Delete a question and its planned comparisons; return a sentence about these."""
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
     dropped = find_plans(question).count()
     spoken = call_all(list(survey.questions.all()))
     question.delete()
-    # One by one and in order, so that no two rows ever share a position.
+    # Update one row at a time and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
     _check_rules(survey, spoken=spoken)
@@ -178,15 +181,15 @@ def delete_question(*, question: Question) -> str:
 
 @transaction.atomic
 def plan_comparison(*, survey: Survey, pair: tuple[str, str]) -> None:
-    """Plan the comparison of an outcome by a group, by the names of their indicators.
+    """Plan the comparison of an outcome by a group; `pair` names their indicators.
 
-    Raises NotComparable if the draft has changed so that they cannot be compared.
+    Raises NotComparable if the draft has changed and they can no longer be compared.
     """
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
     check_two_questions(manifest=manifest, names=pair)
     if pair in manifest.planned_comparisons or len(manifest.planned_comparisons) >= MAX_PLANNED:
-        return  # a second window was faster
+        return  # another window has planned it, or the last one that is allowed
     keys = {name: key for key, name in name_questions(list(locked.questions.all())).items()}
     (outcome, outcome_part), (group, group_part) = map(split_indicator, pair)
     locked.planned_comparisons.create(
@@ -204,7 +207,7 @@ def drop_planned(*, survey: Survey, pk: int) -> None:
 
 @transaction.atomic
 def move_question(*, question: Question, step: int) -> bool:
-    """Swap places with the question above (step -1) or below (step 1)."""
+    """Swap places with the question above (step -1) or below (step 1); False if there is none."""
     lock_draft(survey=question.survey)
     question.refresh_from_db()
     here = question.position
@@ -222,7 +225,7 @@ def move_question(*, question: Question, step: int) -> bool:
 
 
 def _check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> None:
-    """Undo a change that would leave a broken rule."""
+    """Raise BrokenRules, which rolls back the change, if a rule has become invalid."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
@@ -238,7 +241,10 @@ def delete_draft(*, survey: Survey) -> None:
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions."""
+    """Make a new draft with the same questions, planned comparisons, translations and settings.
+
+    Settings that do not apply to another survey are left out (`Setting.is_copied`).
+    """
     left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
     settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
@@ -268,9 +274,9 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
 
 
 def _copy_translations(survey: Survey, copied: Survey) -> None:
-    """Copy all translations: that of the title belongs to the title of the copy.
+    """Copy all translations. The copy's new title keeps the translation of the old one.
 
-    Another text may have the words of the title, and keeps them.
+    If another text of the survey equals the old title, it keeps that translation too.
     """
     sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
@@ -294,10 +300,11 @@ def add_translation(*, survey: Survey, language: str) -> Translation:
 def save_translation(
     *, survey: Survey, language: str, texts: Mapping[str, str], stamp: str = ""
 ) -> None:
-    """Store translations by the texts they translate; an empty one removes what was there.
+    """Store translations, keyed by the texts they translate.
 
-    Texts that are not named keep their translation, and unused texts lose it. A language that
-    was removed in another tab comes back, so that the typed words are not lost.
+    An empty translation removes the stored one. Texts that are not among `texts` keep their
+    translation, and texts that the survey no longer uses lose it. A language that was removed in
+    another tab is added again, so that the typed words are not lost.
     """
     locked = lock_draft(survey=survey)
     translation, created = locked.translations.get_or_create(language=language)
@@ -323,12 +330,13 @@ def launch_survey(
 ) -> Wave:
     """Freeze the draft as a manifest, open its first wave and return the browsers' wave.
 
-    People who toss coins have a separate wave, which opens at the same time. With expected_hash
-    (in hex) this happens only if the author was shown the same manifest. Every limit that the
-    survey exceeds must be among those acknowledged; the manifest says so. Others are ignored.
+    People who toss coins have a separate wave, which opens at the same time. `expected_hash` (in
+    hex) is the hash of the manifest that the author was shown; ChangedMeanwhile is raised if the
+    draft has another one by now. `acknowledged` must contain every limit that the survey exceeds,
+    and may contain others. The manifest lists the exceeded limits.
     """
     locked = lock_draft(survey=survey)
-    lock_owner(locked.owner_id)  # the manifest counts the owner's surveys
+    lock_owner(locked.owner_id)  # the manifest counts the owner's other surveys
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
@@ -349,7 +357,7 @@ def launch_survey(
         Survey.objects.filter(pk=locked.pk).update(deletion_mail_at=told_at)
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
-    # After the commit: it takes seconds for a long survey, and uploads would wait.
+    # Done after the commit: it takes seconds for a long survey, and uploads would wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave
 
@@ -365,5 +373,5 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         manifest=content,
         manifest_hash=hash_manifest(content),
         words=words,
-        **list_frozen_columns(parse_manifest(content)),  # the bytes decide what they hold
+        **list_frozen_columns(parse_manifest(content)),  # from the bytes, so that the two always agree
     )

@@ -1,8 +1,9 @@
-"""Stamps of what a form shows, so that saving never silently undoes a change made elsewhere.
+"""Stamps of the values in a form, so that saving never silently undoes a change made elsewhere.
 
-A form sends its stamp back. If what is stored has another stamp by then, nothing is saved: the
-author reads what was changed, keeps what they typed, and may save again. A form without a stamp,
-such as one that was opened before an upgrade, is saved without this check.
+A stamp is a short hash of the stored values. A form sends it back. If the stored values have
+another stamp by then, nothing is saved. The author reads what was changed, keeps what they typed,
+and may save again. A form without a stamp, such as one that was opened before an upgrade, is saved
+without this check.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def stamp_question(question: Question) -> str:
 
 
 def stamp_questions(questions: Iterable[Question]) -> str:
-    """Stamp the list of a survey's questions, whatever they say."""
+    """Stamp which questions a survey has, regardless of their content and order."""
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
@@ -34,6 +35,7 @@ def stamp_translation(translation: Translation) -> str:
 
 
 def compare_stamps(sent: str, *, stored: str) -> None:
+    """Raise Overtaken if a form sent a stamp that differs from that of the stored values."""
     if sent and sent != stored:
         raise Overtaken
 

@@ -1,4 +1,4 @@
-"""How much of a survey is translated, in the words that its author reads."""
+"""How much of a survey is translated, in sentences for its author."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ MOST_PLACES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationState:
-    """`is_own`: after the translation was made, this became the survey's own language."""
+    """The state of one translation.
+
+    `is_own` means that this is now the language of the survey itself. The author has changed that
+    after adding the translation.
+    """
 
     language: str
     missing: int
@@ -37,7 +41,7 @@ class TranslationState:
 
     @property
     def own_name(self) -> str:
-        """What its speakers call it."""
+        """The name of the language in that language."""
         return NAMES[self.language]
 
     @property
@@ -63,7 +67,7 @@ def list_states(*, survey: Survey, manifest: Manifest) -> list[TranslationState]
 
 
 def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
-    """One line for all languages: "English; French: 3 texts missing"."""
+    """Write one line about all languages, such as "English; French: 3 texts missing"."""
     states = list_states(survey=survey, manifest=manifest)
     return "; ".join(
         [name_language(survey.language), *(f"{state.name}: {state.summary}" for state in states)]
@@ -71,13 +75,13 @@ def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
 
 
 def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str, str]]:
-    """Texts that have since been changed or deleted, each with its translation."""
+    """List texts that have since been changed or deleted, each with its translation."""
     used = {source.text for source in list_texts(manifest)}
     return [(text, words) for text, words in translation.texts.items() if text not in used]
 
 
 def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str]:
-    """What still prevents people from answering in a language that the author has added."""
+    """List the problems of translations that prevent the opening."""
     problems: list[str] = []
     for translation in survey.translations.all():
         language = translation.language
@@ -106,7 +110,10 @@ def _find_differing_answers(manifest: Manifest, translation: Translation) -> Ite
 
 
 def describe_difference(source: SourceText, translated: str, own: Mapping[str, str]) -> str:
-    """Say what is wrong if an author's "No" is translated differently from Murmur's own."""
+    """Say what is wrong if an author's option "No" is translated differently from Murmur's "No".
+
+    `own` maps the answers that Murmur provides to their translations.
+    """
     expected = {fold(text): words for text, words in own.items()}.get(fold(source.text))
     if "options" not in source.kinds or not expected or not translated.strip():
         return ""
@@ -130,7 +137,7 @@ def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:
 
 
 def _find_equal_answers(manifest: Manifest, language: str, words: str) -> Iterator[str]:
-    """Answers that differ in the author's words must differ in the translated ones."""
+    """Find answers to one question that have the same words in a translation."""
     translated = translate_manifest(manifest, language, words)
     for question in translated.questions:
         for first, second in _list_equal(question):

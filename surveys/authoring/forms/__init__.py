@@ -1,4 +1,4 @@
-"""The forms that authors fill in: the range of each input, and errors that say what to do."""
+"""The forms that authors fill in. Each error says what to do."""
 
 from surveys.authoring.forms.actions import LaunchForm, MoveForm
 from surveys.authoring.forms.differences import StoredValue, list_frozen, list_stored

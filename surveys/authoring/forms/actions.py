@@ -1,4 +1,4 @@
-"""The forms of single buttons that send data: opening a survey, moving a question."""
+"""The forms behind single buttons: open a survey, move a question."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _PREFIX = "acknowledge_"
 
 
 class LaunchForm(forms.Form):
-    """`manifest` is the hash of what the author saw, so that nothing else is frozen.
+    """The form that opens a survey.
 
-    There is a box for each limit that the survey exceeds, and every one must be ticked.
+    `manifest` is the hash of the manifest that the author saw; no other one is frozen. Each limit
+    that the survey exceeds has a box, and the author must tick all of them.
     """
 
     manifest = forms.CharField(required=False, widget=forms.HiddenInput)

@@ -1,4 +1,4 @@
-"""Web addresses and phone numbers that become links on respondents' pages."""
+"""Check web addresses and phone numbers that become links on respondents' pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORWARDING = (
 
 
 def find_phone_problem(phone: str) -> str:
-    """Say why a text may not be a link to a phone; empty if it may."""
+    """Say why a text must not become a phone link; empty if it may."""
     digits = count_digits(phone)
     if not is_written_like_phone(phone):
         return (
@@ -47,7 +47,7 @@ def find_phone_problem(phone: str) -> str:
 
 
 def find_address_problem(address: str) -> str:
-    """Say why an address may not be a link on respondents' pages; empty if it may."""
+    """Say why an address must not become a link on respondents' pages; empty if it may."""
     whole = "Enter a whole web address, such as https://example.org/help."
     if not address.lower().startswith("https://"):
         return "Enter a web address that begins with https://."

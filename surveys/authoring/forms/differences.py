@@ -1,4 +1,4 @@
-"""Stored values in words: those that changed while a form was open, and those that were frozen."""
+"""Put stored values into words: those that changed while a form was open, and frozen ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StoredValue:
 
 
 def list_stored(form: forms.Form, stored: forms.Form) -> list[StoredValue]:
-    """List the fields in which a form that was sent differs from one made from what is stored."""
+    """List the stored values of the fields in which a submitted form differs from a stored one."""
     return [
         StoredValue(label=str(form[name].label), text=_describe(stored[name]))
         for name, field in form.fields.items()
@@ -28,7 +28,7 @@ def list_stored(form: forms.Form, stored: forms.Form) -> list[StoredValue]:
 
 
 def list_frozen(manifest: Manifest) -> list[StoredValue]:
-    """List the settings that say something, except those that pages show in other words."""
+    """List the settings that are not empty, except those that pages describe in their own words."""
     listed = {name: setting.label for name, setting in SETTINGS.items() if setting.is_listed}
     return [
         StoredValue(label=listed[name], text=_write(value))

@@ -17,7 +17,7 @@ from surveys.planning.plan_input import Decider, PlanInput
 
 
 class PlanForm(forms.Form):
-    """What a researcher expects and wants to find out; shares are in per cent."""
+    """What a researcher expects and wants to find out. Shares are in per cent."""
 
     share = forms.DecimalField(
         label="Expected share of the answer, in %",
@@ -70,7 +70,7 @@ class PlanForm(forms.Form):
         "of this strength, the expected share is among those who are asked.",
         **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
-    # A draft says which code decides (surveys.planning.plan_input.Decider).
+    # Filled in by the links from a draft (surveys.planning.plan_input.Decider).
     decided = forms.RegexField(
         r"^\d{1,2}-\d{1,2}-\d{1,2}$",
         label="What decides who is asked",
@@ -130,7 +130,7 @@ class PlanForm(forms.Form):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> PlanForm:
-        """Use defaults for what the address leaves out, and read 7,5 as 7.5."""
+        """Fill in the form from a query string; missing values get defaults, and 7,5 means 7.5."""
         return cls(
             {name: query.get(name, value).replace(",", ".") for name, value in cls.DEFAULTS.items()}
         )
@@ -146,7 +146,7 @@ class PlanForm(forms.Form):
 
     @property
     def goes_beyond_yes_and_no(self) -> bool:
-        """Whether the folded part of the form holds an error or a value other than its default."""
+        """Whether the folded section of the form has an error or a value other than its default."""
         names = ("options", "refusing", "asked", "part", "figure", "difference")
         return any(self[name].errors or self[name].value() != self.DEFAULTS[name] for name in names)
 
@@ -167,7 +167,7 @@ class PlanForm(forms.Form):
         return cleaned
 
     def read(self) -> PlanInput:
-        """The plan's input, once the form is valid."""
+        """Return the input of the plan; the form must be valid."""
         values = self.cleaned_data
         refusing, asked = values["refusing"], values["asked"]
         return PlanInput(

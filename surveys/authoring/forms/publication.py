@@ -1,4 +1,4 @@
-"""What anyone may read of the results, and how much protected figures may reveal."""
+"""The form for what anyone may read of the results, and how much releases may reveal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from surveys.manifest.readers import Loss
 from surveys.models.settings import SurveySettings
 from surveys.respondent.label.guesses import write_guess
 
-# Said under each choice. The page shows the limits only under the last one.
+# The sentences under each choice. The page shows the inputs for ε and δ only under the last one.
 DETAILS = {
     Publication.NONE: "You decide who sees the results.",
     Publication.EXACT: (
@@ -38,12 +38,12 @@ DETAILS = {
         "number of people may close it: that would publish how many took part."
     ),
 }
-# What the page explains.
+# The values of ε that the page explains.
 CAPS = (0.5, 1.0, 2.0, 3.0)
 
 
 class Cap(forms.DecimalField):
-    """A number in a range, with one message for every error, and once for several of them."""
+    """A decimal in a range that shows one message, even if several validators fail."""
 
     def run_validators(self, value: Any) -> None:
         try:
@@ -53,7 +53,7 @@ class Cap(forms.DecimalField):
 
 
 class PublicationForm(forms.Form):
-    """The limits count only if the survey is protected: its page hides them otherwise."""
+    """The choice of publication, and the limits ε and δ, which only protected publication uses."""
 
     publication = forms.ChoiceField(
         label="What may anyone see?", choices=Publication.choices, widget=forms.RadioSelect
@@ -85,9 +85,10 @@ class PublicationForm(forms.Form):
 
     @property
     def caps(self) -> Iterator[tuple[float, str, str]]:
-        """Caps, and how many guesses of 100 they allow about taking part and about an answer.
+        """Values of ε, and how many guesses of 100 each allows to be right.
 
-        The answer is one that is sent as it is; δ is the largest.
+        The first guess is about taking part, the second about an answer that is sent as it is. δ
+        is the largest that the form accepts.
         """
         for cap in CAPS:
             once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / NANOS)
@@ -96,7 +97,7 @@ class PublicationForm(forms.Form):
 
     @staticmethod
     def read_limits(survey: SurveySettings) -> dict[str, Any]:
-        """The limits of a survey as the form shows them."""
+        """Return the limits of a survey as the form shows them."""
         return {
             "release_epsilon": (Decimal(survey.release_epsilon_hundredths) / HUNDREDTHS).quantize(
                 Decimal("0.01")
@@ -107,7 +108,7 @@ class PublicationForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("publication") != Publication.PROTECTED:
-            # What the page does not show is no mistake of the author, and changes nothing.
+            # The page hides these inputs, so whatever they contain is ignored.
             for name in ("release_epsilon", "release_delta_nanos"):
                 self.errors.pop(name, None)
                 cleaned.pop(name, None)

@@ -24,7 +24,7 @@ from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 
 MAX_RULE_LENGTH = 1000
 ASK_COST = "cost"  # the name of the button; the page also sends it after every change
-# The fields of an empty form that its address may fill in, for links that offer another way to ask.
+# Fields that the query string may fill in, for links that suggest another way to ask.
 OFFERED = ("text", "follow_up", "flips", "refusal")
 
 
@@ -40,7 +40,7 @@ def question_text(name: str, label: str, **kwargs: Any) -> PlainText:
 
 
 class QuestionForm(forms.Form):
-    """The fields of every type. `questions` are the survey's questions, in order."""
+    """The fields that every type has. `questions` are the survey's questions, in order."""
 
     type: QuestionType
 
@@ -65,7 +65,7 @@ class QuestionForm(forms.Form):
         "rule",
         "same_fact",
     )
-    # Laid out by the page, one by one.
+    # The template places these one by one.
     LAST = ("flips", "refusal", "rule", "same_fact", "confirmed")
 
     def __init__(
@@ -77,7 +77,10 @@ class QuestionForm(forms.Form):
         offered: Mapping[str, str] | None = None,
         may_decline: bool = False,
     ) -> None:
-        """`may_decline`: whether the survey's new questions offer "Prefer not to say"."""
+        """Build the form of a stored question, or of a new one if `question` is None.
+
+        `may_decline` says whether new questions of the survey offer "Prefer not to say".
+        """
         self.questions, self.question = list(questions), question
         initial: dict[str, Any] = (
             {"refusal": may_decline} if question is None else _read(question, self.questions)
@@ -95,7 +98,7 @@ class QuestionForm(forms.Form):
 
     @property
     def is_cost_asked(self) -> bool:
-        """Whether the author wants to see the cost, and nothing is to be stored."""
+        """Whether the author only wants to see the cost, so that nothing is stored."""
         return ASK_COST in self.data
 
     @property
@@ -104,7 +107,7 @@ class QuestionForm(forms.Form):
 
     @property
     def position(self) -> int:
-        """The question's place in the survey, from 1; texts to read have one too."""
+        """The question's place in the survey, from 1; information texts count too."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
@@ -119,14 +122,14 @@ class QuestionForm(forms.Form):
     def _offer_strengths(self, present: int) -> None:
         choices = list(OFFERED_FLIPS)
         if present not in choices:
-            choices.append(present)  # set outside these pages, or offered: keep it available
+            choices.append(present)  # set outside these pages, or by a link: keep it available
         field = self.fields["flips"]
         assert isinstance(field, forms.TypedChoiceField)
         field.choices = [(number, describe_strength(number).name) for number in choices]
         self.initial["flips"] = present
 
     def _offer_facts(self) -> None:
-        """Offer the earlier scrambled questions; without any, there is nothing to choose."""
+        """Offer the earlier scrambled questions; remove the field if there are none."""
         field = self.fields["same_fact"]
         assert isinstance(field, forms.TypedChoiceField)
         offered = [
@@ -164,10 +167,10 @@ class QuestionForm(forms.Form):
         return find_rule_problems(self.with_candidate(candidate))
 
     def _check(self) -> None:
-        """Compare the fields of one type; `cleaned_data` lacks the invalid ones."""
+        """Check the type's fields against one another; `cleaned_data` lacks invalid fields."""
 
     def content(self) -> QuestionContent:
-        """The question as typed; fields that the type does not have are empty."""
+        """Return the question as typed; fields that the type does not have are empty."""
         empty = Question(type=self.type)
         content = {
             name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
@@ -175,18 +178,18 @@ class QuestionForm(forms.Form):
         return cast(QuestionContent, content)
 
     def candidate(self) -> Question:
-        """The question as it would be stored."""
+        """Build the question as it would be stored."""
         pk = None if self.question is None else self.question.pk
         return Question(pk=pk, position=self.position, **self.content())
 
     def with_candidate(self, candidate: Question) -> list[Question]:
-        """The survey's questions as they would be."""
+        """Return the survey's questions as they would be with this one."""
         questions = list(self.questions)
         questions[self.position - 1 : self.position] = [candidate]
         return questions
 
     def shown(self) -> Question | None:
-        """The question to cost: as typed, or as stored; None if too little is known."""
+        """Return the question whose cost to show, as typed or as stored; None if unknown."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:
@@ -194,7 +197,7 @@ class QuestionForm(forms.Form):
         return self._example()
 
     def guess_codes(self) -> int | None:
-        """How many codes an unfinished question would have; None if that is not known yet."""
+        """Return how many codes an unfinished question would have; None if unknown."""
         usual = self.described.usual_codes
         if usual is None and self.is_bound and self.errors.keys() <= {"text", "rule"}:
             usual = self._count_answers()
@@ -204,12 +207,12 @@ class QuestionForm(forms.Form):
         return codes if codes <= MAX_SYMBOLS else None
 
     def _count_answers(self) -> int:
-        """Count the answers that were written, even if the rule is wrong."""
+        """Count the answers as typed, even if the rule is wrong."""
         [described] = build_questions([Question(**self.content() | {"rule": None})])
         return described.answers
 
     def _example(self) -> Question | None:
-        """An untouched new question, if its codes are known before anything is typed."""
+        """Build a new question with nothing typed; None if its codes depend on what is typed."""
         return Question(
             position=self.position,
             type=self.type,
@@ -259,13 +262,13 @@ class ProtectedForm(RuledForm):
 
 
 def _read_flips(value: Any) -> int:
-    """Read a strength from an address or a row; two coins if it is not valid."""
+    """Read flips from a query string or a stored row; two coins if they are not valid."""
     text = str(value)
     return int(text) if text in map(str, range(1, 50)) else TWO_COINS
 
 
 def _read(question: Question, questions: Sequence[Question]) -> dict[str, Any]:
-    """The values that the form of a stored question shows."""
+    """Return the values that the form of a stored question shows."""
     initial = {name: getattr(question, name) for name in Question.CONTENT}
     initial["options"] = "\n".join(question.options)
     initial["rule"] = (

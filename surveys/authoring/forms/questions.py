@@ -1,4 +1,4 @@
-"""One form for each type of question, with exactly the fields that the type needs."""
+"""A form for each type of question, with the fields that this type needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a survey's settings, made of what `surveys/models/settings.py` declares."""
+"""The form of a survey's settings, built from the declarations in surveys/models/settings.py."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CreateForm(forms.Form):
 
 class SettingsForm(PublicationForm):
     def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
-        """`blocks`: how many blocks the survey's questions form; None if it does not matter."""
+        """Build the form for a survey whose questions form `blocks` blocks; None skips that check."""
         super().__init__(*args, **kwargs)
         self.blocks = blocks
         self.fields = {name: make_field(name) for name in SETTINGS} | self.fields
@@ -123,7 +123,7 @@ class SettingsForm(PublicationForm):
         )
 
     def clean_closes_at(self) -> datetime | None:
-        # Not clean yet, and the survey needs a date if it is this one.
+        # `publication` is cleaned later. A survey with protected publication needs a closing date.
         is_protected = self.data.get("publication") == Publication.PROTECTED
         return self._in_future(
             "closes_at",
@@ -196,7 +196,7 @@ class SettingsForm(PublicationForm):
     def _compare(
         self, first: str, second: str, agree: Callable[[Any, Any], bool], problem: str
     ) -> None:
-        """Add the problem to the second field if both are filled in and do not agree."""
+        """Add the problem to the second field if both fields have values that do not agree."""
         one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
         if one is not None and other is not None and not agree(one, other):
             self.add_error(second, problem.format(first=one, second=other))

@@ -1,4 +1,4 @@
-"""Another language for a survey, and its author's words in it."""
+"""The forms that add a language to a survey and that take its translations."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from surveys.manifest.languages import (
 )
 from surveys.models import MAX_OPTION_LENGTH, Question, Survey
 
-# All fields of a translation have names that begin like this, so that a refusal can find them.
+# The names of all translation fields begin with this, so that an error page can find them.
 PREFIX = "words-"
 _LONG = ("text", "follow_up")
 
 
 def field_name(text: str) -> str:
-    """A name made from the text, so that a translation never ends up with another text."""
+    """Derive a field's name from its text, so that no translation is stored with another text."""
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -55,11 +55,11 @@ def _name_both(code: str, own_name: str) -> str:
 
 
 class TranslationForm(forms.Form):
-    """A field for each text, named after its words.
+    """A form with a field for each text to translate.
 
-    `texts` are the translations so far. `own` are Murmur's own answers in this survey, with their
-    translations. Empty translations may be saved, but the survey cannot be opened while any are
-    missing.
+    `texts` are the translations so far. `own` maps the answers that Murmur provides in this survey
+    to their translations. Authors can save empty translations, but cannot open the survey while
+    any are missing.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class TranslationForm(forms.Form):
         self.sources = {field_name(source.text): source for source in sources}
         initial = {name: texts.get(source.text, "") for name, source in self.sources.items()}
         if data is not None:
-            # Texts that were added while the page was open keep their translations.
+            # Keep the translations of texts that were added while the page was open.
             data = data.copy()
             for name, words in initial.items():
                 data.setdefault(name, words)
@@ -110,7 +110,7 @@ def _make_field(source: SourceText, language: str) -> PlainText:
     return PlainText(
         name=f"translation of {source.place[0].lower()}{source.place[1:]}",
         missing="",
-        # The same text may appear in several places; its translation must fit each of them.
+        # The same text can appear in several places, and its translation must fit all of them.
         max_length=min(map(_find_limit, kinds)),
         required=False,
         lines=kinds == with_lines,
@@ -121,7 +121,7 @@ def _make_field(source: SourceText, language: str) -> PlainText:
 
 
 def _has_lines(kind: str) -> bool:
-    """Whether the words may have line breaks; a question may not."""
+    """Return whether such words may have line breaks; those of questions may not."""
     return kind == INFORMATION_TEXT or isinstance(_find_stored(kind), models.TextField)
 
 
@@ -135,6 +135,6 @@ def _find_limit(kind: str) -> int:
 
 
 def _find_stored(kind: str) -> object:
-    """Return the model's field of such words."""
+    """Return the model field that stores such words."""
     owner: type[models.Model] = Survey if kind in WORDS else Question
     return owner._meta.get_field("text" if kind == INFORMATION_TEXT else kind)

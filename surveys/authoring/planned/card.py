@@ -15,7 +15,7 @@ from surveys.models.planned_comparisons import MAX_PLANNED
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedLine:
-    """One planned comparison; `problem` says why it can no longer be made."""
+    """One planned comparison; `problem` says why it cannot be made, or is empty."""
 
     pk: int
     title: str
@@ -53,13 +53,13 @@ def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = No
 
 
 def _can_compare(indicators: Sequence[Indicator]) -> bool:
-    """Whether there are two questions, one of which can form groups."""
+    """Return whether there are two questions, at least one of which can form groups."""
     has_groups = not all(indicator.is_number for indicator in indicators)
     return has_groups and len({indicator.symbol.name for indicator in indicators}) > 1
 
 
 def describe_pair(manifest: Manifest, pair: tuple[str, str]) -> str:
-    """Q1 by Q2 (Work)."""
+    """Name a comparison as pages do, such as "Q1 by Q2 (Work)"."""
     labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
     return " by ".join(labels.get(name, "a deleted answer") for name in pair)
 

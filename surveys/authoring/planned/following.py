@@ -1,4 +1,7 @@
-"""Planned comparisons follow the answers that they name when a draft changes."""
+"""Keep planned comparisons pointed at the same answers when a draft changes.
+
+An answer is identified by its suffix in the name of an indicator (surveys.comparing.indicators).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from surveys.models import PlannedComparison, Question
 
 
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
-    """The parts of a question that can be compared, as it stands among the questions."""
+    """Map each suffix of a question's indicators to what Yes means.
+
+    `questions` are all questions of the survey, which decide how this one is numbered.
+    """
     name = name_questions(questions)[str(question.pk)]
     described = {one.name: one for one in build_questions(questions)}
     return list_parts(described[name])
@@ -25,13 +31,14 @@ def find_plans(question: Question) -> QuerySet[PlannedComparison]:
 def follow_answers(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> int:
-    """Let plans follow a question's answers to their new places; drop those whose answer is gone.
+    """Update the plans that use a question's answers after an edit.
 
-    A reworded answer in the same place stays planned. Returns how many plans were dropped.
+    A plan follows an answer to its new place, and keeps a reworded answer in the same place. A plan
+    whose answer is gone is deleted. Returns how many were deleted.
     """
     dropped = 0
     for plan in find_plans(question):
-        # If both ends are answers to this question, both move.
+        # The outcome and the group can both be answers to this question.
         ends = [end for end in ("outcome", "group") if getattr(plan, f"{end}_id") == question.pk]
         parts = {end: _find_part(getattr(plan, f"{end}_part"), before, after) for end in ends}
         if None in parts.values():
@@ -45,7 +52,7 @@ def follow_answers(
 
 
 def _find_part(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> str | None:
-    """Find where an answer is after an edit; None if it is gone."""
+    """Find the suffix that an answer has after an edit; None if the answer is gone."""
     text = before.get(part)
     if text is None or after.get(part) == text:
         return part if part in after else None
@@ -55,7 +62,7 @@ def _find_part(part: str, before: Mapping[str, str], after: Mapping[str, str]) -
 
 
 def describe_dropped(count: int) -> str:
-    """Say how many planned comparisons went with an answer; empty for none."""
+    """Say how many planned comparisons were removed; empty for none."""
     if count == 0:
         return ""
     if count == 1:

@@ -48,12 +48,12 @@ class PlannedForm(forms.Form):
         return [name for field in (OUTCOME, GROUP) if (name := self.cleaned_data[field])]
 
     def _find_field(self, name: str) -> str | None:
-        """The field that an error belongs to: an outcome that is missing comes first."""
+        """Return the field that an error belongs to; a missing outcome takes precedence."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return name or None
 
     @property
     def pair(self) -> tuple[str, str]:
-        """The names of outcome and group, once the form is valid."""
+        """The names of the outcome and the group; the form must be valid."""
         return self.cleaned_data[OUTCOME], self.cleaned_data[GROUP]
