@@ -78,7 +78,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the author's other surveys that ask the same questions, and which questions these are."""
+    """Name the author's other surveys that ask the same, and the questions that they share."""
     for numbers, titles in _find_elsewhere(survey, manifest):
         named = [f"“{title}”" for title in titles[:MOST_NAMED]]
         if len(titles) > MOST_NAMED:

@@ -75,7 +75,7 @@ def lock_draft(*, survey: Survey) -> Survey:
 
 @dataclass(frozen=True, kw_only=True)
 class Switched:
-    """The numbers of the questions that a setting changed, and of those that it could not change."""
+    """The numbers of the questions that a setting changed, and of those left as they were."""
 
     changed: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
@@ -373,5 +373,5 @@ def _open_wave(*, survey: Survey, content: bytes, words: dict[str, str]) -> Wave
         manifest=content,
         manifest_hash=hash_manifest(content),
         words=words,
-        **list_frozen_columns(parse_manifest(content)),  # from the bytes, so that the two always agree
+        **list_frozen_columns(parse_manifest(content)),  # read back, so that the two agree
     )

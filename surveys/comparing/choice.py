@@ -1,4 +1,4 @@
-"""Which two questions can be compared, by what the manifest says alone.
+"""Check which questions can be compared, from the manifest alone.
 
 A draft's planned comparisons and the Compare page follow the same rules.
 """
@@ -50,7 +50,7 @@ def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
 
 
 def find_chosen(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Find the indicators, or raise NotComparable if the survey has no such answer."""
+    """Find the indicators with these names; raise NotComparable if the survey lacks one."""
     if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
         raise NotComparable(UNKNOWN_QUESTION)
     return find_indicators(manifest, names)
@@ -77,7 +77,10 @@ def list_symbols(indicators: Sequence[Indicator]) -> set[str]:
 
 
 def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
-    """Raise NotComparable unless people could answer all of these, in any combination."""
+    """Raise NotComparable unless one person can answer all of these, in any combination.
+
+    There must not be too many combinations either.
+    """
     if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS:
         raise NotComparable(TOO_LARGE)
     _check_asked_together(manifest, chosen)

@@ -1,10 +1,11 @@
 """Indicators: the yes-or-no variables that a comparison can use.
 
-A yes/no question is one indicator. Every option, every point of a scale and every item of a
-"select several" question is one too: Yes means that the person chose it. A gate records whether
-a person answered "select several" at all; it is counted with the question's first indicator. Codes
-are grouped into No, Yes and no answer. A number rounded to one bit can only be an outcome, because
-its bit says nothing about one person. A declared group is known: Yes means being in it.
+A yes/no question is one indicator. Every option and every item of a "select several" question is
+one too: Yes means that the person chose it. For a point of a scale, Yes means this point or a
+higher one. Codes are grouped into No, Yes and no answer. A gate records whether a person answered
+"select several" at all; it is analysed with the question's first indicator. A number rounded to one
+bit can only be an outcome, because its bit says almost nothing about one person. A declared group
+is known: Yes means being in it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SHORT = 60  # characters of an answer in a sentence or in a menu
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
-    """One yes-or-no variable of a survey, and how reports hold it."""
+    """One yes-or-no variable of a survey, and the codes of reports that it is made from."""
 
     name: str  # q3, or q5.2 for the code 2 of q5
     number: int
@@ -39,7 +40,7 @@ class Indicator:
 
     @property
     def is_number(self) -> bool:
-        """Whether groups can only be compared by its mean."""
+        """Whether it is a rounded number, so that only its mean can be compared between groups."""
         return self.question.is_rounded
 
     @property
@@ -69,7 +70,7 @@ class Indicator:
 
     @property
     def choice_text(self) -> str:
-        """Q3 · Yes, Q5 · Work, or Q8 · mean: in a menu, and shown without its question."""
+        """Q3 · Yes, Q5 · Work, or Q8 · mean: its text in menus, without the question."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
@@ -84,7 +85,7 @@ class Indicator:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every report has a randomized bit for it."""
+        """Whether it is a randomized bit with no other codes: Yes and No only, without a gate."""
         is_bit = self.symbol.k == 2 and self.yes == (YES,) and self.gate is None
         return is_bit and not self.is_number and not self.is_known
 
@@ -95,12 +96,12 @@ class Indicator:
 
     @property
     def quoted(self) -> str:
-        """“Work” (Q5): one of several answers."""
+        """“Work” (Q5): the answer in quotation marks, with its question."""
         return f"“{self.short_answer}” (Q{self.number})"
 
     @property
     def asked(self) -> str:
-        """The question that is answered with Yes or No; empty if there are other answers."""
+        """What people answer with Yes or No, such as Q3; empty if they choose other answers."""
         if self.question.described.has_follow_up:
             return f"the {'follow-up' if self.is_follow_up else 'first part'} of Q{self.number}"
         return "" if self.answer else f"Q{self.number}"
@@ -122,14 +123,14 @@ class Indicator:
 
     @property
     def said_text(self) -> str:
-        """What people did whose answer is Yes."""
+        """What people in the Yes category did, such as “said Yes to Q3”."""
         if self.asked:
             return f"said {self.yes_text}"
         return f"{'are in' if self.is_known else 'chose'} {self.quoted}"
 
     @property
     def category_texts(self) -> tuple[str, str, str]:
-        """What No, Yes and the rest mean."""
+        """The names of the categories No, Yes and no answer; the last may be empty."""
         silent = " or ".join(
             text
             for text, applies in (
@@ -155,10 +156,10 @@ class Indicator:
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """The channel of an unscrambled answer, treated as wrong one time in four billion.
+    """Return a mechanism for an unscrambled answer that is wrong one time in four billion.
 
-    The likelihoods then need no special case at zero, and the first eight digits of every result
-    stay the same.
+    No probability is then zero, so the likelihoods need no special case. The first eight digits of
+    every result stay the same.
     """
     return RandomizedResponse(symbols=k, threshold=2**32 - 1)
 
@@ -168,18 +169,18 @@ def shorten(text: str, length: int) -> str:
 
 
 def indicator_name(question: str, part: str) -> str:
-    """Return q3, or q5.2 for the part 2 of q5."""
+    """Return q3, or q5.2 if `part` is 2."""
     return f"{question}.{part}" if part else question
 
 
 def split_indicator(name: str) -> tuple[str, str]:
-    """Split the name of an indicator into the question and its part, which may be empty."""
+    """Split the name of an indicator into the question and the suffix, which may be empty."""
     question, _, part = name.partition(".")
     return question, part
 
 
 def list_parts(question: ManifestQuestion) -> dict[str, str]:
-    """Map the parts of a question that can be compared to what Yes means for each."""
+    """Map the suffix of each of a question's indicators to what Yes means."""
     if not question.is_answered:
         return {}
     return {part: answer for part, _, answer, _, _ in _parts(question)}
@@ -196,7 +197,7 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Find indicators to analyse together; each gate stays only with the first that has it."""
+    """Find indicators to analyse together. Only the first of a question keeps the gate."""
     by_name = {indicator.name: indicator for indicator in list_indicators(manifest)}
     found: list[Indicator] = []
     for name in names:
@@ -232,7 +233,7 @@ def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[I
 def _parts(
     question: ManifestQuestion,
 ) -> Iterator[tuple[str, str, str, tuple[int, ...], tuple[int, ...]]]:
-    """Yield the suffix of the name, symbol, meaning of Yes, codes of Yes and codes of No."""
+    """Yield, for each indicator, its suffix, symbol, meaning of Yes, Yes codes and No codes."""
     own = question.name
     answers = tuple(range(question.answers))
     if question.is_yes_or_no or question.is_rounded:
@@ -249,8 +250,9 @@ def _parts(
             yield str(option.code), own, f"{option.text} or more", at_least, below
     else:
         if question.is_declared:
-            # Apart, few people who preferred not to say would be shown, and with them the number
-            # of any group that is hidden to hide theirs.
+            # People who preferred not to say count as No. As a separate category, their number
+            # would be shown even if it is small. It could also reveal the size of a group that is
+            # hidden to conceal it.
             answers = tuple(range(question.k))
         for option in question.options:
             others = tuple(code for code in answers if code != option.code)

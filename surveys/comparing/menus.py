@@ -21,14 +21,14 @@ QUESTION_LENGTH = 70
 OUTCOME_HELP = "What should be compared?"
 GROUP_HELP = "People who gave this answer, and all others."
 NOTHING_CHOSEN = "Choose an answer"
-# The label of each question, and the value and text of each of its answers.
+# For each question, its label and the value and text of each of its answers.
 Offered = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
 class AnswerSelect(forms.Select):
-    """A menu whose options are written once for all menus of a page.
+    """A menu whose options are rendered once and shared by all menus of a page.
 
-    Django renders a template for each option, which takes a tenth of a second for the menus of
+    Django would render a template for each option, which takes a tenth of a second for the menus of
     fifty questions.
     """
 
@@ -67,10 +67,10 @@ def _write_options(offered: Offered) -> str:
 
 
 class AnswerMenu(forms.ChoiceField):
-    """A menu to choose one indicator from.
+    """A field to choose one indicator.
 
-    It accepts every indicator of the survey, offered or not: the checks explain why one cannot be
-    used, where Django would only call it invalid.
+    It accepts every indicator of the survey, even one that the menu does not offer. The later
+    checks explain why it cannot be used; Django would only call it invalid.
     """
 
     widget = AnswerSelect

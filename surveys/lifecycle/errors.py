@@ -1,6 +1,6 @@
-"""Errors of a survey's state, each with the sentence that the author reads.
+"""Errors about a survey's state, each with the sentence that the author reads.
 
-The errors of drafts, in `surveys.authoring.errors`, derive from SurveyError too.
+The errors of authoring (`surveys.authoring.errors`) derive from SurveyError too.
 """
 
 

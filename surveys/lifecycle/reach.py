@@ -1,4 +1,4 @@
-"""The address at which people elsewhere reach Murmur, and whether they can open one."""
+"""The public address of this server, and whether people elsewhere can open an address."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ LOCAL_NAMES = ("localhost", "local")
 
 
 def public_link(path: str) -> str:
-    """Return a link to send or print: a request may name any of the hosts that are allowed."""
+    """Return a link to send or print.
+
+    It uses PUBLIC_URL, because a request may name any of the allowed hosts.
+    """
     return f"{settings.PUBLIC_URL}{path}"
 
 
 def find_local_host(address: str) -> str:
-    """Return the host of an address that only this computer or its network can open; or ""."""
+    """Return the host of an address that only this computer or its network can open; else empty."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     try:
         number = ipaddress.ip_address(host)

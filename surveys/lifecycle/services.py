@@ -1,6 +1,6 @@
-"""What changes after the launch: a wave closes; who was invited and the public page may change.
+"""Change what may change after the launch: closing, the people invited and the public page.
 
-These functions change state and nothing else. Sealing and estimating react to the new state.
+These functions only change state. Sealing and estimating react to the new state.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from surveys.models.asked_questions import forget_if_unanswered
 
 
 def state_people_invited(*, survey: Survey, people: int | None) -> None:
-    """Store how many people were invited. Nothing that was frozen depends on it."""
+    """Store how many people were invited. The manifest does not contain this number."""
     Survey.objects.filter(pk=survey.pk).update(people_invited=people)
 
 
 def switch_public_results(*, survey: Survey, off: bool) -> None:
-    """Take the page that anyone may read back, or show it again; what is frozen stays."""
+    """Withdraw the public page of results, or show it again. The manifest does not change."""
     Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
 
 
@@ -28,23 +28,23 @@ def switch_public_results(*, survey: Survey, off: bool) -> None:
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave once every upload that is being committed has finished.
 
-    Later uploads find the wave closed. The waves of browsers and of coins opened together and
-    close together, whichever of them `wave_id` names.
+    Later uploads find the wave closed. The waves of browsers and of coins close together, whichever
+    of them `wave_id` names. Raises NotOpen if the wave is closed or deleted.
     """
     named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
-    # In the order of their ids. Uploads take these locks in the same order, to avoid deadlocks.
+    # Lock in the order of the ids, as uploads do, to avoid deadlocks.
     run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
     # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
-    # continue in the meantime. From the second lock on, uploads wait for us.
+    # continue in the meantime. Once wait_for_writers has its lock, uploads wait for us.
     for pk in list(run.select_for_update(no_key=True).values_list("pk", flat=True)):
         wait_for_writers(wave_id=pk)
     # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
     # see the old row, in which the wave is open.
     waves = {wave.pk: wave for wave in run.select_for_update()}
-    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
+    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted meanwhile
         raise NotOpen
     now = timezone.now()
-    closes_at = waves[wave_id].closes_at  # of both
+    closes_at = waves[wave_id].closes_at  # the same for both waves
     if closes_at is not None and now >= closes_at:
         ending = Wave.Ending.DATE
     for wave in waves.values():

@@ -1,4 +1,4 @@
-"""The state of a survey, in the words that its author reads."""
+"""The state of a survey, in sentences for its author."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from surveys.models import DAYS_BEFORE_DELETION, Wave, start_of
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyState:
-    """`key` is also the ending of the CSS class: tag-draft, tag-open and so on."""
+    """The state of a survey. `key` is also the end of the CSS class: tag-draft, tag-open, …"""
 
     key: str
     name: str
@@ -28,7 +28,7 @@ def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
 
 
 def find_near_deletion(wave: Wave | None, *, now: datetime) -> date | None:
-    """Return the day on which everything is deleted, in the week before."""
+    """Return the day on which everything is deleted if that is at most a week away, else None."""
     if wave is None or wave.delete_on is None:
         return None
     is_near = now >= start_of(wave.delete_on) - timedelta(days=DAYS_BEFORE_DELETION)
@@ -59,9 +59,9 @@ def _describe_end(wave: Wave) -> str:
 
 
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
-    """Say how many people close the wave, or closed it; empty if it has no cap.
+    """Say at how many people the wave closes or closed; empty if there is no cap.
 
-    A wave of coins has no cap. It closes when the wave of browsers reaches its cap.
+    A wave of coins has no cap of its own. It closes when the wave of browsers reaches its cap.
     """
     if wave.mode == Wave.Mode.ELECTRONIC:
         return f"{whole(wave.cap)} people {verb} answered" if wave.cap else ""

@@ -1,7 +1,8 @@
 """The manifest for people who toss two coins themselves, without JavaScript or on paper.
 
-They have a separate wave, so everyone can tell which reports came from coins. People choose the way
-before they answer, so ε does not cover that choice. Their reports are estimated separately.
+They have a separate wave, so everyone can tell which reports came from coins. People choose between
+browser and coins before they answer, so ε does not cover that choice. The reports of the two waves
+are estimated separately.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from surveys.manifest.modes import Mode
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """Derive the manifest for coins from the one for browsers; None if no question suits coins.
 
-    The number of people that ends the browsers' wave ends this wave too. The number of people
-    expected is that of browsers, so how many toss coins is unknown. There is no random subset:
-    everyone is asked all questions. Comparisons are made of the browsers' wave.
+    The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
+    of people, because the author's number is about browsers. Everyone is asked all questions, even
+    if browsers draw a random subset. Comparisons use the browsers' wave only.
     """
     if not manifest.coin_questions:
         return None

@@ -21,7 +21,7 @@ LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
 _TAGS = {"zh-hans": "zh-Hans"}
 _RIGHT_TO_LEFT = ("ar",)
-# Words of a survey as a whole, and what authors call them.
+# The translated fields of a survey itself, not of its questions, and what authors call them.
 WORDS = {one.name: one.metadata[TRANSLATED] for one in fields(Manifest) if one.metadata}
 INFORMATION_TEXT = "information_text"  # unlike a question, it may have paragraphs
 
@@ -36,9 +36,9 @@ def direction(language: str) -> str:
 
 
 def negotiate(header: str, offered: Collection[str]) -> str:
-    """Return the language that Accept-Language asks for first, or else the first one offered."""
+    """Return the first offered language that Accept-Language names, or else the first one offered."""
     for wanted, _ in parse_accept_lang_header(header):
-        # People who ask for 中文 prefer any form of it, regional or script, to another language.
+        # People who ask for any form of Chinese prefer zh-hans to another language.
         candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
         for code in candidates:
             if code in offered:
@@ -50,8 +50,8 @@ def negotiate(header: str, offered: Collection[str]) -> str:
 class SourceText:
     """Words that an author wrote, and where they first appear: "Question 3, answer 2".
 
-    `kinds` are the fields of a survey or a question that contain them, one for each place; the
-    text of an information page is a kind of its own.
+    `kinds` are the fields of the survey or a question that contain the words, one for each place.
+    The text of an information page has the kind INFORMATION_TEXT.
     """
 
     place: str
@@ -60,7 +60,7 @@ class SourceText:
 
 
 def list_texts(manifest: Manifest) -> list[SourceText]:
-    """List what an author must translate, in survey order and without repeating the same words."""
+    """List the texts that an author must translate, in survey order and without duplicates."""
     found: dict[str, SourceText] = {}
     for kind, place, text in _walk(manifest):
         if text in found:
@@ -75,7 +75,7 @@ def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
         if one.name == "questions":
             for question in manifest.questions:
                 yield from _walk_question(question.called.capitalize(), question)
-        # An address or a number is the same in all languages.
+        # A contact that is only an address or a number is the same in all languages.
         elif one.name in WORDS and not (one.name == "contact" and manifest.contact_link):
             yield one.name, WORDS[one.name], getattr(manifest, one.name)
 
@@ -96,7 +96,7 @@ def list_missing(manifest: Manifest, texts: Mapping[str, str]) -> list[SourceTex
 
 
 def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
-    """Return Murmur's own answers that this survey shows, from its own language into another."""
+    """Map the answers that Murmur provides, in the survey's language, to their translations."""
     answers = own_words(question.type for question in manifest.questions)
     with override(manifest.language):
         sources = [gettext(answer) for answer in answers]
@@ -107,8 +107,8 @@ def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
 def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
     """Write a translation's words as frozen JSON, keyed by the words they translate.
 
-    These are the author's words that are still in use. Murmur's own Yes and No are never among
-    them: an author's option "No" may need another translation.
+    Only words of the author that are still in use are written. The Yes and No that Murmur provides
+    are left out, because an author's option "No" may need another translation.
     """
     words = {
         source.text: texts[source.text]
@@ -119,7 +119,7 @@ def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
 
 
 def hash_words(words: str) -> str:
-    """Return the hash by which a manifest names these words, so that browsers can check them."""
+    """Return the hash of these words that the manifest contains, so that browsers can check them."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
@@ -129,9 +129,9 @@ def read_words(words: str) -> dict[str, str]:
 
 
 def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
-    """Return the manifest in another of its languages; untranslated words stay as they are.
+    """Return the manifest in another of its languages; words without a translation stay as they are.
 
-    `words` are the frozen words of that language; empty for the author's own.
+    `words` are the frozen words of that language; empty for the author's own language.
     """
     if language not in manifest.translations:
         return manifest
@@ -175,5 +175,5 @@ def _translate_options(
 
 
 def name_language(language: str) -> str:
-    """Return the English name, as on all pages for researchers: zh-hans is Simplified Chinese."""
+    """Return the English name of a language, as pages for researchers show it."""
     return str(get_language_info(language)["name"])

@@ -6,7 +6,7 @@ from django.db.models import TextChoices
 
 
 class Mode(TextChoices):
-    """The respondent's browser, or two coins in the respondent's hand."""
+    """Electronic: the respondent's browser randomizes. Manual: the respondent tosses two coins."""
 
     ELECTRONIC = "electronic", "Electronic"
     MANUAL = "manual", "Two coins"

@@ -1,10 +1,10 @@
 """The numbers of questions, and the names of symbols, questions and items that rules refer to.
 
-Questions are numbered as respondents count them, so texts to read do not count; these are numbered
-among themselves. A question has one name (q3 in a manifest, a primary key in the database). Each
-item of a "select several" question adds its number (q3_2), and the symbol that says whether such a
-question was answered adds the word "gate" (q3_gate). Only this module writes and reads these names.
-Manifests from before texts were left out have names that count them.
+Questions are numbered as respondents count them. Information texts do not count; they have separate
+numbers. A question has one name: q3 in a manifest, a primary key in the database. Each item of a
+"select several" question adds its number (q3_2). The symbol that says whether such a question was
+answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
+from earlier versions, the numbers in names count information texts too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 
 def number_questions(are_answered: Iterable[bool]) -> list[int]:
-    """Number questions that people answer, and texts that they only read, each from 1."""
+    """Number questions that people answer from 1, and separately information texts from 1."""
     numbers = {True: 0, False: 0}
     found = []
     for is_answered in are_answered:
@@ -27,7 +27,7 @@ def question_name(number: int, *, is_answered: bool) -> str:
 
 
 def call_question(number: int, *, is_answered: bool) -> str:
-    """Write how authors call it in a sentence: question 3, or text 1."""
+    """Return what sentences for authors call it: question 3, or text 1."""
     return f"{'question' if is_answered else 'text'} {number}"
 
 
@@ -40,12 +40,12 @@ def gate_name(question: str) -> str:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Split a name that a rule uses into the question and its item; the item may be empty."""
+    """Split a name in a rule into the question and the item, which may be empty."""
     question, _, item = name.partition("_")
     return question, item
 
 
 def rename_question(name: str, names: dict[str, str]) -> str:
-    """Replace the question in a name by its new name; KeyError for an unknown question."""
+    """Replace the question in a name by its new name; raise KeyError if the question is unknown."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]

@@ -51,7 +51,7 @@ def _describe_end(wave: Wave, results: Results | None) -> Iterator[str]:
         early = (
             "before the end that had been fixed" if wave.has_fixed_end else "without a fixed end"
         )
-        yield f"Its researchers closed the survey {early}. Its comparisons are exploratory."
+        yield f"Its researchers closed the survey {early}."
         if results and not results.is_one_look:
             yield "Its intervals hold for all looks together, which makes them wider."
 

@@ -73,7 +73,7 @@ class CreateForm(forms.Form):
 
 class SettingsForm(PublicationForm):
     def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
-        """Build the form for a survey whose questions form `blocks` blocks; None skips that check."""
+        """Build the form; `blocks` is the survey's number of blocks, None to leave it unchecked."""
         super().__init__(*args, **kwargs)
         self.blocks = blocks
         self.fields = {name: make_field(name) for name in SETTINGS} | self.fields

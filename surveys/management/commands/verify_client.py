@@ -1,4 +1,4 @@
-"""`manage.py verify_client URL`: does a server send what this release would send?"""
+"""`manage.py verify_client URL`: check that a server sends what this release would send."""
 
 from __future__ import annotations
 
