@@ -331,9 +331,11 @@ def launch_survey(
     """Freeze the draft as a manifest, open its first wave and return the browsers' wave.
 
     People who toss coins have a separate wave, which opens at the same time. `expected_hash` (in
-    hex) is the hash of the manifest that the author was shown; ChangedMeanwhile is raised if the
-    draft has another one by now. `acknowledged` must contain every limit that the survey exceeds,
-    and may contain others. The manifest lists the exceeded limits.
+    hex) is the hash of the manifest that the author was shown. `acknowledged` must contain every
+    limit that the survey exceeds, and may contain others. The manifest lists the exceeded limits.
+
+    Raises NotLaunchable if something is missing, ChangedMeanwhile if the draft now has another
+    hash, and NotAcknowledged if a limit was not acknowledged.
     """
     locked = lock_draft(survey=survey)
     lock_owner(locked.owner_id)  # the manifest counts the owner's other surveys

@@ -4,8 +4,8 @@ A yes/no question is one indicator. Every option and every item of a "select sev
 one too: Yes means that the person chose it. For a point of a scale, Yes means this point or a
 higher one. Codes are grouped into No, Yes and no answer. A gate records whether a person answered
 "select several" at all; it is analysed with the question's first indicator. A number rounded to one
-bit can only be an outcome, because its bit says almost nothing about one person. A declared group
-is known: Yes means being in it.
+bit can only be an outcome, because the rounding is random and so does not divide people into
+groups. A declared group is known: Yes means being in it.
 """
 
 from __future__ import annotations

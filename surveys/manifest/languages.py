@@ -36,7 +36,7 @@ def direction(language: str) -> str:
 
 
 def negotiate(header: str, offered: Collection[str]) -> str:
-    """Return the first offered language that Accept-Language names, or else the first one offered."""
+    """Return the offered language that Accept-Language ranks highest, or else the first offered."""
     for wanted, _ in parse_accept_lang_header(header):
         # People who ask for any form of Chinese prefer zh-hans to another language.
         candidates = (wanted, wanted.partition("-")[0], "zh-hans" if wanted[:2] == "zh" else "")
@@ -119,7 +119,7 @@ def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
 
 
 def hash_words(words: str) -> str:
-    """Return the hash of these words that the manifest contains, so that browsers can check them."""
+    """Return the hash of these words that the manifest contains and that browsers check."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 
@@ -129,7 +129,7 @@ def read_words(words: str) -> dict[str, str]:
 
 
 def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifest:
-    """Return the manifest in another of its languages; words without a translation stay as they are.
+    """Return the manifest in another of its languages; untranslated words stay as they are.
 
     `words` are the frozen words of that language; empty for the author's own language.
     """

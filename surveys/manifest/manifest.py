@@ -1,4 +1,4 @@
-"""The frozen description of a launched survey, as an object; serialization.py has its bytes."""
+"""The frozen description of a launched survey, as an object. serialization.py writes its bytes."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, TWO_COINS
 NOT_DRAWN = 255
 # More would not fit into the largest report that the intake reads (aggregator/intake/wire.py).
 MOST_SYMBOLS = 3963
-# The key of metadata that names words.
+# The metadata key of translated fields; its value is what authors call the field.
 TRANSLATED = "translated"
-# Below these, authors acknowledge at the launch that they know what it means.
+# Authors must acknowledge a smaller minimum batch K at the launch.
 SMALLEST_USUAL_BATCH = 50
-BATCHES_IN_CROWD = 3
-UNKNOWN_PEOPLE = 1000  # where the author expects no number; a cap is often far above what comes
-# What a survey may let its readers learn: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
+BATCHES_IN_CROWD = 3  # the crowd C is at least this many times K
+UNKNOWN_PEOPLE = 1000  # if the author gives none; a cap is often far above the number who answer
+# Limits for protected publication: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
 HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
 MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 
 
 def find_crowd(*, minimum_batch: int, display_minimum: int) -> int:
-    """Return C, the least number of reports that an exact figure or a row may describe.
+    """Return C, the least number of reports that an exact figure or a row of a file may describe.
 
-    Whoever sends all of them but one reads off that one. Three times K is what a batch and the
-    reports that always wait make dear anyway.
+    Someone who sent all of these reports but one can read off the remaining one. To single out one
+    person therefore takes C - 1 made-up reports (decision 55).
     """
     return max(BATCHES_IN_CROWD * minimum_batch, display_minimum)
 
 
 def largest_release_delta(people: int) -> int:
-    """Return the largest δ with this many people, in 10⁻⁹: one in ten times their number."""
+    """Return the largest δ for this many people, in 10⁻⁹: 1 / (10 · people), rounded down."""
     return NANOS // (10 * people)
 
 
 class Limit(StrEnum):
-    """A limit that a survey may exceed if its author acknowledges it; stored in manifests."""
+    """A limit that a survey may exceed if its author acknowledges it. Manifests store its value."""
 
     CAP = "cap"
     MINIMUM_BATCH = "minimum_batch"
@@ -66,7 +66,7 @@ class Limit(StrEnum):
 
 
 class Publication(TextChoices):
-    """What anyone may read of the results, told to respondents before they answer."""
+    """What anyone may read of the results. Respondents are told before they answer."""
 
     NONE = "none", "Nothing"
     EXACT = "exact", "The results, after the survey has closed"
@@ -77,8 +77,7 @@ class Publication(TextChoices):
 class Manifest:
     survey: str
     wave: int
-    # The words of an author are translated; the fields are in the order in which people read them,
-    # with what authors call them.
+    # Fields with metadata are translated. They are in the order in which respondents read them.
     title: str = field(metadata={TRANSLATED: "Title"})
     organization: str = field(default="", metadata={TRANSLATED: "Organization"})
     contact: str = field(default="", metadata={TRANSLATED: "Contact"})
@@ -95,8 +94,8 @@ class Manifest:
     cap: int | None
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
-    # Of manifests that were frozen before looks were a design; read so that their bytes stay as
-    # they are, and used for nothing.
+    # Only in manifests that are older than decision 59, and unused. It is kept so that they are
+    # serialized to the same bytes.
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
@@ -110,9 +109,10 @@ class Manifest:
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices: bool = False
     quick_exit: bool = False
-    # None in manifests that are older than this key, which publish nothing.
+    # None in manifests that are older than this key; these publish nothing.
     publication: Publication | None = None
-    # The most that all releases together may reveal about one person; only of protected surveys.
+    # Limits on what all releases together may reveal about one person. None unless the publication
+    # is protected.
     release_epsilon_hundredths: int | None = None
     release_delta_nanos: int | None = None
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
@@ -121,10 +121,10 @@ class Manifest:
     # The limits that the survey exceeds and that its author acknowledged, sorted.
     acknowledged: tuple[str, ...] = ()
     # How many other surveys of the author shared a question at the launch, deleted ones included.
-    # Manifests that are older than this key do not say it.
+    # 0 in manifests that are older than this key.
     asked_elsewhere: int = 0
-    # Comparisons planned before the opening: the names of an outcome and of what forms the groups
-    # (surveys.comparing.indicators).
+    # Comparisons planned before the opening: the names of two indicators, the outcome and the one
+    # that forms the groups (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, str], ...] = ()
     # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class Manifest:
         self._check_releases()
 
     def _check_releases(self) -> None:
-        """Refuse a protected survey without both limits, limits without one, or beyond reason."""
+        """Require both limits, in range, for protected publication, and no limits otherwise."""
         limits = {
             "release_epsilon_hundredths": (LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON),
             "release_delta_nanos": (0, MOST_RELEASE_DELTA),
@@ -173,7 +173,7 @@ class Manifest:
 
     @property
     def contact_link(self) -> str:
-        """A link to the contact; empty if it is not only an address or a number."""
+        """A link to the contact; empty unless the contact is only an address or a number."""
         return link_contact(self.contact)
 
     @property
@@ -202,29 +202,35 @@ class Manifest:
 
     @property
     def is_watched(self) -> bool:
-        """Whether results are shown before an end that nobody has fixed."""
+        """Whether results are shown while the survey is open and its end is not fixed.
+
+        With a random subset, no results are shown before the close.
+        """
         return not self.has_fixed_end and self.drawn is None
 
     @property
     def people_planned(self) -> int | None:
-        """How many people to plan for: those expected, else the cap, which none can exceed."""
+        """How many people to plan for: the number expected, or else the cap."""
         return self.people_expected or self.cap
 
     @property
     def people_for_looks(self) -> int:
-        """The number of people for which looks are sharpest; they hold whatever number comes."""
+        """The number of people at which intervals at looks are narrowest.
+
+        They are valid for any number of people.
+        """
         return self.people_expected or UNKNOWN_PEOPLE
 
     @property
     def asked_fraction(self) -> float:
-        """The fraction of people who are asked a given question."""
+        """The fraction of people who get a given block of questions."""
         if self.drawn is None:
             return 1.0
         return question_fraction(drawn=self.drawn, questions=self.block_count)
 
     @cached_property
     def blocks(self) -> dict[str, int]:
-        """The block of every protected question. Questions that rules tie together share one."""
+        """The block of every scrambled question. Questions that rules connect share a block."""
         block: dict[str, int] = {}
         for question in self.questions:
             if not question.is_scrambled:
@@ -237,9 +243,9 @@ class Manifest:
         return {name: numbers[old] for name, old in block.items()}
 
     def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
-        """Return the values of the questions that one person can be asked, so that most add up.
+        """Return the values of the questions that one person can be asked, with the largest sum.
 
-        Not all questions need a value.
+        Questions without a value count as zero.
         """
         blocks: dict[int, list[str]] = {}
         for name, block in self.blocks.items():
@@ -261,30 +267,31 @@ class Manifest:
         }
 
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
-        """List the protected questions that decide whether this one is asked."""
+        """List the scrambled questions that this question's rule refers to."""
         if question.rule is None:
             return ()
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
         return tuple(dict.fromkeys(parent.name for parent in named if parent.is_scrambled))
 
     def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
-        """Name all questions that decide whether this one is asked, also through others."""
+        """Name all questions that decide whether this one is asked, directly or through others."""
         named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule or {}))
         return frozenset[str]().union(
             *({decider.name} | self.deciders_of(decider) for decider in named)
         )
 
     def is_for_everyone(self, question: ManifestQuestion) -> bool:
-        """Whether its figures tell nothing about a group that is known, so anyone may see them.
+        """Return whether anyone may see its figures, because they describe no declared group.
 
-        A question that is asked by answers which are not scrambled describes exactly their group.
+        If a declared question decides whether this one is asked, the figures describe exactly the
+        people in a declared group.
         """
         unscrambled = {one.name for one in self.questions if one.is_declared}
         return unscrambled.isdisjoint({question.name} | self.deciders_of(question))
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """For every question, the first one that asks for the same fact; often it is that one."""
+        """The first question that asks for the same fact, for every question; usually itself."""
         first: dict[str, str] = {}
         for question in self.questions:
             first[question.name] = first.get(question.same_fact, question.name)
@@ -299,9 +306,10 @@ class Manifest:
         )
 
     def telling(self, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
-        """List the questions whose codes depend on the answer to this one, itself included.
+        """List the questions whose codes reveal something about the answer to this one.
 
-        These depend on it by a rule, or ask for the same fact, at any depth.
+        These are the question itself and those that depend on it by a rule or ask for the same
+        fact, directly or through others.
         """
         names = self._telling.get(question.name) or frozenset({question.name}).union(
             *(
@@ -317,7 +325,7 @@ class Manifest:
         return find_telling(self.ledger) if self.ledger else {}
 
     def is_told_by_others(self, question: ManifestQuestion) -> bool:
-        """Whether one person can send codes of other questions that tell about this answer too."""
+        """Return whether one person's codes for other questions can also tell about this answer."""
         return any(
             self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
             for one in self.telling(question)
@@ -340,7 +348,7 @@ class Manifest:
 
     @cached_property
     def crowd(self) -> int:
-        """C: exact figures and rows describe at least as many reports."""
+        """C, the least number of reports that an exact figure or a row of a file may describe."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @cached_property
@@ -355,28 +363,28 @@ class Manifest:
 
     @cached_property
     def paths(self) -> PathLengths:
-        """How many pages people see, by their answers; texts to read included."""
+        """The fewest and the most pages that people can see, information texts included."""
         return measure_paths(self.questions, blocks=self.blocks, drawn=self.drawn)
 
     @property
     def epsilon(self) -> float:
-        """The headline ε: the sum over all that one person can be asked, in nats, rounded up.
+        """The total ε: the sum over all that one person can be asked, in nats, rounded up.
 
-        A person who may toss coins could choose the way that costs more.
+        If people can also toss coins, the larger of the two totals counts.
         """
         return max(self.drawn_epsilon, self.coin_epsilon)
 
     @property
     def drawn_epsilon(self) -> float:
-        """The same for answers in this manifest's own mode."""
+        """The total ε for answers in this manifest's own mode."""
         return basic_epsilon(self.ledger, drawn=self.drawn) if self.ledger else 0.0
 
     @cached_property
     def coin_questions(self) -> tuple[ManifestQuestion, ...]:
-        """The questions for people who toss two coins: those with Yes and No and no other code."""
+        """The questions for people who toss two coins: those whose only codes are Yes and No."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
         asked = [one for one in self.questions if self.coins and one.has_only_yes_and_no]
-        # The first question about a fact may not be among them.
+        # The first question about a fact might not be among these, so find the first that is.
         first: dict[str, str] = {}
         for one in asked:
             first.setdefault(self.facts[one.name], one.name)
@@ -393,16 +401,16 @@ class Manifest:
 
     @property
     def coin_epsilon(self) -> float:
-        """What a person reveals by tossing coins for all of these questions."""
+        """The total ε of a person who tosses coins for all of these questions."""
         coins = [Entry(name=one.name, epsilon=one.epsilon) for one in self.coin_questions]
         return basic_epsilon(coins) if coins else 0.0
 
     def coin_epsilon_of(self, question: ManifestQuestion) -> float:
-        """Return what one question reveals with coins; 0 if it is not asked that way."""
+        """Return the ε of one question with coins; 0 if it is not asked with coins."""
         return next((one.epsilon for one in self.coin_questions if one.name == question.name), 0.0)
 
     def coin_statement_epsilon(self, question: ManifestQuestion) -> float:
-        """Sum what coins reveal about the fact that one question asks for; 0 if none is asked."""
+        """Add up the ε with coins of all questions that ask for this fact; 0 if there are none."""
         fact = self.facts[question.name]
         entries = [
             Entry(name=one.name, epsilon=one.epsilon)
@@ -412,10 +420,10 @@ class Manifest:
         return basic_epsilon(entries) if entries else 0.0
 
     def statement_epsilon(self, question: ManifestQuestion) -> float:
-        """Sum what all codes reveal about the fact that one question asks for.
+        """Return the ε of all codes that reveal something about the fact this question asks for.
 
-        These are its own codes, those of its dependants, and those of all questions that ask for
-        the same fact.
+        These are its own codes, those of questions that depend on it, and those of all questions
+        that ask for the same fact.
         """
         return self._statement_epsilons[question.name]
 

@@ -1,6 +1,7 @@
-"""How many pages people see, by their answers: the shortest and the longest path through the rules.
+"""The fewest and the most pages that people can see: the shortest and the longest path.
 
-Nothing that is sent depends on the path, but the time that filling takes does.
+Rules decide the path from a person's answers. The form of a report is the same for all paths, but
+the time that people take to answer is not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import product
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.rules import holds, leaves
 
-# From more pages than this on, the time can show which branch a person took.
+# If paths differ by more pages than this, the time can show which one a person took.
 MOST_PAGES_APART = 2
 MAX_CASES = 20_000
 
@@ -22,10 +23,11 @@ Range = tuple[int, int]  # the fewest and the most pages
 
 @dataclass(frozen=True, kw_only=True)
 class PathLengths:
-    """Pages between the start and the end, texts to read included.
+    """Pages between the start and the end, information texts included.
 
-    In a random subset both are for the blocks in which they differ most. `is_exact` is False if
-    there were too many cases to try. Then `shortest` may be too small and `longest` too large.
+    If each person gets a random subset, both numbers are for the blocks in which they differ most.
+    If `is_exact` is False, `shortest` may be too small and `longest` too large, because there were
+    too many cases to try or because questions connect several blocks.
     """
 
     shortest: int
@@ -34,14 +36,14 @@ class PathLengths:
 
     @property
     def differ_much(self) -> bool:
-        """Whether the time that filling takes can show which branch a person took."""
+        """Whether the time that people take to answer can show which path they took."""
         return self.longest - self.shortest > MOST_PAGES_APART
 
 
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Count the pages; `drawn` of the `blocks` are asked, or all if it is None."""
+    """Find the shortest and the longest path; `drawn` blocks are asked, or all if it is None."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True
@@ -62,7 +64,7 @@ def measure_paths(
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """Questions whose pages depend on one another's answers; only those in `counted` count."""
+    """Questions that rules connect. Only the pages of those in `counted` are counted."""
 
     questions: tuple[ManifestQuestion, ...]
     counted: frozenset[str]
@@ -73,10 +75,10 @@ class _Part:
 def _split(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], by_block: bool
 ) -> Iterator[_Part]:
-    """Divide the questions into parts that no rule connects, and those by block if some are drawn.
+    """Divide the questions into sets that no rule connects, and by block if blocks are drawn.
 
-    Parts of several blocks that a text or an unscrambled question connects are not independent.
-    Adding up what each could differ by gives a bound.
+    An information text or an unscrambled question can connect several blocks. These are not
+    independent, so the sum of their differences is only a bound (`is_bound`).
     """
     for component in _connect(questions):
         owners = dict.fromkeys(question.name for question in component)
@@ -91,7 +93,10 @@ def _split(
 def _find_owners(
     component: Sequence[ManifestQuestion], blocks: Mapping[str, int]
 ) -> dict[str, int | None]:
-    """The block whose drawing each question needs: a text needs those that its rule names."""
+    """Map each question to the block that must be drawn for it to be asked; None for no block.
+
+    A question without a block, such as an information text, gets one from its rule.
+    """
     owners: dict[str, int | None] = {}
     for question in component:
         named = [owners[name] for name in _names_in_rule(question, component)]
@@ -108,7 +113,7 @@ def _names_in_rule(question: ManifestQuestion, questions: Sequence[ManifestQuest
 
 
 def _connect(questions: Sequence[ManifestQuestion]) -> list[tuple[ManifestQuestion, ...]]:
-    """Divide the questions into sets that rules connect, each in the survey's order."""
+    """Group questions that rules connect, each group in the survey's order."""
     part = {question.name: number for number, question in enumerate(questions)}
     for question in questions:
         for name in _names_in_rule(question, questions):
@@ -123,7 +128,7 @@ def _connect(questions: Sequence[ManifestQuestion]) -> list[tuple[ManifestQuesti
 def _measure(
     questions: Sequence[ManifestQuestion], counted: frozenset[str]
 ) -> tuple[bool, int, int]:
-    """The fewest and the most pages of the counted questions, and whether that is exact."""
+    """Return whether the counts are exact, and the fewest and the most pages."""
     try:
         return True, *_Search(questions, counted).measure()
     except _TooMany:
@@ -134,7 +139,10 @@ def _measure(
 
 
 def _count_pages(question: ManifestQuestion) -> Range:
-    """The fewest and the most pages of a question that is asked: a follow-up comes after Yes."""
+    """Return the fewest and the most pages of a question that is asked.
+
+    Only a follow-up after Yes adds a page.
+    """
     return 1, 1 + question.described.has_follow_up
 
 
@@ -143,9 +151,9 @@ class _TooMany(Exception):
 
 
 class _Search:
-    """Tries every answer that a rule distinguishes, question by question.
+    """A search over every answer that a rule distinguishes, question by question.
 
-    Answers that no later rule asks for are forgotten, so that different histories meet again.
+    Answers that no later rule refers to are dropped, so that different histories merge again.
     """
 
     def __init__(self, questions: Sequence[ManifestQuestion], counted: frozenset[str]) -> None:
@@ -168,7 +176,7 @@ class _Search:
         return min(few for few, _ in states.values()), max(many for _, many in states.values())
 
     def _list_needed(self) -> list[frozenset[str]]:
-        """For each question, the answers that the rules of later questions ask for."""
+        """List, for each question, the answers that the rules of later questions refer to."""
         needed = [frozenset[str]()]
         for question in reversed(self._questions[1:]):
             named = leaves(question.rule) if question.rule is not None else ()
@@ -176,7 +184,7 @@ class _Search:
         return needed[::-1]
 
     def _answer(self, question: ManifestQuestion, codes: Codes) -> Iterator[tuple[Codes, Range]]:
-        """Each way to answer one question, with the pages that it takes."""
+        """Yield each way to answer one question, with its fewest and most pages."""
         nothing: Codes = dict.fromkeys(question.answer_names)
         if question.rule is not None and not holds(question.rule, codes):
             yield nothing, (0, 0)
@@ -194,12 +202,12 @@ class _Search:
             if question.limit is not None and sum(chosen) > question.limit:
                 continue
             answer: Codes = dict(zip(question.answer_names, chosen, strict=True))
-            # Of a question with a follow-up only No, its first code, takes one page.
+            # With a follow-up, only the answer No (code 0) takes a single page.
             pages = (few, few) if chosen == (0,) else (many, many)
             yield answer, pages if question.described.has_follow_up else (few, many)
 
     def _list_kinds(self, name: str, question: ManifestQuestion) -> list[int]:
-        """Return one code of each group that the rules distinguish."""
+        """Return one code of each group of codes that the rules distinguish."""
         about = [leaf["is"] for leaf in self._leaves if leaf["name"] == name]
         if not about and not question.described.has_follow_up:
             return [0]

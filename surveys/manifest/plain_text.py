@@ -1,4 +1,4 @@
-"""Decides whether two texts look the same to people, and whether two questions ask the same."""
+"""Decide whether two texts look the same to people, and whether two questions ask the same."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from functools import lru_cache
 
 from confusable_homoglyphs.confusables import confusables_data
 
-# Unicode's Default_Ignorable_Code_Point: they show nothing.
+# Unicode's Default_Ignorable_Code_Point: characters that are invisible.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _BRAILLE_BLANK = "\u2800"
-# Letters by category only: apostrophes and accents that stand alone, and the Arabic line that
-# makes words longer.
+# Unicode classifies these as letters, but people do not read them as such: freestanding apostrophes
+# and accents, and the Arabic tatweel, a line that stretches words.
 _HARDLY_LETTERS = re.compile("[\u02b0-\u02ff\u0640\ua788-\ua78c]")
-# Points above and below letters in Hebrew, Arabic and Syriac, by their canonical class. In these
-# scripts they are optional; other scripts' marks are letters.
+# The canonical classes of the points above and below Hebrew, Arabic and Syriac letters, which are
+# optional there. In other scripts, such marks are letters.
 _POINTS = range(10, 37)
-_OF_KANA = 8  # the class of marks that make another syllable
-# Letters with a stroke or a hook are not decomposed by Unicode.
+_OF_KANA = 8  # the class of the marks that turn a kana into another syllable
+# Unicode does not decompose letters with a stroke or a hook, so their names are parsed instead.
 _LATIN_NAME = re.compile(
     "LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?([A-Z])(?: WITH .+)?"
 )
-# Small letters that look like a Latin one and are not, or otherwise, among Unicode's confusables.
+# Small letters that look like a Latin letter, but not according to Unicode's confusables.
 _ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
-# A text with fewer Latin letters is of another script, where capitals look like another Latin
-# letter than small ones, as in Greek: case is folded before letters are compared.
+# A text with a smaller fraction of Latin letters is in another script. There, as in Greek, a letter
+# can look like one Latin letter as a capital and like another as a small one. Case is folded first.
 _LATIN_ENOUGH = 1 / 5
-# Capital I is a small l, and case makes no difference.
+# A capital I looks like a small l. Case makes no difference, so every i becomes an l.
 _ALIKE = str.maketrans("i10", "llo")
 _INSIDE_A_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s](?=[^\W\d_])")
 _ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
-# Similar texts have one difference for so many letters; short ones have one as well.
+# Similar texts have at most one difference for this many letters; short texts may have one too.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
 
@@ -49,9 +49,9 @@ def fold(text: str) -> str:
 
 
 def find_skeleton(text: str) -> str:
-    """Reduce a question to its letters and digits, and to signs that compare or price a number.
+    """Reduce a question to its letters and digits, with signs that compare or price a number.
 
-    Case makes no difference, nor do accents, letters that look alike, or a number in front.
+    Case, accents, lookalike letters and a number in front make no difference.
     """
     return "".join(_split_words(text)) or fold(text)
 
@@ -74,7 +74,7 @@ def _replace_lookalikes(text: str) -> str:
     if latin < _LATIN_ENOUGH * len(letters):
         text = text.casefold()
     text = _INSIDE_A_WORD.sub(lambda found: _look(found[0]), text)
-    for _ in range(2):  # what case hides
+    for _ in range(2):  # folding case can reveal further lookalikes
         text = "".join(_look(c) if c.isalnum() else c for c in text).casefold()
     return " ".join(text.split())
 
@@ -89,7 +89,7 @@ def _is_optional(c: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _look(c: str) -> str:
-    """The plain letters or digits that people read, by Unicode's confusables and its names."""
+    """Return the plain letter or digit that people read, by Unicode's confusables and names."""
     if c.isdecimal():
         return str(unicodedata.decimal(c))
     if c.isascii() and c.isalnum():
@@ -108,14 +108,14 @@ def _find_plain(text: str) -> str:
 
 
 def _unpack(found: re.Match[str]) -> str:
-    """Write an enclosed number, such as ①, as one that is followed by a bracket."""
+    """Write an enclosed number or letter, such as ①, in brackets."""
     sign = found[0][0]
     number = unicodedata.numeric(sign, None)
     return f"({unicodedata.normalize('NFKC', sign) if number is None else int(number)}) "
 
 
 def _keep_meaning(text: str) -> str:
-    """Drop what is no letter, digit or sign beside a number that compares it or is its currency."""
+    """Drop all but letters, digits, and comparison and currency signs next to a digit."""
 
     def means(place: int, c: str) -> bool:
         kind = unicodedata.category(c)
@@ -127,8 +127,8 @@ def _keep_meaning(text: str) -> str:
 
 
 # A number in front of a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5", "Item 6:",
-# "1 of 10:". What may belong to the text stays, as in "2 children?", "1.5 litres?", "B12?",
-# "5 – 10 glasses?" and "U.S.".
+# "1 of 10:". Numbers and letters that may belong to the text stay, as in "2 children?",
+# "1.5 litres?", "B12?", "5 – 10 glasses?" and "U.S.".
 _QUESTION, _OF = (
     "|".join(map(_replace_lookalikes, words.split()))
     for words in (
@@ -152,7 +152,7 @@ _NUMBER = re.compile(
 
 
 def _drop_number(text: str) -> str:
-    """Drop all numbers in front of a text, such as "1. a)"; one that is all of it stays."""
+    """Drop all numbers in front of a text, such as "1. a)", unless nothing would be left."""
     while found := _NUMBER.match(text):
         rest = text[found.end() :]
         if not any(c.isalnum() for c in rest):
@@ -162,10 +162,10 @@ def _drop_number(text: str) -> str:
 
 
 def are_similar(one: str, other: str) -> bool:
-    """Whether two questions differ little: in a few letters, or in the order of their words.
+    """Return whether two questions differ only in a few letters, or in the order of their words.
 
-    One difference is a letter more, less or another, and one is allowed for every twelve letters
-    of the longer text, from one to five.
+    One difference is one letter added, dropped or replaced. The longer text allows one difference
+    for every twelve letters, but at least one and at most five.
     """
     first, second = find_skeleton(one), find_skeleton(other)
     longer = max(len(first), len(second))
@@ -176,10 +176,10 @@ def are_similar(one: str, other: str) -> bool:
 
 
 def differ_by_at_most(most: int, one: str, other: str) -> bool:
-    """Whether this many letters, added, dropped or replaced, make the texts equal.
+    """Return whether at most this many letters, added, dropped or replaced, make the texts equal.
 
-    For each number of differences it finds how far the texts can agree if `other` is ahead by a
-    given number of letters (Ukkonen 1985). That takes little time for texts that differ much.
+    For each number of differences, it finds how far the texts can agree if `other` is ahead by a
+    given number of letters (Ukkonen 1985). This is fast for texts that differ a lot.
     """
     if not _could_differ_by(most, one, other):
         return False
@@ -198,7 +198,7 @@ def differ_by_at_most(most: int, one: str, other: str) -> bool:
 
 
 def _could_differ_by(most: int, one: str, other: str) -> bool:
-    """Whether the lengths and the letters allow it; the order may not. This takes little time."""
+    """Return whether the lengths and the counts of letters allow it. This is a fast first check."""
     if abs(len(one) - len(other)) > most:
         return False
     here, there = _count_letters(one), _count_letters(other)

@@ -1,7 +1,7 @@
 """Every type of question, described once.
 
 Code asks a description what it needs to know ("are there items?", "is it scrambled?") and never
-compares types. A new type is a new member, its description below and a form for authors.
+compares types. A new type needs a member, a description below and a form for authors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class QuestionType(TextChoices):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedAnswer:
-    """An answer that Murmur provides. `key` is what authors call it in rules."""
+    """An answer that Murmur provides. `key` is its name in rules."""
 
     code: int
     text: str
@@ -47,17 +47,17 @@ class TypeDescription:
     is_scrambled: bool = True
     # In the order in which people see them.
     fixed_answers: tuple[FixedAnswer, ...] = ()
-    # Murmur's own words, which the page shows in every language along with the author's.
+    # Words that Murmur provides in every language, shown next to those of the author.
     own_words: tuple[str, ...] = ()
     has_options: bool = False
     first_code: int = 0  # of the author's first option
-    # Each option is an item with a symbol, and people choose any number of items.
+    # Each option is an item with its own symbol, and people choose any number of items.
     has_items: bool = False
     has_range: bool = False
-    # Each whole number in the range is a point to choose. Without points, people type a number.
+    # People choose one of the whole numbers in the range. Without points, they type a number.
     has_points: bool = False
     has_follow_up: bool = False
-    # The two answers are Yes and No, so the share of Yes says everything.
+    # The answers are Yes and No, so the share of Yes is the whole result.
     is_yes_or_no: bool = False
 
     @property
@@ -69,7 +69,7 @@ class TypeDescription:
 
     @property
     def pages(self) -> int:
-        """How many questions one person may see: a follow-up is a second one."""
+        """How many questions one person may see: none for a text, two with a follow-up."""
         return int(self.is_answered) + int(self.has_follow_up)
 
 
@@ -139,6 +139,6 @@ TYPES: Mapping[str, TypeDescription] = {
 
 
 def own_words(types: Iterable[str]) -> tuple[str, ...]:
-    """List Murmur's own words that questions of these types show, without duplicates."""
+    """List the words that Murmur provides for questions of these types, without duplicates."""
     used = {word for name in types for word in TYPES[name].own_words}
     return tuple(word for word in (YES, NO, YES_YES, YES_NO) if word in used)

@@ -19,7 +19,7 @@ REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
 ANSWERED = 0  # the gate's code for a question that was answered
-# From here down, codes in files say why there is no answer, so no point of a scale may be there.
+# Codes in files from here down say why there is no answer, so all points of a scale must be above.
 FIRST_RESERVED = -90
 
 
@@ -30,17 +30,17 @@ class Option:
 
 
 def fixed_options(type_: str) -> tuple[Option, ...]:
-    """Return the answers that Murmur provides, in English and in the order that people see."""
+    """Return the answers that Murmur provides, in English and in the order on the page."""
     return tuple(Option(code=one.code, text=one.text) for one in TYPES[type_].fixed_answers)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Symbol:
-    """One place in every report: what is sent for a question, or for a part of it.
+    """One place in every report, for the code of a question, of an item or of a gate.
 
-    `threshold` is None where the answer is sent as it is. `block` is the number of the block
-    that the question belongs to; None for what everyone is asked. `item` is the option that a
-    symbol of a "select several" question stands for.
+    `threshold` is None if the answer is sent as it is. `block` is the number of the question's
+    block; None for unscrambled questions, which are in no block. `item` is the code of the option
+    that a symbol of a "select several" question stands for.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Symbol:
 
 @dataclass(frozen=True, kw_only=True)
 class ManifestQuestion:
-    """`options` are the answers to choose from, each with its code.
+    """One question of a manifest. `options` are the answers to choose from, each with its code.
 
     The codes of the answers come first, then the code for "prefer not to say" if it is offered, and
     the code for "not asked" if there is a rule. A question with items has a symbol for each item,
@@ -70,8 +70,8 @@ class ManifestQuestion:
     name: str
     type: QuestionType
     text: str
-    # As respondents count, from 1: among the questions that people answer, or among the texts that
-    # they only read. The manifest that holds the question sets it.
+    # Its number among the questions that people answer, or among the information texts, from 1. The
+    # manifest that contains the question sets it.
     number: int = field(default=0, compare=False)
     flips: int = 0
     threshold: int | None = None
@@ -104,7 +104,7 @@ class ManifestQuestion:
 
     @property
     def called(self) -> str:
-        """How authors call it in a sentence: question 3, or text 1."""
+        """What sentences for authors call it: question 3, or text 1."""
         return call_question(self.number, is_answered=self.is_answered)
 
     @property
@@ -145,7 +145,7 @@ class ManifestQuestion:
 
     @property
     def answers(self) -> int:
-        """How many codes are answers; these come first."""
+        """How many codes are answers. These come before the other codes."""
         return 2 if self.has_items or self.is_rounded else len(self.options)
 
     @property
@@ -158,7 +158,7 @@ class ManifestQuestion:
         return None if self.rule is None else self._first_extra + self.refusal
 
     def name_code(self, code: int) -> str:
-        """Name a code of a question that has one symbol, in the author's words where they are."""
+        """Name a code of a question that has one symbol, by the text of its answer if any."""
         texts = {option.code: option.text for option in self.options}
         if code == self.not_asked_code:
             return NOT_ASKED_TEXT
@@ -211,7 +211,7 @@ class ManifestQuestion:
 
     @property
     def differing_items(self) -> int:
-        """How many items two people can answer differently: 2r if each may choose at most r."""
+        """How many items two people can answer differently: 2r if each can choose at most r."""
         items = len(self.options)
         return items if self.limit is None else min(items, 2 * self.limit)
 
@@ -228,7 +228,7 @@ class ManifestQuestion:
 
     @property
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each thing that it asks, with the answers: a follow-up is a second yes/no question."""
+        """Each text that it asks, with the possible answers; a follow-up is a second text."""
         answers = [option.text for option in self.options]
         two_points = self.described.has_range and self.points == 2
         if self.is_yes_or_no or self.described.has_follow_up or two_points:
@@ -243,7 +243,7 @@ class ManifestQuestion:
 
     @property
     def epsilon(self) -> float:
-        """What the question alone costs."""
+        """The ε of the question alone, in nats."""
         if not self.is_scrambled:
             return 0.0
         if not self.has_items:
@@ -256,14 +256,14 @@ class ManifestQuestion:
         return len(self.list_differing(lambda _: 0.0))
 
     def list_differing(self, measure: Callable[[Symbol], float]) -> list[float]:
-        """Return the largest values of a measure over the codes in which two reports can differ."""
+        """Return a measure's largest values over as many codes as two reports can differ in."""
         symbols = list(self.symbols(block=None))
         gates = [measure(symbol) for symbol in symbols if symbol.is_gate]
         others = sorted((measure(one) for one in symbols if not one.is_gate), reverse=True)
         return [*(others[: self.differing_items] if self.has_items else others), *gates]
 
     def symbols(self, *, block: int | None) -> Iterator[Symbol]:
-        """The question's places in a report, in the order in which they are sent."""
+        """Yield the question's symbols, in the order in which they are sent."""
         if not self.is_answered:
             return
         if not self.has_items:
@@ -292,7 +292,7 @@ class ManifestQuestion:
 
 
 def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) -> bool:
-    """Whether a scale is short enough that each point gets a share, not only the mean."""
+    """Return whether a scale is short enough to estimate each point's share, not only the mean."""
     if not TYPES[type_].has_points:
         return False
     assert minimum is not None
@@ -301,7 +301,7 @@ def has_point_shares(type_: str, *, minimum: int | None, maximum: int | None) ->
 
 
 def with_strength(question: ManifestQuestion, *, flips: int) -> ManifestQuestion:
-    """Return the question with the thresholds that this strength gives for its numbers of codes."""
+    """Return the question with the thresholds that follow from this strength."""
     if not question.is_scrambled:
         return question
 

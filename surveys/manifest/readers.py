@@ -1,8 +1,8 @@
-"""The most that readers of a protected survey's releases can learn, however the cap is spent.
+"""The most that readers can learn from the releases of a survey with protected publication.
 
 All releases of a wave together are (ε, δ)-differentially private about taking part, where ε and δ
-are its manifest's limits. From that follows what they can reveal about one answer. What releases
-that exist reveal is at most this (aggregator/releases/readers.py).
+are the limits in its manifest. This bounds what they can reveal about one answer, whichever
+releases are made. What the actual releases reveal is at most this (aggregator/releases/readers.py).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Loss:
 
     @property
     def guess_epsilon(self) -> float:
-        """The ε at which, without δ, a guess is right as often."""
+        """The ε at which a guess is right equally often without δ."""
         return log(exp(self.epsilon) + self.delta) - log1p(-self.delta)
 
     @property
     def replaced(self) -> Loss:
-        """The loss about which of two reports a person sent, if this is about taking part.
+        """The loss about which of two reports a person sent, if this is the loss about taking part.
 
-        One report is removed and the other added.
+        To replace a report is to remove one and add another, so ε doubles.
         """
         return Loss(
             epsilon=2 * self.epsilon,
@@ -43,7 +43,10 @@ class Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstReader:
-    """The largest losses about any scrambled answer, and the question with the reader's."""
+    """The largest losses in nats to a reader and to the server about any scrambled answer.
+
+    `question` is the one about which the reader can learn most, and `loss` is the reader's loss.
+    """
 
     reader: float
     server: float
@@ -62,24 +65,26 @@ def find_taking_part(manifest: Manifest) -> Loss:
 
 
 def find_replaced(manifest: Manifest) -> Loss:
-    """Return what they may reveal about which of two reports a person sent.
+    """Return what all releases together may reveal about which of two reports a person sent.
 
-    An answer that is sent as it is may lose all of this.
+    They may reveal as much about an answer that is sent as it is.
     """
     return find_taking_part(manifest).replaced
 
 
 def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
-    """Return what a reader can learn about the answer to one question of a protected survey.
+    """Return what a reader of releases can learn about the answer to one question.
 
-    It covers the codes of its dependants and of questions about the same fact. It is the smallest
-    of four bounds, each of which holds alone.
+    This includes what the codes of dependent questions and of questions about the same fact
+    reveal. The result is the smallest of four bounds, each of which is valid on its own.
 
-    1. Replace the codes that tell about the answer one after the other: the reader's ε of each
+    1. Replace the codes that depend on the answer one after another. The reader's ε for each code
        adds up (decision 49 has the proof for δ).
-    2. Their joint distributions under two answers differ by at most the sum of the slopes.
+    2. The joint distributions of these codes under two answers differ by at most the sum of the
+       slopes in total variation.
     3. Replace the whole report.
-    4. Readers see only what is computed from the server's codes, so its ε bounds theirs.
+    4. Readers see only what is computed from the codes on the server, so the server's ε bounds the
+       reader's.
     """
     replaced = find_replaced(manifest)
     if question.is_declared:
@@ -92,7 +97,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
     )
     apart = reader_epsilon_by_distance(distance=min(1.0, slopes), epsilon=replaced.epsilon)
     bounds = (
-        # Each step adds at most δ times its slope, and those before it multiply that by e^ε.
+        # Each step adds at most δ times its slope, multiplied by e^ε of the steps before it.
         Loss(epsilon=several, delta=min(1.0, replaced.delta * slopes * exp(min(several, 700.0)))),
         Loss(epsilon=apart, delta=replaced.delta),
         replaced,
@@ -102,7 +107,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
 
 
 def worst_reader(manifest: Manifest) -> WorstReader | None:
-    """Find the scrambled answer that readers can learn most about; None without any."""
+    """Find the scrambled answer that readers can learn most about; None if there is none."""
     scrambled = [one for one in manifest.questions if one.is_scrambled]
     if not scrambled:
         return None
@@ -121,7 +126,10 @@ def _add_telling(
     question: ManifestQuestion,
     measure: Callable[[RandomizedResponse], float],
 ) -> float:
-    """Add up a measure over all codes that tell about one answer, rounded up."""
+    """Add up a measure over all codes that reveal something about one answer, rounded up.
+
+    Only the codes that one person can send are counted, and the largest sum is returned.
+    """
     added = {
         one.name: round_up_sum("codes", one.list_differing(lambda code: measure(code.mechanism)))
         for one in manifest.telling(question)

@@ -7,9 +7,9 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
     {"any": [rule, …]}            at least one holds
     {"not": rule}                 it does not hold
 
-A question that was not asked, or not answered, has none of the codes. Only browsers evaluate rules
-for people; `holds` does the same for synthetic respondents (client/report/rules.js). In the
-database, rules name questions by key, because numbers change.
+A question that was not asked or not answered has none of the codes. Rules of respondents run only
+in the browser (client/report/rules.js); `holds` is the same for synthetic respondents. In the
+database, rules refer to questions by primary key, because numbers change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_CASES = 20_000
 
 
 def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
-    """Whether a rule holds for these answers; None or a missing name means no answer."""
+    """Return whether a rule holds for these answers; None or a missing name means no answer."""
     if "all" in rule:
         return all(holds(part, codes) for part in rule["all"])
     if "any" in rule:
@@ -35,7 +35,7 @@ def holds(rule: Rule, codes: Mapping[str, int | None]) -> bool:
 
 
 def leaves(rule: Rule) -> Iterator[Rule]:
-    """List all conditions on single answers."""
+    """Yield all conditions on single answers."""
     for part in (*rule.get("all", ()), *rule.get("any", ())):
         yield from leaves(part)
     if "not" in rule:
@@ -54,9 +54,6 @@ def rename(rule: Rule, new_name: Callable[[str], str]) -> Rule:
     return {word: [rename(part, new_name) for part in rule[word]]}
 
 
-# --- can it ever hold? ---------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """A question as rules see it: the number of codes of each of its symbols."""
@@ -69,7 +66,7 @@ class Asked:
 
 
 class TooComplex(ValueError):
-    """There are too many cases to try."""
+    """A rule has too many cases to try."""
 
 
 @dataclass
@@ -84,10 +81,11 @@ class _Seen:
 
 
 def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
-    """Whether a rule can hold, and whether it can fail, for any answers that people can give.
+    """Return whether any answers satisfy a rule, and whether any answers do not.
 
-    Earlier questions have rules too: questions that are never asked together are never answered
-    together. Codes that no condition distinguishes are tried once.
+    Only answers that people can give are tried: the rules of the `earlier` questions are taken into
+    account, so questions that are never asked together are never answered together. Of codes that
+    no condition distinguishes, only one is tried. Raises TooComplex if too many cases are left.
     """
     relevant = _with_ancestors(rule, earlier)
     told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]
@@ -118,7 +116,7 @@ def _try(
     if seen.cases > MAX_CASES:
         raise TooComplex
     settled = _foresee(rule, codes) if questions else holds(rule, codes)
-    if settled is not None:  # later answers cannot change it, and there always are some
+    if settled is not None:  # later answers cannot change it, and some are always possible
         seen.true |= settled
         seen.false |= not settled
         return
@@ -130,7 +128,7 @@ def _try(
 
 
 def _foresee(rule: Rule, codes: Mapping[str, int | None]) -> bool | None:
-    """Whether a rule holds for the codes so far; None if that depends on later ones."""
+    """Return whether a rule holds for the codes so far; None if that depends on later codes."""
     if "not" in rule:
         inside = _foresee(rule["not"], codes)
         return None if inside is None else not inside
@@ -166,7 +164,7 @@ def _answers(
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:
-    """Return one code of each group that the conditions distinguish."""
+    """Return one code of each group of codes that the conditions distinguish."""
     about = [leaf["is"] for leaf in told if leaf["name"] == name]
     kinds = {tuple(code in chosen for chosen in about): code for code in reversed(range(k))}
     return sorted(kinds.values())

@@ -1,7 +1,7 @@
 """The bytes of a manifest: canonical JSON (sorted keys, no spaces, no floats, UTF-8).
 
-They are stored, served and hashed as they are, and never written a second time. Keys without
-information are left out.
+Those of a launched survey are stored, served and hashed as they are, and never written again.
+Fields at their default value are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Read = TypeVar("_Read", Manifest, ManifestQuestion, Option)
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
-    """Write the canonical bytes; the caller stores them and never calls this again."""
+    """Write the canonical bytes. For a launched wave, use the stored bytes instead."""
     text = json.dumps(
         {"format": FORMAT, **_list_values(manifest)},
         sort_keys=True,
@@ -39,7 +39,7 @@ def serialize_manifest(manifest: Manifest) -> bytes:
 
 
 def _list_values(source: Manifest | ManifestQuestion) -> dict[str, Any]:
-    """List the fields that have no default, or another value."""
+    """Return the values of all fields that are not at their default."""
     values = {field: getattr(source, field.name) for field in fields(source)}
     return {field.name: value for field, value in values.items() if value != _find_default(field)}
 
@@ -49,7 +49,7 @@ def _find_default(field: Field[Any]) -> object:
 
 
 def _write(value: object) -> object:
-    """Write what JSON does not know."""
+    """Convert a value of a type that JSON lacks."""
     if isinstance(value, ManifestQuestion):
         return _build_question_object(value)
     if isinstance(value, datetime):
@@ -76,7 +76,7 @@ def hash_manifest(content: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def parse_manifest(content: bytes) -> Manifest:
-    """Read stored bytes; cached, because the same bytes always mean the same survey."""
+    """Read stored bytes. Results are cached: the same bytes always give the same manifest."""
     raw = json.loads(content)
     if raw["format"] != FORMAT:
         raise ValueError(f"manifest format must be {FORMAT}, got {raw['format']!r}")
@@ -84,7 +84,7 @@ def parse_manifest(content: bytes) -> Manifest:
 
 
 def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
-    """Read the fields that JSON has; the others keep their default."""
+    """Read the fields that the JSON contains; the others keep their default."""
     hints = _HINTS[kind].items()
     return kind(**{key: _read_value(raw[key], hint) for key, hint in hints if key in raw})
 
@@ -96,7 +96,7 @@ def _read_value(value: Any, hint: Any) -> Any:
 
 
 def _freeze(value: Any) -> Any:
-    """JSON has lists where an object of ours has tuples."""
+    """Turn the lists of JSON into tuples."""
     return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
@@ -107,7 +107,7 @@ def _parse_moment(text: str | None) -> datetime | None:
 _HINTS: dict[Any, dict[str, Any]] = {
     kind: get_type_hints(kind) for kind in (Manifest, ManifestQuestion, Option)
 }
-# For types that JSON does not know.
+# How to read the types that JSON lacks.
 _READERS: dict[Any, Callable[[Any], Any]] = {
     datetime | None: _parse_moment,
     date | None: date.fromisoformat,

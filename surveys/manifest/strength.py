@@ -1,8 +1,8 @@
 """The strength of a question, in numbers and in words.
 
-Authors choose it in flips: of 100 people with one answer, how many send the other answer's
-code. ε follows from it, and every word about protection follows from ε. The pages of authors and
-of respondents all take their words from here.
+Authors choose it in flips: how many of 100 people with one answer send the other answer's code. ε
+follows from the flips, and every word about protection follows from ε. The pages of authors and of
+respondents all take these words from here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OFFERED_FLIPS = (TWO_COINS, 40, 33, 20, 12, 5)
 MEDIUM_FROM = 12
 
 STRONG, MEDIUM, LIGHT, HARDLY = "strong", "medium", "light", "hardly"
-# The largest ε of a statement for each word. One code at 25 flips has 1.10, at 12 flips 2.00 and
-# at 8 flips 2.45, all rounded up.
+# The largest ε for each word. One code at 25 flips has 1.10, at 12 flips 2.00 and at 8 flips 2.45,
+# all rounded up.
 _LARGEST = ((1.10, STRONG), (2.00, MEDIUM), (2.45, LIGHT))
 PROTECTION = {
     STRONG: noop("Protection: strong"),
@@ -31,19 +31,19 @@ PROTECTION = {
 }
 # From this total on, a guess may be right more than 99 times in 100.
 PRACTICALLY_CERTAIN_FROM = 4.6
-# Above this total, authors confirm at the launch that they know what it means.
+# Authors must acknowledge a larger total at the launch.
 LARGEST_UNCONFIRMED_EPSILON = 5.5
-# Above this total the respondent's page refuses to ask (LARGEST_TOTAL in report/manifest.js).
+# The respondent's page refuses surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
-# Sums are rounded up by less than this, and 75 must not become 76.
+# Subtracted before rounding up: ε has been rounded up by less, and 75 must not become 76.
 _TINY = 1e-6
 
 
 def strength_word(epsilon: float) -> str:
-    """Return the key of the word for a statement with this ε: the same in every language.
+    """Return the key of the word for this ε, the same in every language.
 
-    The ε counts all that is said about the answer: its own code or codes, and those of the
-    questions that depend on it.
+    The ε must include everything that a report reveals about the answer: its own code or codes, and
+    those of other questions that reveal something about it.
     """
     return next((word for largest, word in _LARGEST if epsilon <= largest), HARDLY)
 
@@ -53,10 +53,10 @@ def is_weak(word: str) -> bool:
 
 
 def largest_guess_in_tenths(epsilon: float) -> int:
-    """Return how many guesses out of 100 may be right at this ε, in tenths, rounded up.
+    """Return how many guesses out of 100 can be right at this ε, in tenths, rounded up.
 
-    Without the codes it is 50: the guess is between two answers that are equally likely. Fewer
-    than 99 are rounded up to a whole number.
+    A guess is between two answers that are equally likely, so without the codes 50 are right. Up
+    to 99, the number is rounded up to a whole one.
     """
     guesses = 100 / (1 + math.exp(-epsilon))
     if guesses > 99:
@@ -65,9 +65,10 @@ def largest_guess_in_tenths(epsilon: float) -> int:
 
 
 def count_true_codes(mechanism: RandomizedResponse) -> int:
-    """Return how many of 100 codes are kept, if most are and one alone protects weakly; else 0.
+    """Return how many of 100 codes are sent unchanged, if most are and one code protects weakly.
 
-    Then sentences count these: a small number of swapped codes would sound like safety.
+    Otherwise return 0. In that case, sentences count the swapped codes instead. Where protection is
+    weak, a small number of swapped codes would sound safe.
     """
     kept = -(-100 * mechanism.threshold // SCALE)
     return kept if kept > 50 and is_weak(strength_word(mechanism.epsilon)) else 0
@@ -75,9 +76,9 @@ def count_true_codes(mechanism: RandomizedResponse) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Strength:
-    """`mechanism` is None where the number of codes is not known yet.
+    """The strength of a question. `mechanism` is None while the number of codes is unknown.
 
-    `statement` is the ε of all that is said about the answer, where that is more than one code.
+    `statement` is the ε of all codes that reveal something about the answer, if there are several.
     """
 
     flips: int
@@ -86,7 +87,7 @@ class Strength:
 
     @property
     def epsilon(self) -> float:
-        """ε of one code. Apart from rounding, it is the same for every number of codes."""
+        """The ε of one code. Apart from rounding, it does not depend on the number of codes."""
         mechanism = self.mechanism or RandomizedResponse.from_flips(symbols=2, flips=self.flips)
         return mechanism.epsilon
 
@@ -116,7 +117,7 @@ class Strength:
 
     @property
     def protection(self) -> str:
-        """The label's own words, in English."""
+        """The words of the privacy label, in English."""
         return PROTECTION[self.word]
 
     @property
@@ -125,7 +126,7 @@ class Strength:
 
     @property
     def sentence(self) -> str:
-        """What happens to the codes. The numbers never promise more than the mechanism gives."""
+        """What happens to the codes. Its numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
         kept = count_true_codes(self.mechanism)
@@ -140,7 +141,7 @@ class Strength:
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
-    """Describe the strength of a question with this many codes; None if not known yet."""
+    """Describe the strength of a question with `symbols` codes; None if that is not known yet."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

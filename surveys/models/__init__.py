@@ -1,4 +1,4 @@
-"""What is stored of surveys, questions and waves. Each module is about one of them."""
+"""The models of surveys, questions and waves."""
 
 from surveys.models.asked_questions import AskedBefore, AskedQuestion
 from surveys.models.planned_comparisons import PlannedComparison

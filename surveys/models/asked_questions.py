@@ -1,9 +1,9 @@
-"""Which scrambled questions an author's surveys ask, and asked before they were deleted.
+"""Which scrambled questions an author's surveys ask, including surveys that were deleted.
 
-A question is found by a keyed hash of its owner, of what it asks and of its answers, without
-numbers, spaces, punctuation and case. The rows of a survey are written at the launch. When it is
-deleted, one is added to the owner's counts, which name no survey and no moment
-(docs/decisions/0056-the-label-does-not-forget.md).
+A question is identified by a keyed hash of its owner, its text and its answers. Leading numbers,
+spaces, punctuation and case make no difference. The rows of a survey are written at the launch.
+When the survey is deleted, the owner's counts of these questions increase by one. The counts name
+neither survey nor time (docs/decisions/0056-the-label-does-not-forget.md).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import find_skeleton
 from surveys.manifest.questions import ManifestQuestion
 
-# Parts keys from everything else that is made with SECRET_KEY.
+# Separates these keys from everything else that is derived from SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
-# Its count is that of the owner's deleted surveys. No question has an empty text.
+# The key of this text counts all deleted surveys of the owner. No question has an empty text.
 _ANY_SURVEY = ""
-# A survey that ends so soon, without any report, asked nobody: its author found a mistake.
+# A survey that ends this soon and without any report does not count: its author found a mistake.
 SECOND_THOUGHTS = timedelta(days=1)
 
 
 def list_asked(question: ManifestQuestion) -> list[str]:
-    """Reduce each thing that a scrambled question asks; nothing for other questions."""
+    """Return what a scrambled question asks, in reduced form; empty for other questions."""
     if not question.is_scrambled:
         return []
     return [
@@ -43,7 +43,7 @@ def list_asked(question: ManifestQuestion) -> list[str]:
 
 
 def list_keys(asked: str, *, owner: int) -> list[bytes]:
-    """List the keys of what is asked: today's, and those of secret keys that were replaced."""
+    """List the keys of a reduced question, under the current secret key first and its fallbacks."""
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return [_derive(asked, secret=secret, owner=owner) for secret in secrets]
 
@@ -61,13 +61,13 @@ class AskedQuestionQuerySet(models.QuerySet["AskedQuestion"]):
     def of_others(
         self, *, keys: Iterable[bytes], survey: int | None, owner: int
     ) -> AskedQuestionQuerySet:
-        """The rows with these keys in other surveys of the same owner."""
+        """Find the rows with these keys in the owner's other surveys."""
         found = self.filter(key__in=list(keys), survey__owner=owner)
         return found.exclude(survey=survey)
 
 
 class AskedQuestion(models.Model):
-    """A question of a survey that was launched; rehearsals and demos have none."""
+    """A question of a launched survey. Rehearsals and demos have no rows."""
 
     survey = models.ForeignKey(
         "surveys.Survey", on_delete=models.CASCADE, related_name="asked_questions"
@@ -88,7 +88,7 @@ class AskedQuestion(models.Model):
 
 
 class AskedBefore(models.Model):
-    """How many deleted surveys of one owner asked something. The key depends on the owner too."""
+    """How many deleted surveys of one owner asked a question. The key depends on the owner too."""
 
     key = models.BinaryField(primary_key=True, max_length=32)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -103,7 +103,7 @@ class AskedBefore(models.Model):
 
 
 def record_questions(*, survey: int, owner: int, manifest: Manifest) -> None:
-    """Store the keys of a survey's questions; those that are stored already stay."""
+    """Store the keys of a survey's questions; rows that exist already are kept."""
     keys = {list_keys(asked, owner=owner)[0] for asked in list_all(manifest)}
     AskedQuestion.objects.bulk_create(
         (AskedQuestion(survey_id=survey, key=key) for key in sorted(keys)), ignore_conflicts=True
@@ -113,21 +113,22 @@ def record_questions(*, survey: int, owner: int, manifest: Manifest) -> None:
 def count_elsewhere(*, manifest: Manifest, survey: int | None, owner: int) -> int:
     """Count the owner's other launched surveys that share a question, deleted ones included.
 
-    Of deleted surveys, only how many asked each question is known. If they shared several with
-    this one, they may count too often, but never more often than there are. None is left out.
+    For deleted surveys, only the number that asked each question is stored. A deleted survey that
+    shared several questions may therefore count several times. The result is never too small, and
+    counts at most as many deleted surveys as the owner has.
     """
     asked = list_all(manifest)
     keys = [key for one in asked for key in list_keys(one, owner=owner)]
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, owner=owner)
     living = others.values_list(models.Value(b"", models.BinaryField()), "survey").distinct()
-    # One query, so that a survey that is deleted meanwhile is among either.
+    # A single query, so that a survey that is deleted at the same time is in one of the two.
     rows = list(living.union(_find_deleted(asked, owner), all=True))
     counts = {bytes(key): surveys for key, surveys in rows if key}
     return len(rows) - len(counts) + _count_deleted(counts, owner)
 
 
 def count_deleted(*, manifest: Manifest, owner: int) -> int:
-    """Count the owner's deleted surveys that asked one of these questions, at most."""
+    """Return an upper bound for the owner's deleted surveys that asked one of these questions."""
     found = _find_deleted(list_all(manifest), owner)
     return _count_deleted({bytes(key): surveys for key, surveys in found}, owner)
 
@@ -145,17 +146,18 @@ def _count_deleted(counts: Mapping[bytes, int], owner: int) -> int:
 
 
 def lock_owner(owner: int) -> None:
-    """Let an owner's launches and deletions happen one after another, until the commit.
+    """Serialize the launches and deletions of an owner until the commit.
 
-    A launch freezes a number. It must not miss a survey that is deleted, or opened, meanwhile.
+    The manifest contains a count of the owner's other surveys. It must not miss one that is opened
+    or deleted at the same time.
     """
     get_user_model().objects.select_for_update(no_key=True).get(pk=owner)
 
 
 def remember_questions(*, survey: int, owner: int, manifests: Iterable[Manifest]) -> None:
-    """Add a survey that is being deleted to its owner's counts, if it counted until now.
+    """Add a survey that is being deleted to its owner's counts, if it has rows.
 
-    All rows of the owner are written anew, in the order of their keys. Otherwise, their places in
+    All counts of the owner are written anew, in the order of their keys. Otherwise, their places in
     the database's files would show which of them came from the same survey.
     """
     if not AskedQuestion.objects.filter(survey=survey).exists():
@@ -172,11 +174,11 @@ def remember_questions(*, survey: int, owner: int, manifests: Iterable[Manifest]
 
 
 def forget_if_unanswered(*, survey: int, waves: Collection[int], lasted: timedelta) -> None:
-    """No longer count a survey that ended within a day of its launch, before any report.
+    """Remove the rows of a survey that ended within a day of its launch, without any report.
 
-    Its waves are locked and closed, so no report can follow.
+    The caller has locked and closed its waves, so no report can follow.
     """
-    # By name, because this room does not know the one that stores reports.
+    # Looked up by name, because surveys does not import aggregator.
     reported = apps.get_model("aggregator", "SpentId")._default_manager.filter(wave__in=waves)
     if lasted < SECOND_THOUGHTS and not reported.exists():
         AskedQuestion.objects.filter(survey=survey).delete()

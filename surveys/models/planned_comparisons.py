@@ -5,15 +5,15 @@ from __future__ import annotations
 from django.db import models
 
 MAX_PLANNED = 10
-# The longest is "follow_up".
+# The longest value is "follow_up".
 MAX_PART_LENGTH = 12
 
 
 class PlannedComparison(models.Model):
-    """Two answers of a draft's questions: the outcome, and what forms the groups.
+    """Two answers of a draft's questions: the outcome, and the one that forms the groups.
 
-    A part is what follows the question in the name of an indicator (surveys.comparing.indicators);
-    it is empty for a question that has only one.
+    `outcome_part` and `group_part` are the suffix after the question in the name of an indicator
+    (surveys.comparing.indicators). They are empty for a question that has only one indicator.
     """
 
     survey = models.ForeignKey(

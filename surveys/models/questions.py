@@ -41,27 +41,27 @@ class Question(models.Model):
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
-    # Strength: of 100 people with one of two answers, how many send the other answer's code.
+    # Strength: how many of 100 people with one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
     # Texts to choose from, for types whose answers the author writes.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    # The range of a number; the first and last point of a scale.
+    # The range of a number, or the first and last point of a scale.
     minimum = models.IntegerField(null=True, blank=True)
     maximum = models.IntegerField(null=True, blank=True)
     unit = models.CharField(max_length=40, blank=True)
     low_label = models.CharField(max_length=100, blank=True)
     high_label = models.CharField(max_length=100, blank=True)
-    # For select several: the most options a person may choose.
+    # For "select several": the largest number of options that a person may choose.
     limit = models.PositiveSmallIntegerField(null=True, blank=True)
-    # The question asked after Yes, packed into the same symbol.
+    # The question asked after Yes. Its answer is sent in the same symbol.
     follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
     # Whether "Prefer not to say" is among the answers.
     refusal = models.BooleanField(default=False)
-    # Ask only if this holds (surveys.manifest.rules); questions are named by primary key, and
-    # items of a select several by "key_item".
+    # Ask only if this holds (surveys.manifest.rules). Questions are named by primary key, and items
+    # of a "select several" question by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
-    # The primary key of an earlier question that asks for the same fact; not a relation, as in
-    # rules (surveys.authoring.rule_checks).
+    # The primary key of an earlier question that asks for the same fact. Like rules, it has no
+    # foreign key; surveys.authoring.rule_checks checks it.
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
 
     CONTENT = tuple(QuestionContent.__annotations__)
@@ -109,14 +109,14 @@ class Question(models.Model):
 
     @property
     def has_point_shares(self) -> bool:
-        """Whether each point of a scale gets a share, not only the mean."""
+        """Whether each point of a scale gets an estimated share, not only the mean."""
         return has_point_shares(self.type, minimum=self.minimum, maximum=self.maximum)
 
 
 class Translation(models.Model):
     """A survey's words in another language, keyed by the words they translate.
 
-    A reworded question needs a new translation; a moved answer keeps its translation.
+    So a reworded question needs a new translation, and a moved answer keeps its translation.
     """
 
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="translations")

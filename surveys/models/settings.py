@@ -22,7 +22,7 @@ from surveys.manifest.manifest import (
 from surveys.manifest.questions import REFUSED_TEXT
 
 MIN_BATCH_FLOOR = 10
-# A batch holds at most 65,536 reports, so K cannot be larger. This limit is above any useful K.
+# A batch holds at most 65,536 reports, so K must stay below that. No useful K exceeds this limit.
 MAX_MINIMUM_BATCH = 10_000
 LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE = 10, 120
 MAX_PEOPLE = 100_000_000
@@ -35,19 +35,19 @@ class SurveySettings(models.Model):
     # Who asks, and how to reach them; one line each.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
-    # What a data protection officer looks for: where the privacy notice is, and who approved.
+    # What a data protection officer looks for: the address of the privacy notice, and the approval.
     notice_url = models.CharField(max_length=200, blank=True)
     approval = models.CharField(max_length=80, blank=True)
     # Who helps people whom the questions upset. A phone number or an address needs a name.
     help_name = models.CharField(max_length=120, blank=True)
     help_phone = models.CharField(max_length=40, blank=True)
     help_url = models.CharField(max_length=300, blank=True)
-    # What people agree to before the first question. That they agreed is sent nowhere.
+    # What people agree to before the first question. Their agreement is not sent.
     consent = models.TextField(max_length=10_000, blank=True)
     minimum_age = models.PositiveSmallIntegerField(null=True, blank=True)
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices = models.BooleanField(default=False)
-    # Whether questions offer "Prefer not to say", unless their own switch says otherwise.
+    # Whether questions offer "Prefer not to say"; each question can override it.
     may_decline = models.BooleanField(default=False)
     minimum_batch = models.PositiveIntegerField(default=50)
     display_minimum = models.PositiveIntegerField(default=100)
@@ -62,16 +62,16 @@ class SurveySettings(models.Model):
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
     # Shown after a code was sent.
     closing_message = models.TextField(max_length=1000, blank=True)
-    # A button, or Shift three times, leaves the respondents' pages at once.
+    # Whether a button, or Shift pressed three times, leaves the respondents' pages at once.
     quick_exit = models.BooleanField(default=True)
-    # Whether yes/no questions may also be answered with two coins: without JavaScript, on paper.
+    # Whether yes/no questions may also be answered with two coins, without JavaScript or on paper.
     coins = models.BooleanField(default=False)
     # What anyone may read of the results.
     publication = models.CharField(
         max_length=16, choices=Publication.choices, default=Publication.NONE
     )
-    # The most that all releases of a protected survey together may reveal about one person: ε in
-    # hundredths, δ in 10⁻⁹.
+    # Limits on what all releases together may reveal about one person, for protected publication:
+    # ε in hundredths, δ in 10⁻⁹.
     release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # How many blocks of questions each person is asked, drawn by the browser; None for all.
@@ -129,9 +129,10 @@ SETTING_NAMES = tuple(field.name for field in SurveySettings._meta.local_fields)
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What the settings page says about a field, and what the field itself does not.
+    """What the model field of a setting does not say: its texts and its place on the page.
 
-    The page has a card for each subject. `noun` is what messages about a text call it.
+    `card` is the card of the settings page that contains it. `noun` is what error messages about a
+    text call it.
     """
 
     card: Literal["text", "who", "help", "consent", "pages", "dates", "deletion", "crowd", "subset"]
@@ -141,11 +142,11 @@ class Setting:
     kind: Literal["", "url", "tel"] = ""
     limits: tuple[int, int] = (0, 0)
     is_copied: bool = True
-    # Whether a list of what was frozen has it in these words; pages say the others in their own.
+    # Whether pages list its frozen value under this label; they describe the others in other words.
     is_listed: bool = True
 
 
-# In the order of the page. What anyone may see has a form of its own.
+# In the order of the page. The settings of publication are in a separate form.
 SETTINGS: Mapping[str, Setting] = {
     "title": Setting(
         card="text",
@@ -195,7 +196,7 @@ SETTINGS: Mapping[str, Setting] = {
         label="Ethics or approval number",
         help_text="For example, the number that your ethics committee gave the study.",
         noun="number",
-        is_copied=False,  # what was approved was the other study
+        is_copied=False,  # the approval is for the original study
     ),
     "help_name": Setting(
         card="who",

@@ -1,9 +1,9 @@
-"""Texts that anyone may load, compressed once and kept as rows.
+"""Texts that anyone may load, compressed once and stored as rows.
 
-Making or compressing such a text takes up to a second, and a stranger can ask for it as often as
-they like. So it is made at the launch, or by the first request, and then served from its row. A row
-made of something else, such as an earlier release, is replaced. One thread of a process makes texts
-at a time; the others wait a moment, and then tell people to come back.
+Making or compressing such a text takes up to a second, and anyone can request it as often as they
+like. So it is made at the launch or on the first request, and then served from its row. A row that
+was made from other inputs, such as an earlier release, is replaced. In each process, one thread at
+a time makes texts. The others wait a moment and then raise Busy.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from django.conf import settings
 from django.db import DatabaseError, models, transaction
 
 logger = logging.getLogger(__name__)
-# Our scripts are below it. Above it, zopfli can take seconds.
+# Larger contents are not given to zopfli, which can take seconds for them. Our scripts are smaller.
 MOST_BYTES_SQUEEZED = 48_000
 PATIENCE_SECONDS = 2.0
 _making = Lock()
-# What decides a page, besides its survey and the settings.
+# The files that decide what a page contains, besides its survey and the settings.
 _FOLDERS = ("privacy", "surveys", "aggregator", "config", "templates")
 _SUFFIXES = frozenset({".py", ".html", ".mo", ".js", ".css", ".svg"})
 
 
 class Busy(Exception):
-    """Another thread is making a text, and takes long."""
+    """Another thread has been making a text for too long."""
 
 
 class StoredText(models.Model):
     """One text. Nothing in it names a person or a moment."""
 
     name = models.CharField(primary_key=True, max_length=200)
-    # It goes with its wave; files of the browser belong to none.
+    # The text is deleted with its wave. Scripts and other files of the client have no wave.
     wave = models.ForeignKey(
         "surveys.Wave", null=True, on_delete=models.CASCADE, related_name="stored_texts"
     )
@@ -66,14 +66,15 @@ class Text:
 
 
 def compress(content: bytes) -> bytes:
-    """Compress without a time stamp: the same bytes always give the same bytes."""
+    """Compress without a time stamp, so that equal content gives equal bytes."""
     return gzip.compress(content, compresslevel=6, mtime=0)
 
 
 def squeeze(content: bytes) -> bytes:
-    """Compress short texts 4 % better and a hundred times slower, for what every visit loads.
+    """Compress short texts 4 % better but a hundred times slower, for files that every visit loads.
 
-    With more blocks, texts that repeat much take five times as long and become no smaller.
+    With a larger `blocksplittingmax`, repetitive texts take five times as long and become no
+    smaller.
     """
     if len(content) > MOST_BYTES_SQUEEZED:
         return compress(content)
@@ -82,7 +83,7 @@ def squeeze(content: bytes) -> bytes:
 
 
 def make_key(*parts: object) -> bytes:
-    """Return a hash of these parts, the release and the settings that pages show."""
+    """Return a hash of the arguments, the release and the settings that pages show."""
     whole = (_release(), settings.PUBLIC_URL, settings.EXIT_URL, *parts)
     return hashlib.sha256(repr(whole).encode()).digest()
 
@@ -99,13 +100,13 @@ def _release() -> bytes:
 
 
 def find_text(name: str, key: bytes) -> bytes | None:
-    """Return a stored text, compressed; None if it is missing or made of something else."""
+    """Return a stored text, compressed; None if it is missing or has another key."""
     found = StoredText.objects.filter(name=name).values_list("key", "compressed").first()
     return bytes(found[1]) if found is not None and bytes(found[0]) == key else None
 
 
 def read_text(text: Text) -> bytes:
-    """Return a text, compressed, and store it if it has to be made."""
+    """Return a text, compressed; make and store it first if necessary. Raises Busy."""
     found = find_text(text.name, text.key)
     if found is not None:
         return found
@@ -124,13 +125,14 @@ def store_text(text: Text) -> bytes:
                 name=text.name,
                 defaults={"wave_id": text.wave, "key": text.key, "compressed": compressed},
             )
-    except DatabaseError as error:  # people can read it all the same
+    except DatabaseError as error:  # the caller can serve the text all the same
         logger.warning("A text could not be stored: %s", type(error).__name__)
     return compressed
 
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
+    """Let one thread of the process in at a time; raise Busy after PATIENCE_SECONDS."""
     if not _making.acquire(timeout=PATIENCE_SECONDS):
         raise Busy
     try:

@@ -1,7 +1,7 @@
 """Surveys, and the waves in which they run.
 
-A survey is a draft until its first wave exists. A wave owns the frozen manifest and the
-state. After the launch only the wave's state and its ending change.
+A survey is a draft until its first wave exists. A wave owns the frozen manifest and the state.
+After the launch, only the wave's state and ending change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from surveys.manifest.serialization import parse_manifest
 from surveys.models.asked_questions import count_elsewhere
 from surveys.models.settings import MIN_BATCH_FLOOR, SurveySettings
 
-# Authors have at least this long to take what they need, and read that it will be deleted.
+# The deletion date is at least this many days after the closing date or, without one, after the
+# opening. Authors are warned this many days before it.
 DAYS_BEFORE_DELETION = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
@@ -47,7 +48,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
 
 class Survey(SurveySettings):
     class Origin(models.TextChoices):
-        """Where the answers came from. The values are stored nowhere but in files."""
+        """Where the answers came from. The values are stored in files only."""
 
         SURVEY = "survey", "Survey"
         REHEARSAL = "rehearsal", "Rehearsal"
@@ -57,15 +58,16 @@ class Survey(SurveySettings):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="surveys"
     )
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True, default=new_slug, editable=False)
-    # Fielded by `manage.py demo`, on published data whose true shares are known.
+    # Made by `manage.py demo` from published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
-    # A copy made by `manage.py rehearse`: all of its answers are invented.
+    # A copy made by `manage.py rehearse`. All of its answers are invented.
     rehearsal = models.BooleanField(default=False, editable=False)
-    # How many people were invited, stated at any time; the report's response rate needs it.
+    # How many people were invited. The author may state it at any time; the report's response rate
+    # needs it.
     people_invited = models.PositiveIntegerField(null=True, blank=True)
-    # Whether the owner took back the page of results that anyone may read.
+    # Whether the owner has withdrawn the public page of results.
     public_results_off = models.BooleanField(default=False)
-    # When to try to mail the owner that the survey will be deleted; None once that was sent.
+    # When to try to mail the owner that the survey will be deleted; None if no mail is due.
     deletion_mail_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -80,7 +82,7 @@ class Survey(SurveySettings):
                 name="surveys_survey_people_invited_positive",
             ),
         ]
-        # For sweeps: the few surveys whose owner is to be told.
+        # Lets the worker's sweeps find the few surveys whose owner must be mailed.
         indexes = [
             models.Index(
                 fields=["deletion_mail_at"],
@@ -100,7 +102,7 @@ class Survey(SurveySettings):
 
     @property
     def crowd(self) -> int:
-        """C, as the manifest of its next wave will have it."""
+        """C, as the manifest of a launch now would have it."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property
@@ -139,7 +141,7 @@ class WaveQuerySet(models.QuerySet["Wave"]):
         return self.filter(delete_on__lte=now.astimezone(UTC).date())
 
     def shown(self) -> WaveQuerySet:
-        """Leave out those whose day of deletion has come, even if no worker has deleted them."""
+        """Leave out waves whose day of deletion has come, even if they are not deleted yet."""
         return self.filter(models.Q(delete_on=None) | models.Q(delete_on__gt=today()))
 
 
@@ -170,14 +172,14 @@ class Wave(models.Model):
     manifest_hash = models.BinaryField(max_length=32, unique=True)
     # The exact JSON whose hash the manifest names, by language.
     words: models.JSONField[dict[str, str]] = models.JSONField(default=dict)
-    # Copies of what the manifest says, for constraints and for the intake's single query.
+    # Copies of values in the manifest, for constraints and for the intake's single query.
     minimum_batch = models.PositiveIntegerField()
     display_minimum = models.PositiveIntegerField()
     opens_at = models.DateTimeField(null=True)
     closes_at = models.DateTimeField(null=True)
     delete_on = models.DateField(null=True)
     cap = models.PositiveIntegerField(null=True)
-    # How many comparisons the manifest plans: they are due once the wave has ended.
+    # How many comparisons the manifest plans. They are due once the wave has ended.
     planned_comparisons = models.PositiveSmallIntegerField(default=0)
     launched_at = models.DateTimeField(default=timezone.now)
     closed_at = models.DateTimeField(null=True)
@@ -208,7 +210,7 @@ class Wave(models.Model):
                 name="surveys_wave_state_and_ending_agree",
             ),
         ]
-        # All that sweeps ask of waves, so that they never read past long manifests.
+        # Covers the columns that the worker's sweeps read, so that they skip the long manifests.
         indexes = [
             models.Index(
                 fields=[
@@ -229,7 +231,7 @@ class Wave(models.Model):
 
     @property
     def description(self) -> Manifest:
-        """What the manifest's bytes say; parsed once for the same bytes."""
+        """The parsed manifest. Parsing is cached."""
         return parse_manifest(bytes(self.manifest))
 
     @property
@@ -239,11 +241,11 @@ class Wave(models.Model):
 
     @property
     def crowd(self) -> int:
-        """C: exact figures and rows describe at least as many reports."""
+        """C, the least number of reports that an exact figure or a row of a file may describe."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     def count_elsewhere(self) -> int:
-        """Count how many other surveys of the author share a question with this wave, today."""
+        """Count the author's other surveys that share a question with this wave at present."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0
@@ -251,7 +253,7 @@ class Wave(models.Model):
 
     @property
     def manifest_hash_hex(self) -> str:
-        """In hex, as in /m/HASH.json and as sha256sum prints it."""
+        """The hash in hex, as in /m/HASH.json and as sha256sum prints it."""
         return bytes(self.manifest_hash).hex()
 
     @property
@@ -265,7 +267,7 @@ class Wave(models.Model):
         return self.closes_at or deleted_at
 
     def accepts_at(self, now: datetime) -> bool:
-        """Whether a new report is accepted at this moment."""
+        """Return whether a new report is accepted at this moment."""
         return (
             self.is_open
             and (self.opens_at is None or now >= self.opens_at)
@@ -274,7 +276,7 @@ class Wave(models.Model):
 
 
 def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
-    """Return what the columns of a wave copy of its manifest."""
+    """Return the values that a wave's columns copy from its manifest."""
     return {
         "number": manifest.wave,
         "mode": manifest.mode,
@@ -289,9 +291,9 @@ def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
 
 
 class DeletedWave(models.Model):
-    """All that stays of a wave whose survey was deleted.
+    """All that remains of a wave whose survey was deleted.
 
-    Its link and reports that browsers still hold are answered with "deleted", not "unknown".
+    With it, the server answers "deleted" instead of "unknown" to its link and to late reports.
     """
 
     manifest_hash = models.BinaryField(max_length=32, unique=True)
