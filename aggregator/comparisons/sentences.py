@@ -74,7 +74,8 @@ def describe_together(
     together: Together, *, what: str = "Lines", of: str = "planned comparisons"
 ) -> str:
     """Say what the intervals of a comparison hold for; `of` names what they are several of."""
-    several = [f"all {together.family} {of}"] if together.family > 1 else []
+    number = "both" if together.family == 2 else f"all {together.family}"
+    several = [f"{number} {of}"] if together.family > 1 else []
     several += ["all looks"] if together.looks else []
     if not several:
         return f"{what} are 95 % intervals." if what == "Lines" else f"{what} hold at 95 %."

@@ -229,7 +229,7 @@ def test_a_planned_result_can_be_taken_at_face_value_once_the_survey_ended_as_fi
     compute_all()
     words = page_of(wave, Comparison.objects.filter(names=["q1", "q2"]).latest("pk"))
     assert f"{plain(PLANNED)} {AT_CAP}" in words
-    assert "hold at 95 % for all 2 planned comparisons together" in words
+    assert "hold at 95 % for both planned comparisons together" in words
     tried = page_of(wave, compute(ask(wave, KIND, "q2", "q1")))
     assert plain(TRIED) in tried
     assert "together" not in tried
@@ -256,7 +256,7 @@ def test_where_the_end_was_not_fixed_a_planned_interval_holds_for_all_looks(
     wave = end(make_planned_wave(people=1500))
     words = page_of(wave, compute(ask(wave, KIND, "q1", "q2")))
     assert plain(PLANNED) in words
-    assert "for all 2 planned comparisons and all looks together" in words
+    assert "for both planned comparisons and all looks together" in words
     assert "p =" not in words
 
 

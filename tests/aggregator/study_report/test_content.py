@@ -219,7 +219,7 @@ def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
     report = write_report(find_view(wave.survey))
     words = text_of_section(report, PLANNED)
     assert PLANNED_BUT_WARNED in words  # in a test, all reports come within seconds
-    assert "Intervals hold at 95 % for all 2 planned comparisons and all looks together." in words
+    assert "Intervals hold at 95 % for both planned comparisons and all looks together." in words
     for planned in list_planned(results_of(wave.survey)):
         assert planned.title in words
         assert f"{planned.sentence} {planned.verdict}".rstrip() in words

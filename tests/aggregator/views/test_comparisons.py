@@ -163,7 +163,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None
     assert "Yes to Q2" in words
     assert "not a cause" in words
     assert f"{plain(TRIED)} {AT_CAP}" in words
-    assert "hold at 95 % for all 2 predictors together" in words
+    assert "hold at 95 % for both predictors together" in words
 
 
 @pytest.mark.slow
