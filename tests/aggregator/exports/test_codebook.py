@@ -116,6 +116,9 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert "5 of 6 blocks" in meanings["q4_randomized", ""]
     assert ("q1", "") not in meanings
     assert "q6_gate_randomized" in meanings["q6_2_randomized", "0"]
+    for other in (("q6_2_randomized", "1"), ("q2_randomized", "0")):
+        assert "did not answer" not in meanings[other]
+    assert codebook["q6_2_randomized", "1"]["randomization"].endswith("otherwise the other one")
     assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"
     assert codebook["q8_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
     assert "Not randomized" in codebook["q1", "1"]["randomization"]
