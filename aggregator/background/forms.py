@@ -54,9 +54,9 @@ class BackgroundForm(forms.Form):
                 others = [other for other in offered if other != level]
                 self.fields[_name_field(one, level)] = forms.ChoiceField(
                     required=False,
-                    label=one.name(level, question),
+                    label=question.name_codes(level),
                     choices=[("", BY_ITSELF)]
-                    + [(str(other[0]), f"with {one.name(other, question)}") for other in others],
+                    + [(str(other[0]), f"with {question.name_codes(other)}") for other in others],
                 )
 
     def clean(self) -> None:
@@ -70,7 +70,10 @@ class BackgroundForm(forms.Form):
                 question=self._questions[one.question],
                 included=self[one.question],
                 groups=tuple(
-                    (one.name(level, self._questions[one.question]), self[_name_field(one, level)])
+                    (
+                        self._questions[one.question].name_codes(level),
+                        self[_name_field(one, level)],
+                    )
                     for level in self._list_offered(one)
                 )
                 if len(self._list_offered(one)) > 2

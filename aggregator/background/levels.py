@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surveys.manifest.questions import ManifestQuestion
-
 Level = tuple[int, ...]  # codes as sent
 
 
@@ -58,10 +56,6 @@ class Levels:
             for number in numbers
         }
         return Levels(question=self.question, levels=tuple(merged.values()), hidden=self.hidden)
-
-    def name(self, level: Level, question: ManifestQuestion) -> str:
-        """Name a level that is shown by the answers in it: Work or School."""
-        return " or ".join(question.name_code(code) for code in level)
 
 
 Background = tuple[Levels, ...]

@@ -37,7 +37,11 @@ from aggregator.comparisons.reliability import rate_difference, rate_share, rate
 from aggregator.comparisons.result import INTERCEPT, RegressionResult, Term, TwoQuestionsResult
 from aggregator.comparisons.sentences import describe_title, describe_together
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.comparisons.words.regression_sentences import write_ratio
+from aggregator.comparisons.words.regression_sentences import (
+    list_tests,
+    name_term,
+    write_ratio,
+)
 from aggregator.comparisons.words.table_sentences import (
     name_groups,
     scale_to_range,
@@ -51,8 +55,9 @@ from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import CAUTION
 from aggregator.results.snapshots import ended_as_frozen, list_looks_before_close
 from privacy.associations.two_questions import AssociationEstimate
-from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.comparing.indicators import Factor, Indicator, find_indicators
 from surveys.formatting import whole
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 PAIRS = (
@@ -91,7 +96,7 @@ def make_comparison_figure(
         of = "planned comparisons"
     elif isinstance(standing.result, RegressionResult):
         panels = (_draw_regression(comparison, standing, standing.result),)
-        notes, of = (ADJUSTED,), "predictors"
+        notes, of = (ADJUSTED,), list_tests(standing.result)
     else:
         raise NotRenderable(PAIRS)
     title = describe_title(standing.manifest, comparison)
@@ -183,10 +188,13 @@ def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
     return Section(heading=f"Q{question.number}  {question.text}", note=f"{what}{by}", rows=rows)
 
 
-def _name_answer(indicator: Indicator) -> str:
-    """Name a predictor so that a picture needs no other list of the questions."""
-    question = indicator.question
-    return f"Q{question.number}  {question.text} {indicator.answer or YES}"
+def _name_answer(term: Term, manifest: Manifest) -> str:
+    """Name a coefficient so that a picture needs no other list of the questions."""
+    [indicator] = find_indicators(manifest, [term.indicator])
+    question, answer = indicator.question, indicator.answer or YES
+    if isinstance(indicator, Factor) and not indicator.is_trend:
+        answer = name_term(term, manifest).removesuffix(f" (Q{question.number})")
+    return f"Q{question.number}  {question.text} {answer}"
 
 
 def _row_of(label: str, text: str, figure: AssociationEstimate, rating: Reliability) -> Row:
@@ -233,9 +241,8 @@ def _draw_regression(
     comparison: Comparison, standing: ComparisonStanding, result: RegressionResult
 ) -> Panel:
     """Draw a forest plot: the odds ratio of each answer on a logarithmic axis."""
-    indicators = {one.name: one for one in list_indicators(standing.manifest)}
     rows = tuple(
-        _row_of_term(_name_answer(indicators[term.indicator]), term)
+        _row_of_term(_name_answer(term, standing.manifest), term)
         for term in result.terms
         if term.name != INTERCEPT
     )

@@ -14,6 +14,7 @@ from aggregator.batches.columns import Columns
 from aggregator.batches.cross_tabulation import PairCounts
 from aggregator.comparisons.result import (
     INTERCEPT,
+    FactorTest,
     PairsResult,
     PairTest,
     RegressionResult,
@@ -21,6 +22,7 @@ from aggregator.comparisons.result import (
     Together,
     TwoQuestionsResult,
     UntestedPair,
+    name_contrast,
 )
 from aggregator.results.estimating import LEVEL
 from aggregator.results.reliability import COMPARED_AT
@@ -38,7 +40,7 @@ from privacy.associations.significance import (
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.looks import repeated_level
-from surveys.comparing.indicators import NO, YES, Indicator
+from surveys.comparing.indicators import NO, YES, Factor, Indicator
 
 MAX_PREDICTORS = 6  # with the outcome 128 cells of true answers; few surveys could estimate more
 
@@ -98,11 +100,19 @@ def analyse_regression(
     *, indicators: Sequence[Indicator], counts: NDArray[np.int64], times: Sequence[float] = ()
 ) -> RegressionResult:
     """Regress Yes to the first indicator on the answers to the others; `times` as for a table."""
-    together = Together(family=len(indicators) - 1, looks=len(times))
-    names = [INTERCEPT, *(f"{indicator.name}={YES}" for indicator in indicators[1:])]
+    predictors = indicators[1:]
+    together = Together(family=sum(map(_count_tests, predictors)), looks=len(times))
     variables = [indicator.variable for indicator in indicators]
     fit = fit_latent_logistic(
-        counts=counts, variables=variables, names=names, level=find_level(together, times)
+        counts=counts,
+        variables=variables,
+        trends=[
+            place
+            for place, one in enumerate(predictors, start=1)
+            if isinstance(one, Factor) and one.is_trend
+        ],
+        names=[INTERCEPT, *(name for one in predictors for name in _name_terms(one))],
+        level=find_level(together, times),
     )
     return RegressionResult(
         n=fit.total,
@@ -112,7 +122,32 @@ def analyse_regression(
         log_likelihood=fit.log_likelihood,
         level=fit.level,
         terms=tuple(_read_term(fit, place) for place in range(len(fit.names))),
+        factors=tuple(
+            FactorTest(
+                indicator=one.name,
+                degrees_of_freedom=len(_name_terms(one)),
+                statistic=test.statistic,
+                p_value=test.p_value,
+            )
+            for one, test in zip(predictors, fit.predictor_tests, strict=True)
+            if len(_name_terms(one)) > 1
+        ),
     )
+
+
+def _count_tests(predictor: Indicator) -> int:
+    """Count the coefficients of a predictor; one more test says whether several matter at all."""
+    coefficients = len(_name_terms(predictor))
+    return coefficients + (coefficients > 1)
+
+
+def _name_terms(predictor: Indicator) -> list[str]:
+    if not isinstance(predictor, Factor):
+        return [f"{predictor.name}={YES}"]
+    if predictor.is_trend:
+        return [predictor.name]
+    reference, *answers = predictor.answers
+    return [name_contrast(predictor.name, answer, reference) for answer in answers]
 
 
 def _read_term(fit: LatentLogisticFit, place: int) -> Term:

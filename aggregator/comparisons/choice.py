@@ -15,6 +15,7 @@ from surveys.comparing.choice import (
     OUTCOME,
     TOO_LARGE,
     NotComparable,
+    check_no_factor,
     check_no_number,
     check_one_is_scrambled,
     check_together,
@@ -22,7 +23,12 @@ from surveys.comparing.choice import (
     find_chosen,
     list_symbols,
 )
-from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
+from surveys.comparing.indicators import (
+    Factor,
+    Indicator,
+    find_indicators,
+    find_plain_indicators,
+)
 from surveys.manifest.manifest import Manifest
 
 PREDICTORS = "predictors"
@@ -63,6 +69,10 @@ PREPARING = (
     "Murmur is preparing the file of rows, which decides what may be compared across blocks. Try "
     "again in a few seconds."
 )
+ONE_GROUP = (
+    "The file of rows tells too few groups of Q{number} apart to compare all of them. Choose one "
+    "group, or another question."
+)
 BLOCKS_APART = (
     "Too few people were asked the same blocks, so questions from different blocks are not "
     "compared. Choose questions from one block."
@@ -76,8 +86,8 @@ MOST_ACROSS = 2
 NO_PREDICTOR = "Choose an outcome and at least one predictor."
 OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
 SAME_QUESTION = (
-    "Two predictors are answers to the same question. Murmur cannot use several answers of one "
-    "question as predictors; choose one of them."
+    "Two predictors are answers to the same question. Choose one of them, or “all answers” of the "
+    "question."
 )
 TOO_MANY_PREDICTORS = (
     f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
@@ -128,6 +138,7 @@ def check_choice(
             _check_pairs_of_blocks(manifest, rows_file)
         return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
+    chosen = settle_answers(chosen, rows_file)
     if is_final:
         _check_blocks(manifest, chosen, rows_file)
     if kind == Comparison.Kind.TABLE:
@@ -196,9 +207,22 @@ def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | 
     levels = find_levels(read_background(rows_file.chosen), indicator.question.name)
     if levels is None:
         return NOT_IN_ROWS.format(number=indicator.number)
+    if isinstance(indicator, Factor):
+        return "" if len(levels.shown) > 1 else ONE_GROUP.format(number=indicator.number)
     if indicator.yes not in levels.shown:
         return MERGED.format(label=indicator.label, number=indicator.number)
     return ""
+
+
+def settle_answers(chosen: Sequence[Indicator], rows_file: RowsFile | None) -> list[Indicator]:
+    """Give each declared factor the groups that the file of rows tells apart."""
+    background = read_background((rows_file.chosen if rows_file else None) or [])
+    settled = list(chosen)
+    for place, one in enumerate(chosen):
+        levels = find_levels(background, one.question.name)
+        if isinstance(one, Factor) and one.is_known and levels is not None:
+            settled[place] = one.with_answers(levels.shown)
+    return settled
 
 
 def _check_blocks(
@@ -257,6 +281,7 @@ def _check_regression(chosen: Sequence[Indicator]) -> None:
     if len(chosen) < 2:
         raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
     check_no_number(chosen[:1], field=OUTCOME)
+    check_no_factor(chosen[0], field=OUTCOME)
     check_no_number(chosen[1:], field=PREDICTORS)
     if chosen[0].symbol.name in list_symbols(chosen[1:]):
         raise NotComparable(OUTCOME_AS_PREDICTOR, field=PREDICTORS)

@@ -17,7 +17,7 @@ from aggregator.comparisons.choice import (
 )
 from aggregator.models import Comparison, RowsFile, Snapshot
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
-from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.comparing.indicators import Factor, Indicator, list_names, list_predictors
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
 from surveys.manifest.manifest import Manifest
 
@@ -44,12 +44,13 @@ class ComparisonForm(forms.Form):
         super().__init__(data, auto_id=f"{self.kind.value}_%s")
         self.manifest, self.snapshot, self.rows_file = manifest, snapshot, rows_file
         self.names: list[str] = []
-        self._in_order = [indicator.name for indicator in list_indicators(manifest)]
-        groups = [indicator for indicator in shown if not indicator.is_number]
         for name, menu in self.fields.items():
             assert isinstance(menu, AnswerMenu)
-            takes_number = self.kind == Kind.TABLE and name == OUTCOME
-            menu.offer(shown if takes_number else groups, known=frozenset(self._in_order))
+            menu.offer([one for one in shown if self.takes(name, one)], known=list_names(manifest))
+
+    def takes(self, field: str, indicator: Indicator) -> bool:
+        """Whether a menu offers an indicator."""
+        return not indicator.is_number and not isinstance(indicator, Factor)
 
     def clean(self) -> None:
         if self.errors:
@@ -89,6 +90,10 @@ class TwoQuestionsForm(ComparisonForm):
     outcome = AnswerMenu(help_text=OUTCOME_HELP)
     group = AnswerMenu(label="Groups", help_text=GROUP_HELP)
 
+    def takes(self, field: str, indicator: Indicator) -> bool:
+        is_outcome = field == OUTCOME and indicator.is_number
+        return is_outcome or super().takes(field, indicator)
+
     def read_names(self) -> list[str]:
         return [name for field in (OUTCOME, GROUP) if (name := self.cleaned_data[field])]
 
@@ -106,13 +111,22 @@ class RegressionForm(ComparisonForm):
     predictor_5 = AnswerMenu(label="Predictor 5")
     predictor_6 = AnswerMenu(label="Predictor 6")
 
+    def takes(self, field: str, indicator: Indicator) -> bool:
+        is_factor = field != OUTCOME and isinstance(indicator, Factor)
+        return is_factor or super().takes(field, indicator)
+
     def read_names(self) -> list[str]:
         """Predictors in the order of the survey, so that one choice is one comparison."""
-        chosen = {self.cleaned_data[name] for name in self._predictors}
+        chosen = {self.cleaned_data[name] for name in self._predictors} - {""}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:
             return []  # the first predictor must not take its place
-        return [outcome, *(name for name in self._in_order if name in chosen)]
+        places = {one.name: place for place, one in enumerate(list_predictors(self.manifest))}
+
+        def find_place(name: str) -> int:
+            return places[name] if name in places else places[name.rpartition(".")[0]]
+
+        return [outcome, *sorted(chosen, key=find_place)]
 
     def find_field(self, name: str) -> str | None:
         found = super().find_field(name)

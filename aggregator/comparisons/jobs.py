@@ -29,9 +29,10 @@ from aggregator.comparisons.choice import (
     check_people,
     find_looks,
     find_through_batch,
+    settle_answers,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.result import StoredResult, TwoQuestionsResult
+from aggregator.comparisons.result import INTERCEPT, StoredResult, TwoQuestionsResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
@@ -45,10 +46,11 @@ from aggregator.results.snapshots import (
 from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
+    Factor,
     Indicator,
     find_indicators,
     find_plain_indicators,
-    list_indicators,
+    list_names,
 )
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
@@ -186,12 +188,13 @@ def _drop_old(wave: Wave) -> None:
 
 def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
     """Name the predictors whose coefficient grows without bound, and what to do about them."""
-    diverging = {name.partition("=")[0] for name in names if "=" in name}
-    labels = [one.label for one in list_indicators(manifest) if one.name in diverging]
-    which = f" of {join_list(labels)}" if labels else ""
+    diverging = dict.fromkeys(name.partition("=")[0] for name in names if name != INTERCEPT)
+    found = find_indicators(manifest, list(diverging))
+    which = f" of {join_list([one.label for one in found])}" if found else ""
+    other = ", another reference" if any(isinstance(one, Factor) for one in found) else ""
     return (
         f"The reports do not determine the effect{which}: for some combination of answers, it is "
-        "possible that nobody, or everybody, has the outcome. It needs fewer predictors, "
+        f"possible that nobody, or everybody, has the outcome. It needs fewer predictors{other}, "
         "or more reports."
     )
 
@@ -236,8 +239,7 @@ def _attempt(comparison: Comparison) -> None:
 
 def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
     manifest = comparison.wave.description
-    names = [indicator.name for indicator in list_indicators(manifest)]
-    read_result(comparison.kind, stored, indicators=names)
+    read_result(comparison.kind, stored, indicators=list_names(manifest))
 
 
 def _compute(comparison: Comparison) -> StoredResult:
@@ -265,11 +267,11 @@ def _compute(comparison: Comparison) -> StoredResult:
             minimum=minimum,
             crosses_blocks=rows_file is None or rows_file.crosses_blocks,
         )
-    indicators = find_indicators(manifest, comparison.names)
+    indicators = settle_answers(find_indicators(manifest, comparison.names), rows_file)
     counts = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
-    check_not_empty(counts, indicators)
+    indicators = check_not_empty(counts, indicators)
     if comparison.kind == Comparison.Kind.TABLE:
         return compute_table(comparison, indicators, counts)
     return analyse_regression(indicators=indicators, counts=counts, times=_list_times(comparison))

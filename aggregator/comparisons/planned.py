@@ -20,7 +20,7 @@ from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
 from surveys.comparing.choice import NotComparable
-from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.comparing.indicators import Indicator, find_indicators, list_names
 from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Wave
 
@@ -163,8 +163,7 @@ def _build_result(
     if row.state != Comparison.State.DONE:
         return replace(described, problem=row.problem)
     try:
-        known = [indicator.name for indicator in list_indicators(manifest)]
-        result = read_result(row.kind, row.result, indicators=known)
+        result = read_result(row.kind, row.result, indicators=list_names(manifest))
     except UnreadableResult:
         compute_again(row)
         return described

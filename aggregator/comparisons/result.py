@@ -13,6 +13,7 @@ from privacy.associations.contradictions import Contradiction
 from privacy.associations.latent_regression import AdjustedShares
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.two_questions import AssociationEstimate
+from surveys.comparing.indicators import Answer
 
 # A field's key in stored JSON, if it differs from the field's name.
 STORED_AS = "stored_as"
@@ -35,7 +36,7 @@ class Cell:
 class Together:
     """What the intervals of a comparison hold for at 95 %, all together."""
 
-    family: int  # planned comparisons, or predictors; 1 for one that was not planned
+    family: int  # planned comparisons, or tests of a regression; 1 for one that was not planned
     looks: int  # shown looks up to this one; 0 if nothing could be chosen by the results
 
 
@@ -96,9 +97,10 @@ class TwoQuestionsResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One coefficient of a regression; `name` is "intercept", or for example "q2=1".
+    """One coefficient of a regression, with the ends of its profile-likelihood interval.
 
-    The ends are those of profile-likelihood intervals. `adjusted` is None for the intercept.
+    `name` is "intercept", "q2=1" for an indicator, "q5.all=2-0" for the code 2 of a factor against
+    the reference 0, and "q3.points" for a trend. `adjusted` is None for the intercept.
     """
 
     name: str
@@ -118,6 +120,32 @@ class Term:
         """The predictor's name; empty for the intercept."""
         return "" if self.name == INTERCEPT else self.name.partition("=")[0]
 
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answer of a factor, and the reference; empty for other coefficients."""
+        _, _, contrast = self.name.partition("=")
+        return tuple(_read_answer(text) for text in contrast.split("-")) if "-" in contrast else ()
+
+
+def name_contrast(factor: str, answer: Answer, reference: Answer) -> str:
+    """Name a coefficient of a factor: q5.all=2-0, or q5.all=2|3-0 for merged groups."""
+    written = ("|".join(map(str, codes)) for codes in (answer, reference))
+    return f"{factor}={'-'.join(written)}"
+
+
+def _read_answer(text: str) -> Answer:
+    return tuple(int(code) for code in text.split("|"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorTest:
+    """The likelihood-ratio test of a factor: none of its answers matters."""
+
+    indicator: str
+    degrees_of_freedom: int
+    statistic: float | None
+    p_value: float
+
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionResult:
@@ -130,6 +158,7 @@ class RegressionResult:
     log_likelihood: float
     level: float
     terms: tuple[Term, ...]
+    factors: tuple[FactorTest, ...]  # those with several coefficients
 
     @property
     def indicators(self) -> set[str]:

@@ -29,7 +29,7 @@ from aggregator.results.snapshots import (
     ended_as_frozen,
     newest_snapshot,
 )
-from surveys.comparing.indicators import list_indicators
+from surveys.comparing.indicators import list_names
 from surveys.manifest.manifest import Manifest
 
 # The first method whose groups, and crossings of blocks, are those that the file of rows allows.
@@ -67,8 +67,7 @@ def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
 
     Breakdowns have other pages, so they do not count.
     """
-    known = {indicator.name for indicator in list_indicators(manifest)}
-    return comparison.kind in RESULT_CLASSES and set(comparison.names) <= known
+    return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
@@ -101,9 +100,8 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | N
         withdraw(comparison, problem=problem)
     if comparison.state != Comparison.State.DONE:
         return None
-    names = [indicator.name for indicator in list_indicators(manifest)]
     try:
-        result = read_result(comparison.kind, comparison.result, indicators=names)
+        result = read_result(comparison.kind, comparison.result, indicators=list_names(manifest))
         if isinstance(result, BreakdownResult):
             check_names(result, manifest)
     except UnreadableResult:

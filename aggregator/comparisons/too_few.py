@@ -7,17 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from surveys.comparing.indicators import Indicator
+from surveys.comparing.indicators import Answer, Factor, Indicator
 
 NOBODY = "Nobody is in the group {label}. Choose another group."
+ONE_GROUP_ONLY = "All people are in one group of Q{number}. Choose another question."
 
 
 class TooFewToShow(Exception):
     """The message says what to choose instead."""
 
 
-def check_not_empty(counts: NDArray[np.int64], indicators: Sequence[Indicator]) -> None:
-    """Raise TooFewToShow if a declared group of these counts has nobody."""
+def check_not_empty(counts: NDArray[np.int64], indicators: Sequence[Indicator]) -> list[Indicator]:
+    """Leave out the empty groups of declared factors; raise TooFewToShow if nothing is left."""
+
+    def has_people(answer: Answer, axis: int) -> bool:
+        return bool(counts.take(list(answer), axis=axis).any())
+
+    kept: list[Indicator] = []
     for axis, indicator in enumerate(indicators):
-        if indicator.is_known and not counts.take(list(indicator.yes), axis=axis).any():
+        found = indicator
+        if isinstance(indicator, Factor) and indicator.is_known:
+            answers = [answer for answer in indicator.answers if has_people(answer, axis)]
+            if len(answers) < 2:
+                raise TooFewToShow(ONE_GROUP_ONLY.format(number=indicator.number))
+            found = indicator.with_answers(answers)
+        elif indicator.is_known and not has_people(indicator.yes, axis):
             raise TooFewToShow(NOBODY.format(label=indicator.label))
+        kept.append(found)
+    return kept

@@ -17,10 +17,12 @@ from aggregator.comparisons.reliability import (
 from aggregator.comparisons.result import (
     Cell,
     ComparisonResult,
+    FactorTest,
     PairsResult,
     PairTest,
     RegressionResult,
     Term,
+    Together,
     TwoQuestionsResult,
 )
 from aggregator.comparisons.sentences import adjust_p
@@ -61,7 +63,7 @@ BONFERRONI, HOLM = "bonferroni", "holm"
 class Quantity:
     """One row of the file, without the first columns, which are the same in every row."""
 
-    section: str  # estimates, test, cells, coefficients or pairs
+    section: str  # estimates, test, cells, coefficients, factors or pairs
     row: str
     first: str  # the outcome, or the first question of a pair
     second: str  # the group, the predictor, or the second question of a pair
@@ -146,6 +148,8 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
     elif isinstance(result, RegressionResult):
         for term in result.terms:
             yield from _list_term(term, result, outcome=names[0])
+        for test in result.factors:
+            yield from _list_factor(test, result.together, outcome=names[0])
     else:
         outcome, group = names
         yield from _list_estimates(result, outcome, group)
@@ -248,9 +252,19 @@ def _list_term(term: Term, result: RegressionResult, *, outcome: str) -> Iterato
 
 def _name_adjusted(term: Term) -> Iterator[tuple[str, AdjustedShare]]:
     if term.adjusted:
-        yield "adjusted_share_yes", term.adjusted.share
-        yield "adjusted_share_no", term.adjusted.reference
+        yield "adjusted_share", term.adjusted.share
+        yield "adjusted_share_of_reference", term.adjusted.reference
         yield "adjusted_difference", term.adjusted.difference
+
+
+def _list_factor(test: FactorTest, together: Together, *, outcome: str) -> Iterator[Quantity]:
+    write = partial(
+        Quantity, section="factors", row=test.indicator, first=outcome, second=test.indicator
+    )
+    for quantity in ("statistic", "degrees_of_freedom", "p_value"):
+        yield write(quantity=quantity, value=getattr(test, quantity), method=LIKELIHOOD_RATIO)
+    adjusted = adjust_p(test.p_value, together)
+    yield write(quantity="adjusted_p_value", value=adjusted, method=BONFERRONI)
 
 
 def _list_pair(pair: PairTest) -> Iterator[Quantity]:

@@ -99,7 +99,7 @@ def _merge(
     for level in levels.shown:
         own = [code for code in codes if set(code.sent) <= set(level)]
         # Answers come first.
-        yield replace(own[0], sent=level, label=levels.name(level, question))
+        yield replace(own[0], sent=level, label=question.name_codes(level))
     for level in levels.levels:
         if levels.is_hidden(level):
             yield ReportCode(sent=level, written=NOT_SHOWN, kind=CodeKind.NOT_SHOWN, label="")

@@ -41,7 +41,12 @@ from aggregator.comparisons.words.pair_sentences import (
     summarize_pairs,
     write_pairs,
 )
-from aggregator.comparisons.words.regression_sentences import summarize_terms, write_terms
+from aggregator.comparisons.words.regression_sentences import (
+    list_references,
+    list_tests,
+    summarize_terms,
+    write_terms,
+)
 from aggregator.comparisons.words.table_sentences import (
     describe_coverage,
     describe_difference,
@@ -63,7 +68,7 @@ from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
     find_plain_indicators,
-    list_indicators,
+    list_predictors,
 )
 from surveys.formatting import percent
 from surveys.manifest.manifest import Manifest
@@ -152,14 +157,14 @@ def _build_forms(
 
 
 def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]:
-    """List all indicators except empty groups and groups that are not in the file of rows.
+    """List all predictors except empty groups and groups that are not in the file of rows.
 
     There are no groups before they are counted.
     """
     nobody = results.nobody
     return [
         indicator
-        for indicator in list_indicators(results.manifest)
+        for indicator in list_predictors(results.manifest)
         if not find_problem(indicator, is_final=results.is_final, rows_file=rows_file)
         and not (indicator.is_known and (indicator.question.name, *indicator.yes) in nobody)
     ]
@@ -290,7 +295,10 @@ def _build_result(
             "terms": terms,
             "summary": summarize_terms(terms),
             "rows": list_ratio_rows(result, manifest),
-            "together": describe_together(result.together, of="predictors"),
+            "references": {
+                predictor_field(menu.place): menu for menu in list_references(result, indicators)
+            },
+            "together": describe_together(result.together, of=list_tests(result)),
         }
     outcome, group = indicators
     return {

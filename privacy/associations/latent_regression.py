@@ -6,7 +6,7 @@ true answers are latent: the likelihood is that of the whole table of reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,7 +48,7 @@ class AdjustedShares:
     name : str
         Name of the coefficient of this answer.
     share : AdjustedShare
-        If everybody gave this answer.
+        If everybody gave this answer; the last answer of a trend.
     reference : AdjustedShare
         If everybody gave the predictor's first answer.
     difference : AdjustedShare
@@ -79,9 +79,11 @@ class LatentLogisticFit:
         Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
         never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
     adjusted : tuple of AdjustedShares
-        One for each coefficient but the intercept; empty with a design of one's own.
+        One for each coefficient but the intercept.
     tests : tuple of SignificanceTest
         Likelihood-ratio test of each coefficient against zero.
+    predictor_tests : tuple of SignificanceTest
+        Likelihood-ratio test of each predictor: all its coefficients are zero.
     log_likelihood : float
         Without the multinomial coefficient.
     level : float
@@ -103,6 +105,7 @@ class LatentLogisticFit:
     high: Floats
     adjusted: tuple[AdjustedShares, ...]
     tests: tuple[SignificanceTest, ...]
+    predictor_tests: tuple[SignificanceTest, ...]
     log_likelihood: float
     level: float
     total: int
@@ -114,7 +117,7 @@ def fit_latent_logistic(
     *,
     counts: ArrayLike,
     variables: Sequence[Variable],
-    design: ArrayLike | None = None,
+    trends: Collection[int] = (),
     names: Sequence[str] | None = None,
     level: float = 0.95,
 ) -> LatentLogisticFit:
@@ -126,11 +129,12 @@ def fit_latent_logistic(
         Reports showing each combination of codes: the outcome first, then the predictors.
     variables : sequence of Variable
         Outcome and predictors. The outcome has two answers, 1 being the event.
-    design : array_like of float, shape (cells of answered predictors, p), optional
-        One row for each combination of the predictors' answers, in C order. By default an intercept
-        and one indicator for each answer of each predictor except its first.
+    trends : collection of int, optional
+        Places among `variables` of the predictors whose answers are steps of equal length: they
+        have one coefficient, that of one step. Other predictors have one for each answer except
+        their first, which is the reference.
     names : sequence of str, optional
-        Names of the columns of the design; by default "intercept", "x1=1", ...
+        Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
         Confidence level, in (0, 1).
 
@@ -142,9 +146,8 @@ def fit_latent_logistic(
     Raises
     ------
     ValueError
-        If the table, the design or names do not match the variables, the outcome does not have two
-        answers, there is no predictor, the design has dependent columns, or there are more than
-        1,024 latent cells.
+        If the table, trends or names do not match the variables, the outcome does not have two
+        answers, there is no predictor, or there are more than 1,024 latent cells.
     SeparationError
         If a coefficient grows without bound (a ValueError): in some combination of predictors,
         nobody or everybody seems to have the event.
@@ -180,15 +183,17 @@ def fit_latent_logistic(
     level = check_level(level)
     gathered, channel = prepare_table(counts=counts, variables=variables)
     _check_outcome(variables)
-    if design is None:
-        matrix = _build_design(variables, _list_levels(variables))
-    else:
-        matrix = np.asarray(design, dtype=np.float64)
-    labels = _name(variables, matrix, names, design is None)
+    coding = _Coding.of(variables, trends)
+    labels = coding.names if names is None else tuple(names)
+    if len(labels) != len(coding.names):
+        raise ValueError(f"names must have {len(coding.names)} entries, got {list(labels)!r}")
     layout = CellLayout.of(variables)
-    _check_design(matrix, layout)
     problem = LatentModel(
-        counts=gathered.ravel(), channel=channel, layout=layout, design=matrix, names=labels
+        counts=gathered.ravel(),
+        channel=channel,
+        layout=layout,
+        design=coding.build(coding.answers),
+        names=labels,
     )
     fit = problem.solve()
     covariance = problem.covariance(fit)
@@ -200,6 +205,7 @@ def fit_latent_logistic(
             for column, error in enumerate(errors)
         ]
     )
+    tests = tuple(_test_without(problem, fit, [column]) for column in range(len(labels)))
     return LatentLogisticFit(
         names=labels,
         coefficients=fit.coefficients,
@@ -207,8 +213,12 @@ def fit_latent_logistic(
         covariance=covariance,
         low=ends[:, 0],
         high=ends[:, 1],
-        adjusted=tuple(_adjust(profiles, variables)) if design is None else (),
-        tests=tuple(_test_without(problem, fit, column) for column in range(matrix.shape[1])),
+        adjusted=tuple(_adjust(profiles, coding)),
+        tests=tests,
+        predictor_tests=tuple(
+            tests[columns[0]] if len(columns) == 1 else _test_without(problem, fit, columns)
+            for columns in coding.columns
+        ),
         log_likelihood=fit.log_likelihood,
         level=level,
         total=int(gathered.sum()),
@@ -217,39 +227,99 @@ def fit_latent_logistic(
     )
 
 
-def _test_without(problem: LatentModel, fit: ModelState, column: int) -> SignificanceTest:
-    design = np.delete(problem.design, column, axis=1)
-    names = tuple(name for place, name in enumerate(problem.names) if place != column)
+def _test_without(
+    problem: LatentModel, fit: ModelState, columns: Sequence[int]
+) -> SignificanceTest:
+    design = np.delete(problem.design, columns, axis=1)
+    names = tuple(name for place, name in enumerate(problem.names) if place not in columns)
     # Under a wrong hypothesis other coefficients may diverge; the likelihood still has a limit.
     smaller = replace(problem, design=design, names=names, strict=False).solve()
     statistic = max(0.0, 2 * (fit.log_likelihood - smaller.log_likelihood))
     return SignificanceTest(
         method="latent_likelihood_ratio",
         statistic=statistic,
-        degrees_of_freedom=1,
-        p_value=float(chdtrc(1, statistic)),
+        degrees_of_freedom=len(columns),
+        p_value=float(chdtrc(len(columns), statistic)),
     )
 
 
-def _adjust(profiles: LatentProfiles, variables: Sequence[Variable]) -> Iterator[AdjustedShares]:
-    """Compute the adjusted shares of every answer of every predictor but its first."""
-    levels = _list_levels(variables)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Coding:
+    """How the columns of the design encode the predictors, after the intercept.
+
+    The design has one row for each combination of the predictors' answers, in C order.
+    """
+
+    answers: NDArray[np.int64]  # of each predictor, in each row of the design
+    steps: tuple[tuple[int, ...], ...]  # the answers that the columns of a predictor stand for
+    trends: frozenset[int]  # which predictors, counted from 0, have one column
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable], trends: Collection[int]) -> _Coding:
+        if not set(trends) <= set(range(1, len(variables))):
+            raise ValueError(
+                f"trends must be places of predictors, from 1 to {len(variables) - 1}, got "
+                f"{sorted(trends)}"
+            )
+        shape = tuple(variable.answered for variable in variables[1:])
+        return cls(
+            answers=np.indices(shape).reshape(len(shape), -1),
+            steps=tuple(
+                (size - 1,) if place in trends else tuple(range(1, size))
+                for place, size in enumerate(shape, start=1)
+            ),
+            trends=frozenset(place - 1 for place in trends),
+        )
+
+    @property
+    def columns(self) -> Iterator[range]:
+        """The columns of each predictor."""
+        start = 1
+        for steps in self.steps:
+            yield range(start, start + len(steps))
+            start += len(steps)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (
+            "intercept",
+            *(
+                f"x{place + 1}" if place in self.trends else f"x{place + 1}={step}"
+                for place, steps in enumerate(self.steps)
+                for step in steps
+            ),
+        )
+
+    def build(self, answers: NDArray[np.int64]) -> Floats:
+        """Build the design of rows with these answers."""
+        columns = [np.ones(answers.shape[1])]
+        for place, steps in enumerate(self.steps):
+            if place in self.trends:
+                columns.append(answers[place].astype(np.float64))
+            else:
+                columns += [(answers[place] == step).astype(np.float64) for step in steps]
+        return np.column_stack(columns)
+
+    def build_if_all(self, place: int, answer: int) -> Floats:
+        """Build the design of the same rows, if everybody gave this answer to a predictor."""
+        answers = self.answers.copy()
+        answers[place] = answer
+        return self.build(answers)
+
+
+def _adjust(profiles: LatentProfiles, coding: _Coding) -> Iterator[AdjustedShares]:
+    """Compute the adjusted shares of the answers that the columns stand for."""
     names = iter(profiles.model.names[1:])
-    for place, variable in enumerate(variables[1:]):
-        shares = []
-        for answer in range(variable.answered):
-            changed = levels.copy()
-            changed[place] = answer
-            shares.append(_Standardized(design=_build_design(variables, changed)))
-        reference = _read_adjusted(profiles, shares[0])
-        for share in shares[1:]:
+    for place, steps in enumerate(coding.steps):
+        first = coding.build_if_all(place, 0)
+        reference = _read_adjusted(profiles, _Standardized(design=first))
+        for step in steps:
+            design = coding.build_if_all(place, step)
             yield AdjustedShares(
                 name=next(names),
-                share=_read_adjusted(profiles, share),
+                share=_read_adjusted(profiles, _Standardized(design=design)),
                 reference=reference,
-                difference=_read_adjusted(
-                    profiles, _Standardized(design=share.design, less=shares[0].design)
-                ),
+                difference=_read_adjusted(profiles, _Standardized(design=design, less=first)),
             )
 
 
@@ -293,55 +363,4 @@ def _check_outcome(variables: Sequence[Variable]) -> None:
         raise ValueError(
             "variables must start with an outcome that has two answers, got "
             f"{variables[0].answered}"
-        )
-
-
-def _list_levels(variables: Sequence[Variable]) -> NDArray[np.int64]:
-    """List the answers to each predictor in every row of the design."""
-    shape = tuple(variable.answered for variable in variables[1:])
-    return np.indices(shape).reshape(len(shape), -1)
-
-
-def _build_design(variables: Sequence[Variable], levels: NDArray[np.int64]) -> Floats:
-    """Build an intercept, and an indicator for each answer of each predictor except its first."""
-    columns = [np.ones(levels.shape[1])]
-    for variable, level in zip(variables[1:], levels, strict=True):
-        columns += [(level == answer).astype(np.float64) for answer in range(1, variable.answered)]
-    return np.column_stack(columns)
-
-
-def _name(
-    variables: Sequence[Variable], design: Floats, names: Sequence[str] | None, standard: bool
-) -> tuple[str, ...]:
-    columns = design.shape[1] if design.ndim == 2 else 0
-    if names is None:
-        if not standard:
-            return tuple(f"x{column}" for column in range(columns))
-        return (
-            "intercept",
-            *(
-                f"x{number}={answer}"
-                for number, variable in enumerate(variables[1:], start=1)
-                for answer in range(1, variable.answered)
-            ),
-        )
-    if len(names) != columns:
-        raise ValueError(f"names must have {columns} entries, got {list(names)!r}")
-    return tuple(names)
-
-
-def _check_design(design: Floats, layout: CellLayout) -> None:
-    if design.ndim != 2 or design.shape[0] != layout.rows or not np.isfinite(design).all():
-        raise ValueError(
-            f"design must have {layout.rows} rows of finite numbers, got the shape {design.shape}"
-        )
-    if not 1 <= design.shape[1] <= design.shape[0]:
-        raise ValueError(
-            f"design must have from 1 to {design.shape[0]} columns, no more than rows, "
-            f"got {design.shape[1]}"
-        )
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        raise ValueError(
-            f"design must have independent columns, got rank {np.linalg.matrix_rank(design)} "
-            f"of {design.shape[1]}"
         )

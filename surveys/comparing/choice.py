@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 
 from privacy.associations.tables import MAX_CELLS
-from surveys.comparing.indicators import Indicator, find_indicators, list_indicators
+from surveys.comparing.indicators import Factor, Indicator, find_indicators, list_names
 from surveys.manifest.manifest import Manifest
 
 OUTCOME, GROUP = "outcome", "group"
@@ -20,6 +20,9 @@ ALL_KNOWN = (
 )
 TWO_QUESTIONS = "Choose two questions."
 DIFFERENT_QUESTIONS = "Choose two different questions."
+ONE_ANSWER = (
+    "Only a predictor of a regression can be several answers. Choose one answer to Q{number}."
+)
 TOO_LARGE = (
     "These questions have too many combinations of answers. Choose fewer questions, or questions "
     "with fewer answers."
@@ -46,12 +49,14 @@ def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
     if len(list_symbols(chosen)) < 2:
         raise NotComparable(DIFFERENT_QUESTIONS, field=GROUP)
     check_no_number(chosen[1:], field=GROUP)
+    for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
+        check_no_factor(indicator, field=field)
     check_together(manifest, chosen, field=GROUP)
 
 
 def find_chosen(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
     """Find the indicators with these names; raise NotComparable if the survey lacks one."""
-    if not set(names) <= {indicator.name for indicator in list_indicators(manifest)}:
+    if not set(names) <= list_names(manifest):
         raise NotComparable(UNKNOWN_QUESTION)
     return find_indicators(manifest, names)
 
@@ -70,6 +75,11 @@ def check_no_number(indicators: Sequence[Indicator], *, field: str) -> None:
                 "outcome of two questions.",
                 field=field,
             )
+
+
+def check_no_factor(indicator: Indicator, *, field: str) -> None:
+    if isinstance(indicator, Factor):
+        raise NotComparable(ONE_ANSWER.format(number=indicator.number), field=field)
 
 
 def list_symbols(indicators: Sequence[Indicator]) -> set[str]:

@@ -6,11 +6,14 @@ higher one. Codes are grouped into No, Yes and no answer. A gate records whether
 "select several" at all; it is analysed with the question's first indicator. A number rounded to one
 bit can only be an outcome, because the rounding is random and so does not divide people into
 groups. A declared group is known: Yes means being in it.
+
+All answers to a choice, a scale or a declared question together are a factor, which only a
+regression can use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from privacy.associations.tables import Variable
@@ -20,6 +23,9 @@ from surveys.manifest.questions import ManifestQuestion, Symbol
 
 NO, YES, NO_ANSWER = 0, 1, 2
 FOLLOW_UP = "follow_up"
+# The suffixes of factors, after which the code of the reference may follow: q5.all, q5.all.2.
+ALL_ANSWERS, POINTS = "all", "points"
+Answer = tuple[int, ...]  # the codes that mean one answer
 SHORT = 60  # characters of an answer in a sentence or in a menu
 
 
@@ -35,8 +41,13 @@ class Indicator:
     gate: Symbol | None
     gate_place: int | None
     answer: str  # what Yes means; empty for a yes/no question
-    yes: tuple[int, ...]
-    no: tuple[int, ...]
+    yes: Answer
+    no: Answer
+
+    @property
+    def levels(self) -> tuple[Answer, ...]:
+        """Its answers, with the reference first."""
+        return self.no, self.yes
 
     @property
     def is_number(self) -> bool:
@@ -147,12 +158,57 @@ class Indicator:
     def variable(self) -> Variable:
         if self.gate is not None:
             return Variable.gated(self.symbol.mechanism, gate=self.gate.mechanism)
-        rest = tuple(sorted(set(range(self.symbol.k)) - {*self.yes, *self.no}))
+        rest = set(range(self.symbol.k)).difference(*self.levels)
         return Variable(
             mechanism=_as_it_is(self.symbol.k) if self.is_known else self.symbol.mechanism,
-            categories=(self.no, self.yes, *([rest] if rest else [])),
-            answered=2,
+            categories=(*self.levels, *([tuple(sorted(rest))] if rest else [])),
+            answered=len(self.levels),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor(Indicator):
+    """All answers to a question as one predictor; `yes` are all codes but those of the reference.
+
+    A trend has one coefficient, for each point up; other factors have one for each answer but the
+    reference.
+    """
+
+    answers: tuple[Answer, ...]
+    is_trend: bool
+
+    @property
+    def levels(self) -> tuple[Answer, ...]:
+        return self.answers
+
+    @property
+    def coefficients(self) -> int:
+        return 1 if self.is_trend else len(self.levels) - 1
+
+    @property
+    def label(self) -> str:
+        """Q5 (all answers), or Q3 (per point)."""
+        return f"Q{self.number} ({self.answer})"
+
+    @property
+    def choice_text(self) -> str:
+        return f"Q{self.number} · {self.answer}"
+
+    def quote(self, answer: Answer) -> str:
+        """“Work”, or “Work or School” where the file of rows merges them."""
+        return f"“{shorten(self.question.name_codes(answer), SHORT)}”"
+
+    def name_with(self, reference: Answer) -> str:
+        """Name the same factor with another reference: q5.all.2."""
+        return indicator_name(self.question.name, f"{ALL_ANSWERS}.{reference[0]}")
+
+    def with_answers(self, answers: Sequence[Answer], *, reference: int | None = None) -> Factor:
+        """Return it with these answers, that with the reference first."""
+        code = self.no[0] if reference is None else reference
+        first = [answer for answer in answers if code in answer]
+        ordered = (*first, *(answer for answer in answers if code not in answer))
+        rest = tuple(code for answer in ordered[1:] for code in answer)
+        return replace(self, answers=ordered, no=ordered[0], yes=rest)
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
@@ -196,16 +252,46 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
     )
 
 
+def list_predictors(manifest: Manifest) -> tuple[Indicator, ...]:
+    """List what a regression can be explained by: all indicators, and factors before theirs."""
+    factors = {
+        question.name: list(_list_factors(question, manifest)) for question in manifest.questions
+    }
+    listed: list[Indicator] = []
+    for indicator in list_indicators(manifest):
+        listed += factors.pop(indicator.question.name, [])
+        listed.append(indicator)
+    return tuple(listed)
+
+
+def list_names(manifest: Manifest) -> frozenset[str]:
+    """Return the names of all indicators and factors, with each reference."""
+    predictors = list_predictors(manifest)
+    names = {one.name for one in predictors}
+    for one in predictors:
+        if isinstance(one, Factor) and not one.is_trend:
+            names |= {f"{one.name}.{code}" for [code] in one.answers}
+    return frozenset(names)
+
+
 def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
     """Find indicators to analyse together. Only the first of a question keeps the gate."""
-    by_name = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    by_name = {indicator.name: indicator for indicator in list_predictors(manifest)}
     found: list[Indicator] = []
     for name in names:
-        indicator = by_name[name]
+        indicator = by_name.get(name) or _find_factor(by_name, name)
         if any(other.gate == indicator.gate for other in found):
             indicator = replace(indicator, gate=None, gate_place=None)
         found.append(indicator)
     return found
+
+
+def _find_factor(by_name: Mapping[str, Indicator], name: str) -> Factor:
+    """Find a factor by a name that ends with the code of its reference."""
+    factor_name, _, code = name.rpartition(".")
+    factor = by_name[factor_name]
+    assert isinstance(factor, Factor)
+    return replace(factor.with_answers(factor.answers, reference=int(code)), name=name)
 
 
 def find_plain_indicators(manifest: Manifest) -> list[Indicator]:
@@ -227,6 +313,40 @@ def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[I
             answer=answer,
             yes=yes,
             no=no,
+        )
+
+
+def _list_factors(question: ManifestQuestion, manifest: Manifest) -> Iterator[Factor]:
+    """Yield the question's answers as a factor; those of a scale also as a trend."""
+    described = question.described
+    if (
+        question.has_items
+        or question.is_rounded
+        or not (described.has_options or described.has_points)
+    ):
+        return
+    # As in an indicator of a declared group, people who preferred not to say are one more group.
+    answers = question.k if question.is_declared else question.answers
+    if answers < 3:
+        return
+    [place] = [place for place, one in enumerate(manifest.symbols) if one.name == question.name]
+    codes = tuple((code,) for code in range(answers))
+    for part, text in ((ALL_ANSWERS, "all answers"), (POINTS, "per point")):
+        if part == POINTS and not described.has_points:
+            continue
+        yield Factor(
+            name=indicator_name(question.name, part),
+            number=question.number,
+            question=question,
+            symbol=manifest.symbols[place],
+            place=place,
+            gate=None,
+            gate_place=None,
+            answer=text,
+            yes=tuple(range(1, answers)),
+            no=(0,),
+            answers=codes,
+            is_trend=part == POINTS,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -163,6 +163,10 @@ class ManifestQuestion:
         if code == self.not_asked_code:
             return NOT_ASKED_TEXT
         return texts.get(code, REFUSED_TEXT)
+
+    def name_codes(self, codes: Iterable[int]) -> str:
+        """Name codes that count as one answer: Work or School."""
+        return " or ".join(self.name_code(code) for code in codes)
 
     @property
     def _first_extra(self) -> int:

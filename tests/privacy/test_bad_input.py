@@ -422,7 +422,7 @@ ROWS: list[Row] = [
     (latent_regression.fit_latent_logistic, {"counts": TABLE, "variables": [PLAIN, PLAIN]}, {
         "counts": counts(TABLE),
         "variables": [[]],
-        "design": [[[1, nan], [1, 1]], [[1, 1], [1, 1]], [[1]]],
+        "trends": [[0], [2], [1.5]],
         "names": [["a"]],
         "level": OPEN,
     }),

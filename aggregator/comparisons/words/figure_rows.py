@@ -109,7 +109,7 @@ def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[Figure
     axis = Axis(least=-log(end), greatest=log(end), ends=ends, reference=0)
     return [
         FigureRow(
-            label=name_term(term, manifest),
+            label=capitalize(name_term(term, manifest)),
             text=write_ratio(term),
             axis=axis,
             whisker=axis.place_whisker(low=term.low, value=term.coefficient, high=term.high)

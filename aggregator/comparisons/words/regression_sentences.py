@@ -1,4 +1,4 @@
-"""The text on the page of a regression: one line for each coefficient."""
+"""The text on the page of a regression: one line for each coefficient, and for each factor."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aggregator.comparisons.reliability import rate_term
-from aggregator.comparisons.result import RegressionResult, Term
+from aggregator.comparisons.result import FactorTest, RegressionResult, Term, Together
 from aggregator.comparisons.sentences import (
+    SIGNIFICANT,
     UNCLEAR,
     adjust_p,
     subtract_shown,
@@ -20,19 +21,23 @@ from aggregator.comparisons.sentences import (
 from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import CAUTION_MARK, NOTHING, TOO_FEW
 from privacy.associations.latent_regression import AdjustedShare
-from surveys.comparing.indicators import list_indicators
+from surveys.comparing.indicators import Factor, Indicator, find_indicators
 from surveys.formatting import join_list, percent, points
 from surveys.manifest.manifest import Manifest
 
 NO_EFFECT = "There is not enough data to say that any of these predictors matters."
 NOTHING_SHOWN = "Too few people took part to say anything about these predictors."
-BASE_ODDS = "Base odds (No to all predictors)"
-HIGHER, LOWER = "higher odds", "lower odds"
+HIGHER, LOWER, MATTERS = "higher odds", "lower odds", "related"
+# A test of several coefficients is not known to hold at several looks.
+NOT_AT_LOOKS = "not tested: results were watched"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermLine:
-    """One predictor; shares are those if everybody said Yes, or No, to it."""
+    """One answer to a predictor, or a factor as a whole.
+
+    Shares are those if everybody gave this answer, or the reference.
+    """
 
     name: str
     sentence: str
@@ -44,18 +49,92 @@ class TermLine:
 
     @property
     def is_clear(self) -> bool:
-        return self.sentence in (HIGHER, LOWER)
+        return self.sentence in (HIGHER, LOWER, MATTERS)
+
+    @property
+    def finding(self) -> str:
+        """Its part of the summary."""
+        return self.name if self.sentence == MATTERS else f"{self.name} ({self.sentence})"
 
 
 def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
-    """List the predictors."""
-    return [_write_term(result, term, manifest) for term in result.terms if term.indicator]
+    """List the coefficients, and each factor as a whole after its last one."""
+    factors = {test.indicator: test for test in result.factors}
+    lines: list[TermLine] = []
+    for term in result.terms:
+        if not term.indicator:
+            continue
+        lines.append(_write_term(result, term, manifest))
+        of_factor = [one for one in result.terms if one.indicator == term.indicator]
+        if term.indicator in factors and term is of_factor[-1]:
+            is_shown = any(rate_term(one) is not Reliability.NOT_SHOWN for one in of_factor)
+            test = factors[term.indicator]
+            lines.append(_write_factor(test, result.together, manifest, is_shown=is_shown))
+    return lines
 
 
 def name_term(term: Term, manifest: Manifest) -> str:
-    """Yes to Q3, “Work” (Q5), or the base odds."""
-    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
-    return indicators[term.indicator].yes_text if term.indicator else BASE_ODDS
+    """Yes to Q3, each point of Q4, “Work” (Q5), or “Work” rather than “School” (Q5)."""
+    [indicator] = find_indicators(manifest, [term.indicator])
+    if not isinstance(indicator, Factor):
+        return indicator.yes_text
+    if indicator.is_trend:
+        return f"each point of Q{indicator.number}"
+    answer, reference = map(indicator.quote, term.answers)
+    return f"{answer} rather than {reference} (Q{indicator.number})"
+
+
+def _write_factor(
+    test: FactorTest, together: Together, manifest: Manifest, *, is_shown: bool
+) -> TermLine:
+    [factor] = find_indicators(manifest, [test.indicator])
+    name, p_value = f"Q{factor.number} as a whole", adjust_p(test.p_value, together)
+    if not is_shown:
+        return TermLine(name=name, sentence=TOO_FEW, odds_ratio=NOTHING)
+    if p_value is None:
+        return TermLine(name=name, sentence=NOT_AT_LOOKS, odds_ratio=NOTHING)
+    return TermLine(
+        name=name,
+        sentence=MATTERS if p_value <= SIGNIFICANT else UNCLEAR,
+        odds_ratio=NOTHING,
+        adjusted_p=write_p_value(p_value),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceMenu:
+    """The answers to a factor that can be its reference; the first one is."""
+
+    place: int  # of the factor among the indicators of the comparison
+    label: str
+    choices: tuple[tuple[str, str], ...]  # name of the factor with this reference, and its text
+
+
+def list_references(
+    result: RegressionResult, indicators: Sequence[Indicator]
+) -> list[ReferenceMenu]:
+    menus = []
+    for place, factor in enumerate(indicators):
+        contrasts = [term.answers for term in result.terms if term.indicator == factor.name]
+        if not isinstance(factor, Factor) or factor.is_trend or not contrasts:
+            continue
+        answers = [contrasts[0][1], *(answer for answer, _ in contrasts)]
+        menus.append(
+            ReferenceMenu(
+                place=place,
+                label=f"Reference for Q{factor.number}",
+                choices=tuple(
+                    (factor.name_with(answer), factor.question.name_codes(answer))
+                    for answer in answers
+                ),
+            )
+        )
+    return menus
+
+
+def list_tests(result: RegressionResult) -> str:
+    """Name what the intervals hold for together: the predictors, or their answers and tests."""
+    return "answers and tests" if result.factors else "predictors"
 
 
 def _write_term(result: RegressionResult, term: Term, manifest: Manifest) -> TermLine:
@@ -98,7 +177,7 @@ def _write_share(share: AdjustedShare) -> str:
 
 def summarize_terms(lines: Sequence[TermLine]) -> str:
     """Say which predictors matter, in one sentence."""
-    found = [f"{line.name} ({line.sentence})" for line in lines if line.is_clear]
+    found = [line.finding for line in lines if line.is_clear]
     if found:
         return f"Related to the outcome, while the other answers stay the same: {join_list(found)}."
     return NOTHING_SHOWN if all(line.sentence == TOO_FEW for line in lines) else NO_EFFECT

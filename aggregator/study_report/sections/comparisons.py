@@ -20,7 +20,7 @@ from aggregator.comparisons.sentences import (
 )
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
-from aggregator.comparisons.words.regression_sentences import write_terms
+from aggregator.comparisons.words.regression_sentences import list_tests, write_terms
 from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
 from aggregator.models import Comparison
 from aggregator.results.display import Results
@@ -35,7 +35,7 @@ from aggregator.study_report.content import (
     Table,
     Words,
 )
-from surveys.comparing.indicators import find_indicators, list_indicators
+from surveys.comparing.indicators import find_indicators, list_names
 from surveys.formatting import join_list, whole
 from surveys.manifest.manifest import Manifest
 
@@ -128,8 +128,7 @@ def _describe_broken(manifest: Manifest, names: set[str]) -> str:
 def _write_row(results: Results, row: Comparison) -> Iterator[Part]:
     manifest = results.manifest
     try:
-        known = [indicator.name for indicator in list_indicators(manifest)]
-        result = read_result(row.kind, row.result, indicators=known)
+        result = read_result(row.kind, row.result, indicators=list_names(manifest))
     except UnreadableResult:
         return  # the page of the comparison has it computed again
     assert isinstance(result, ComparisonResult)
@@ -160,7 +159,7 @@ def _write_result(manifest: Manifest, row: Comparison, result: ComparisonResult)
 def _write_terms(result: RegressionResult, manifest: Manifest) -> Table:
     return Table(
         caption="Logistic regression of the true answers. "
-        + describe_together(result.together, what="Intervals", of="predictors"),
+        + describe_together(result.together, what="Intervals", of=list_tests(result)),
         header=("Predictor", "Odds ratio", "Difference in points", ""),
         rows=tuple(
             Row(

@@ -18,7 +18,7 @@ from aggregator.models import Comparison
 from aggregator.results.snapshots import list_looks_before_close, list_told
 from aggregator.upkeep.verification.batches import StoredBatch
 from aggregator.upkeep.verification.differences import Difference, agree, name_wave
-from surveys.comparing.indicators import find_indicators, list_indicators
+from surveys.comparing.indicators import find_indicators, list_names
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
@@ -92,7 +92,7 @@ class OpenComparison:
         if self._is_table:
             result = compute_table(self._row, self._indicators, self._counts)
             return agree(self._row.result, write_result(result), COMPARISON_TOLERANCE)
-        names = [indicator.name for indicator in list_indicators(self._manifest)]
+        names = list_names(self._manifest)
         try:
             stored = read_result(self._row.kind, self._row.result, indicators=names)
         except UnreadableResult:

@@ -446,7 +446,7 @@ def test_the_files_of_regression_and_pairs_hold_every_number() -> None:
     }
     assert float(named["q2=1", "odds_ratio"]["value"]) > 1
     assert ("intercept", "adjusted_p_value") not in named
-    intervals = ("coefficient", "odds_ratio", "adjusted_share_yes", "adjusted_difference")
+    intervals = ("coefficient", "odds_ratio", "adjusted_share", "adjusted_difference")
     assert {named["q2=1", kind]["method"] for kind in intervals} == {"profile_likelihood"}
     assert comparison.result is not None
     left_out = {repr(comparison.result[name]) for name in ("cells", "log_likelihood")}

@@ -61,17 +61,6 @@ def test_an_odds_ratio_of_6_gives_a_coefficient_of_ln_6() -> None:
     assert fit.standard_errors[1] == pytest.approx(0.6544121089, abs=1e-8)
 
 
-def test_an_intercept_alone_is_the_log_odds_of_the_outcome() -> None:
-    counts = [[3600, 3000], [1400, 2000]]
-    fit = fit_latent_logistic(
-        counts=counts, variables=[PLAIN, PLAIN], design=[[1.0], [1.0]], names=["all"]
-    )
-    # 34 of 100 reports show the event, which means a share of .18.
-    assert fit.names == ("all",)
-    assert fit.coefficients == pytest.approx([np.log(0.18 / 0.82)], abs=0.2)
-    assert fit.tests[0].p_value < 1e-6
-
-
 # The truth, and direct questions
 
 
@@ -123,9 +112,10 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
             offset=rows[:, column] * getattr(fit, at)[column],
         ).fit(tol=1e-12)
         assert 2 * (theirs.llf - held.llf) == pytest.approx(chi2.ppf(0.95, df=1), abs=1e-5)
-    for column, test in enumerate(fit.tests):
+    dropped = [[column] for column in range(4)]
+    for columns, test in zip([*dropped, [2, 3]], [*fit.tests, fit.predictor_tests[1]], strict=True):
         without = statsmodels.Logit(
-            np.repeat(outcome, counts.ravel()), np.delete(rows, column, axis=1)
+            np.repeat(outcome, counts.ravel()), np.delete(rows, columns, axis=1)
         ).fit(disp=0, tol=1e-12)
         assert test.statistic == pytest.approx(2 * (theirs.llf - without.llf), abs=1e-5)
 
@@ -181,45 +171,37 @@ def test_reported_predictors_taken_as_true_would_weaken_every_coefficient() -> N
     assert 0 < naive.coefficients[1] < 1.0
 
 
-# Designs
+# Factors and trends
 
 
-def test_a_score_as_predictor_is_one_column() -> None:
+def test_the_steps_of_a_trend_have_one_coefficient() -> None:
     # The log odds rise by .5 for each step of a rating from 0 to 2.
     event = expit(-0.7 + 0.5 * np.arange(3))
     truth = np.stack([(1 - event) / 3, event / 3])
     counts = expected_counts(truth, [PLAIN, CHOICE], people=10**12)
-    fit = fit_latent_logistic(
-        counts=counts,
-        variables=[PLAIN, CHOICE],
-        design=[[1, 0], [1, 1], [1, 2]],
-        names=["base", "step"],
-    )
-    assert fit.names == ("base", "step")
+    fit = fit_latent_logistic(counts=counts, variables=[PLAIN, CHOICE], trends=[1])
+    assert fit.names == ("intercept", "x1")
     assert fit.coefficients == pytest.approx([-0.7, 0.5], abs=1e-6)
+    [adjusted] = fit.adjusted
+    assert adjusted.reference.estimate == pytest.approx(event[0], abs=1e-6)
+    assert adjusted.share.estimate == pytest.approx(event[2], abs=1e-6)
 
 
-def test_the_same_model_in_different_columns_gives_the_same_fit() -> None:
-    counts = [[250, 250], [200, 300]]
-    usual = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])
-    means = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN], design=[[1, 0], [0, 1]])
-    assert means.names == ("x0", "x1")
-    assert means.log_likelihood == pytest.approx(usual.log_likelihood, abs=1e-9)
-    assert means.coefficients == pytest.approx(
-        [usual.coefficients[0], usual.coefficients.sum()], abs=1e-6
-    )
-    assert means.standard_errors[1] ** 2 == pytest.approx(usual.covariance.sum(), rel=1e-6)
-
-
-def test_a_smaller_model_is_less_likely_by_the_amount_its_test_says() -> None:
-    counts = np.array([[[300, 260], [250, 270]], [[200, 240], [230, 250]]])
-    variables = [PLAIN, PLAIN, PLAIN]
+def test_the_test_of_a_factor_is_the_likelihood_it_adds() -> None:
+    counts = np.array([[[300, 260, 140], [250, 270, 150]], [[200, 240, 90], [230, 250, 160]]])
+    variables = [PLAIN, PLAIN, CHOICE]
     whole = fit_latent_logistic(counts=counts, variables=variables)
-    rows = np.array([[1.0, *row] for row in np.ndindex(2, 2)])
-    smaller = fit_latent_logistic(counts=counts, variables=variables, design=rows[:, :2])
-    assert whole.tests[2].statistic == pytest.approx(
-        2 * (whole.log_likelihood - smaller.log_likelihood), abs=1e-6
+    first, factor = whole.predictor_tests
+    assert first == whole.tests[1]
+    assert factor.degrees_of_freedom == 2
+    # Without the factor, its answers still have any distribution, beside those to the other one.
+    step = fit_latent_logistic(counts=counts, variables=variables, trends=[2])
+    assert factor.statistic > 2 * (whole.log_likelihood - step.log_likelihood) > 0
+    assert factor.statistic == pytest.approx(
+        2 * (whole.log_likelihood - step.log_likelihood) + step.predictor_tests[1].statistic,
+        abs=1e-4,
     )
+    assert factor.p_value == pytest.approx(chi2.sf(factor.statistic, df=2), rel=1e-9)
 
 
 # Refusals
@@ -314,14 +296,9 @@ TWO = np.full((2, 2), 100)
         ({"counts": TWO + 0.5}, "counts must be whole and not negative"),
         ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
         ({"level": 0.0}, r"level must lie in \(0, 1\), got 0.0"),
-        ({"design": [1.0, 1.0]}, "design must have 2 rows of finite numbers"),
-        ({"design": [[1.0], [1.0], [1.0]]}, "design must have 2 rows of finite numbers"),
-        ({"design": [[1.0], [float("nan")]]}, "design must have 2 rows of finite numbers"),
-        ({"design": [[1, 0, 0], [1, 1, 0]]}, "design must have from 1 to 2 columns"),
-        ({"design": np.zeros((2, 0))}, "design must have from 1 to 2 columns"),
-        ({"design": [[1, 1], [1, 1]]}, "design must have independent columns, got rank 1 of 2"),
+        ({"trends": [0]}, r"trends must be places of predictors, from 1 to 1, got \[0\]"),
+        ({"trends": [2]}, r"trends must be places of predictors, from 1 to 1, got \[2\]"),
         ({"names": ["a"]}, r"names must have 2 entries, got \['a'\]"),
-        ({"design": [[1.0], [1.0]], "names": ["a", "b"]}, "names must have 1 entries"),
     ],
 )
 def test_models_that_cannot_be_fitted_are_rejected(where: dict[str, object], message: str) -> None:

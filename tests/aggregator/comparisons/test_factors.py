@@ -1,0 +1,224 @@
+"""Choices, scales and background groups as predictors, from the menu to the file."""
+
+from __future__ import annotations
+
+import random
+import re
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aggregator.background.levels import Levels, write_background
+from aggregator.comparisons.analysis import analyse_regression
+from aggregator.comparisons.choice import (
+    NOT_IN_ROWS,
+    ONE_GROUP,
+    SAME_QUESTION,
+    check_choice,
+    settle_answers,
+)
+from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
+from aggregator.comparisons.words.regression_sentences import NOT_AT_LOOKS, write_terms
+from aggregator.models import Comparison, RowsFile
+from aggregator.simulation.respondents import randomize_answers
+from surveys.authoring.services import add_question
+from surveys.comparing.choice import ONE_ANSWER, TOO_LARGE, NotComparable
+from surveys.comparing.indicators import Factor, find_indicators, list_predictors
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.question_types import QuestionType
+from surveys.models import Wave
+from tests.support.breakdowns.waves import finish, send_rows
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import sign_in
+from tests.support.reading import text_of
+
+pytestmark = pytest.mark.django_db
+Kind = Comparison.Kind
+GROUPS = ("Ward A", "Ward B", "Ward C", "Ward D")
+
+
+@pytest.fixture
+def wave() -> Wave:
+    """Q1 is explained; Q2 is a choice, Q3 a scale, Q4 a background question."""
+    survey = make_survey(questions=["Hurt?"])
+    places = ["Home", "Work", "School"]
+    add_question(survey=survey, type=QuestionType.CHOICE, text="Where?", options=places)
+    add_question(survey=survey, type=QuestionType.SCALE, text="How often?", minimum=1, maximum=4)
+    add_question(survey=survey, type=QuestionType.DECLARED, text="Ward?", options=list(GROUPS))
+    return open_survey(survey=survey)
+
+
+def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
+    """Q1 depends on the place, and on how often; nobody is in the last ward."""
+    manifest, draw = wave.description, random.Random(4)
+    rows = []
+    for _ in range(people):
+        place, often, ward = draw.randrange(3), draw.randrange(4), draw.randrange(wards)
+        hurt = draw.random() < (0.1, 0.1, 0.6)[place] + 0.1 * often
+        answers = {"q1": int(hurt), "q2": place, "q3": often + 1, "q4": ward}
+        rows.append(
+            randomize_answers(manifest, answers, random_uint32=lambda: draw.getrandbits(32))
+        )
+    send_rows(wave, rows)
+
+
+def make_rows_file(*levels: tuple[int, ...], hidden: tuple[int, ...] = ()) -> RowsFile:
+    kept = write_background((Levels(question="q4", levels=levels, hidden=frozenset(hidden)),))
+    return RowsFile(proposed=kept, chosen=kept)
+
+
+def refuse(manifest: Manifest, *names: str, rows_file: RowsFile | None = None, **more: Any) -> str:
+    chosen = {"kind": Kind.REGRESSION, "is_final": True, **more}
+    try:
+        check_choice(manifest=manifest, names=names, rows_file=rows_file, **chosen)
+    except NotComparable as error:
+        return str(error)
+    return ""
+
+
+def test_questions_with_several_answers_are_factors(wave: Wave) -> None:
+    manifest = wave.description
+    factors = [one for one in list_predictors(manifest) if isinstance(one, Factor)]
+    assert [one.name for one in factors] == ["q2.all", "q3.all", "q3.points", "q4.all"]
+    assert [one.label for one in factors[1:3]] == ["Q3 (all answers)", "Q3 (per point)"]
+    # The reference is the first category; the order of the others stays.
+    [school] = find_indicators(manifest, ["q2.all.2"])
+    assert school.variable.categories == ((2,), (0,), (1,))
+    assert school.variable.answered == 3
+
+
+def test_a_declared_factor_has_the_groups_of_the_file_of_rows(wave: Wave) -> None:
+    rows_file = make_rows_file((0,), (1, 2), (3,), hidden=(3,))
+    names = ["q1", "q4.all.2"]
+    assert refuse(wave.description, *names, rows_file=rows_file) == ""
+    _, ward = settle_answers(find_indicators(wave.description, names), rows_file)
+    # The hidden group stays among the people, but has no coefficient.
+    assert ward.variable.categories == ((1, 2), (0,), (3,))
+    assert ward.variable.answered == 2
+    few = make_rows_file((0, 1, 2), (3,), hidden=(3,))
+    assert refuse(wave.description, *names, rows_file=few) == ONE_GROUP.format(number=4)
+    without = RowsFile(proposed=[], chosen=[])
+    assert refuse(wave.description, *names, rows_file=without) == NOT_IN_ROWS.format(number=4)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["q2.all", "q1"], ONE_ANSWER.format(number=2)),
+        (["q1", "q2.all", "q2.1"], SAME_QUESTION),
+        (["q1", "q3.all", "q3.points"], SAME_QUESTION),
+    ],
+)
+def test_choices_that_make_no_regression_are_refused(
+    wave: Wave, names: list[str], said: str
+) -> None:
+    assert refuse(wave.description, *names) == said
+
+
+def test_a_table_has_one_answer_on_each_side(wave: Wave) -> None:
+    for names, number in ((["q1", "q2.all"], 2), (["q3.points", "q1"], 3)):
+        assert refuse(wave.description, *names, kind=Kind.TABLE) == ONE_ANSWER.format(number=number)
+
+
+def test_too_many_combinations_are_refused_before_anything_is_queued() -> None:
+    survey = make_survey(questions=["Hurt?"])
+    for _ in range(2):
+        options = [str(number) for number in range(32)]
+        add_question(survey=survey, type=QuestionType.CHOICE, text="?", options=options)
+    manifest = open_survey(survey=survey).description
+    assert refuse(manifest, "q1", "q2.all", "q3.all") == TOO_LARGE
+    assert refuse(manifest, "q1", "q2.all") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("static_files")
+def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
+    answer(wave, people=6000)
+    wave = finish(wave, ending=Wave.Ending.DATE)
+    client, compare = sign_in(wave.survey.owner), f"/surveys/{wave.survey.slug}/compare"
+    menus = client.get(compare).content.decode()
+    # Only in the menus of predictors, and each point of a scale once.
+    assert menus.count('<option value="q3.points">Q3 · per point</option>') == 6
+    chosen = {"predictor_1": "q4.all", "predictor_2": "q2.all", "predictor_3": "q3.points"}
+    client.post(compare, {"kind": "regression", "outcome": "q1", **chosen})
+    comparison = compute(Comparison.objects.get())
+    assert comparison.names == ["q1", "q2.all", "q3.points", "q4.all"]
+    assert comparison.result is not None, comparison.problem
+    terms = {term["name"]: term for term in comparison.result["terms"]}
+    assert list(terms) == [
+        "intercept", "q2.all=1-0", "q2.all=2-0", "q3.points", "q4.all=1-0", "q4.all=2-0"
+    ]  # fmt: skip
+    # Each coefficient, and each factor as a whole; nobody is in the last ward.
+    assert comparison.result["together"] == {"family": 7, "looks": 0}
+    tests = {test["indicator"]: test for test in comparison.result["factors"]}
+    assert {name: test["degrees_of_freedom"] for name, test in tests.items()} == {
+        "q2.all": 2, "q4.all": 2
+    }  # fmt: skip
+    assert 7 * tests["q2.all"]["p_value"] < 0.001
+    assert terms["q2.all=2-0"]["low"] < log(17) / 1.5 < terms["q2.all=2-0"]["high"]
+    page = client.get(f"{compare}/{comparison.pk}")
+    words = text_of(page)
+    assert "“School” rather than “Home” (Q2) (higher odds)" in words
+    assert "Q2 as a whole" in words
+    assert "hold at 95 % for all 7 answers and tests together" in words
+    offered = re.findall(r'<option value="(q[24]\.all\.\d)">', page.content.decode())
+    assert offered == ["q2.all.0", "q2.all.1", "q2.all.2", "q4.all.0", "q4.all.1", "q4.all.2"]
+    rows = client.get(f"{compare}/{comparison.pk}/csv").content.decode()
+    assert ",factors,q2.all,q1,q2.all,degrees_of_freedom,2," in rows
+    # Another reference changes the contrasts, not the model.
+    chosen |= {"predictor_2": "q2.all.2"}
+    client.post(compare, {"kind": "regression", "outcome": "q1", **chosen})
+    again = compute(Comparison.objects.latest("pk")).result
+    assert again is not None
+    assert again["log_likelihood"] == pytest.approx(comparison.result["log_likelihood"])
+    other = {term["name"]: term for term in again["terms"]}
+    assert other["q2.all.2=0-2"]["coefficient"] == pytest.approx(
+        -terms["q2.all=2-0"]["coefficient"], abs=1e-6
+    )
+    assert other["q2.all.2=0-2"]["low"] == pytest.approx(-terms["q2.all=2-0"]["high"], abs=1e-4)
+
+
+def test_at_looks_a_factor_has_no_test_of_its_own(wave: Wave) -> None:
+    indicators = find_indicators(wave.description, ["q1", "q2.all"])
+    counts = np.array([[200, 150, 100], [100, 150, 200]])
+    result = analyse_regression(indicators=indicators, counts=counts, times=[0.5])
+    assert result.together.family == 3
+    lines = write_terms(result, wave.description)
+    assert [line.sentence for line in lines if "whole" in line.name] == [NOT_AT_LOOKS]
+    assert {line.adjusted_p for line in lines} == {"–"}
+
+
+def test_empty_groups_are_left_out(wave: Wave) -> None:
+    indicators = find_indicators(wave.description, ["q1", "q4.all"])
+    counts = np.array([[5, 0, 7, 0], [6, 0, 8, 0]])
+    _, ward = check_not_empty(counts, indicators)
+    assert ward.levels == ((0,), (2,))
+    # Without people in the reference, the next group is.
+    _, ward = check_not_empty(counts, find_indicators(wave.description, ["q1", "q4.all.1"]))
+    assert ward.levels == ((0,), (2,))
+    counts[:, 2] = 0
+    with pytest.raises(TooFewToShow, match="All people are in one group of Q4"):
+        check_not_empty(counts, indicators)
+
+
+@pytest.mark.slow
+def test_a_reference_that_nobody_chose_is_named(wave: Wave) -> None:
+    manifest, draw = wave.description, random.Random(3)
+    send_rows(
+        wave,
+        [
+            randomize_answers(
+                manifest,
+                {"q1": draw.randrange(2), "q2": draw.randrange(1, 3), "q3": 1, "q4": 0},
+                random_uint32=lambda: draw.getrandbits(32),
+            )
+            for _ in range(1500)
+        ],
+    )
+    wave = finish(wave)
+    failed = compute(ask(wave, Kind.REGRESSION, "q1", "q2.all"))
+    assert "of Q2 (all answers)" in failed.problem
+    assert "another reference" in failed.problem
