@@ -24,7 +24,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        # allauth's own limits count by this: behind a proxy, they must not count all people as one.
+        # allauth's limits count by this name. Behind a proxy, they must not count everyone as one.
         return name_network(request)
 
     def set_password(self, user: User, password: str) -> None:
@@ -52,7 +52,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """Drop allauth's messages: the pages themselves say what happened."""
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send nothing: the only mail is the reset's, and a worker sends it (reset_mail.py)."""
+        """Send nothing: a worker sends the only mail, the password reset (reset_mail.py)."""
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         # Only this step ends on a page that does not say what happened.

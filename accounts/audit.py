@@ -1,7 +1,7 @@
-"""A line in the log for what people do with accounts and surveys; docs/operations.md lists them.
+"""Logs what people do with accounts and surveys; docs/operations.md lists the lines.
 
-A line has the number of the account and the link name of the survey. It never has an e-mail
-address, a network or a password, and nothing is recorded about respondents.
+A line contains the account's number and the survey's link name. It never contains an e-mail
+address, a network or a password. Nothing is recorded about respondents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accounts.models import User
 
 logger = logging.getLogger("murmur.audit")
 PUBLIC = "/s/"  # what respondents and readers load
-# What sends figures besides CSV files: files that workers make, and the API's results.
+# Views that send figures in other forms than CSV: files that workers make, and the API's results.
 EXPORTS = ("aggregator:file", "aggregator:coin_file", "aggregator:api_results")
 
 
@@ -31,10 +31,9 @@ def record(event: str, *, account: int | None, **facts: str) -> None:
 
 
 def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware: every file of figures and every API reply with figures is an export.
+    """Middleware: record every file and every API reply with figures as an export.
 
-    Except published ones: nothing is recorded about who reads what anyone may read, and their
-    session is not looked at.
+    Published figures are left out: who reads them is not recorded, and the session is not read.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -48,7 +47,7 @@ def record_exports(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
 
 def _is_export(request: HttpRequest, response: HttpResponse) -> bool:
     if response.status_code != HTTPStatus.OK:
-        return False  # a file that is not made yet, or that there is none
+        return False  # the file is not ready, or there is none
     is_csv = response.headers.get("Content-Type", "").startswith("text/csv")
     match = request.resolver_match
     return is_csv or (match is not None and match.view_name in EXPORTS)
@@ -63,7 +62,7 @@ def connect_signals() -> None:
 
 def _record_on(signal: Signal, event: str) -> None:
     def receive(user: User | None = None, **_details: Any) -> None:
-        if user is not None:  # a visitor may sign out
+        if user is not None:  # a visitor who is not signed in may sign out
             record(event, account=user.pk)
 
     signal.connect(receive, weak=False, dispatch_uid=f"audit {event}")

@@ -9,7 +9,7 @@ Two counts, both in the limiter's memory only:
 
 A browser that has signed in to the account before is counted separately and never waits for
 others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or from
-where. All pauses end early when the account, in the database, begins a new round of counting.
+where. A new round of counting, which the database stores with the account, ends all pauses early.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from accounts.networks import name_network
 
 Credentials = Mapping[str, Any] | None
 
-# Failures of all networks together within an hour, before sign-in to the account slows down.
+# This many failures within an hour, from all networks together, slow down sign-in to an account.
 FREE_FAILURES = 20
 LONGEST_PAUSE_SECONDS = 60
 COUNTED_SECONDS = 3600
@@ -93,14 +93,14 @@ class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no ty
 
 
 def pause_after(failures: int) -> int:
-    """Return the seconds between two attempts after so many failures: 0, then 1, 2, 4 … 60."""
+    """Return the seconds between two attempts after this many failures: 0, then 1, 2, 4 … 60."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, 1 << min(failures - FREE_FAILURES, 6))
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
-    """Let one attempt pass, and refuse the others until its pause is over."""
+    """Let one attempt through, and refuse others until its pause is over."""
     if _known_browser(request, credentials):
         return False
     name = _count_name(request, credentials)

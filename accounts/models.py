@@ -1,4 +1,4 @@
-"""Accounts: an e-mail address and a password, nothing else. And the reset mails to be sent."""
+"""Accounts, which have only an e-mail address and a password, and the reset mails to send."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class ResetMail(models.Model):
-    """A password reset mail that a worker has to send: no address, and no token.
+    """A password reset mail that a worker has to send; it stores neither address nor token.
 
-    The row is deleted when the mail is sent, or after a day. An unknown address writes a row too,
-    for the account 0, which does not exist.
+    The row is deleted when the mail is sent, or after a day. A request for an unknown address
+    writes a row too, for account 0, which does not exist.
     """
 
     account = models.BigIntegerField(primary_key=True)

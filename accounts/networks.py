@@ -1,8 +1,8 @@
-"""Which network a request comes from: one notion for sign-in, password resets, pages and reports.
+"""Finds the network that a request comes from, for sign-in, password resets, pages and reports.
 
 A network is an IPv4 address or the /64 of an IPv6 address. A household or phone usually has its own
-/64, and could otherwise take another address for each request. Many have a /56 or a /48, and could
-take another /64 for each, so reports are counted in these too.
+/64 and could use a new address for each request. Many have a /56 or a /48 and could use a new /64
+for each, so reports are counted by these too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NO_ADDRESS = b"?"
 
 
 def find_network(*, client: str, forwarded: str) -> bytes:
-    """Return the network that a request comes from; UNKNOWN if nothing says it.
+    """Return the network that a request comes from, or UNKNOWN.
 
-    `client` is the address of the connection, `forwarded` the X-Forwarded-For header, where several
-    are joined by commas; each is empty if unknown.
+    `client` is the address of the connection. `forwarded` is the X-Forwarded-For header; several of
+    them are joined by commas. Either is empty if unknown.
     """
     # The last entry is from the proxy; the client may have invented the others.
     stated = forwarded.rpartition(",")[2] if settings.BEHIND_PROXY else client
@@ -45,7 +45,7 @@ def name_network(request: HttpRequest) -> str:
 
 
 def network_of(address: str) -> bytes:
-    """Return the network of an address, which may be written with a port or a zone."""
+    """Return the network of an address, which may include a port or a zone."""
     written = _without_port(address.strip()).partition("%")[0]
     if not written:
         return UNKNOWN
@@ -75,5 +75,5 @@ def _without_port(address: str) -> str:
 
 
 def is_loopback(network: bytes) -> bool:
-    """Whether a network is this machine (::1 shares its /64 with no address in use)."""
+    """Return whether a network is this machine (no other address in use shares the /64 of ::1)."""
     return network == bytes(8) or (len(network) == 4 and network[0] == 127)

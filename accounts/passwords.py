@@ -9,11 +9,11 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
 
-# zxcvbn takes longer the longer a password is: a second for forty characters made to be slow.
+# zxcvbn slows down with length: forty characters that are chosen to be slow take a second.
 READ_CHARACTERS = 32
-# Of 0 to 4: from 3 on, at least 10⁸ guesses.
+# On a scale of 0 to 4; from 3 on, a password takes at least 10⁸ guesses.
 LEAST_SCORE = 3
-# Each keeps a core busy for some 20 ms: many sign-ins at once must leave time for other pages.
+# A hash keeps a core busy for about 20 ms. Many sign-ins at once must leave time for other pages.
 HASHES_AT_ONCE = 2
 _hashing = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
@@ -22,7 +22,7 @@ class GuessableValidator:
     """Refuses passwords that a program would guess early: common ones, patterns, repetitions."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
-        # Its lists of words take 14 MB, and most processes never set a password.
+        # Imported here because its word lists take 14 MB and most processes never set a password.
         from zxcvbn import zxcvbn
 
         name, _, domain = str(getattr(user, "email", "")).partition("@")
@@ -42,8 +42,8 @@ class GuessableValidator:
 class Argon2Hasher(Argon2PasswordHasher):
     """Argon2id with the parameters that OWASP recommends.
 
-    Django's own take five times the memory and nine times the CPU. Older hashes are replaced at the
-    next sign-in.
+    Django's defaults take five times the memory and nine times the CPU. The next sign-in replaces
+    older hashes.
     """
 
     memory_cost = 19 * 1024  # KiB

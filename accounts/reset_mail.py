@@ -1,8 +1,8 @@
-"""Password reset mails: asked for on a page, sent by a worker.
+"""Password reset mails: people request them on a page, and a worker sends them.
 
-A web process that waited for the mail server would keep a thread from everyone else. So a request
-only stores a row, and takes as long for an unknown address as for a known one. The link is made
-when the mail is sent, so no token is ever stored.
+A web process that waited for the mail server would block a thread. A request therefore only stores
+a row, and takes as long for an unknown address as for a known one. The worker makes the link when
+it sends the mail, so no token is ever stored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NO_ACCOUNT = 0
 
 
 def request_reset_mail(*, account: int | None) -> None:
-    """Store that a mail is to be sent; for an unknown address (None), write as much in vain."""
+    """Store that a mail is due; an unknown address (None) writes a row too, to take as long."""
     now = timezone.now()
     ResetMail.objects.bulk_create(
         [ResetMail(account=account or NO_ACCOUNT, asked_at=now, due_at=now)],
@@ -63,7 +63,7 @@ def send_next_reset_mail() -> None:
 
 
 def _find_due(now: datetime) -> QuerySet[ResetMail]:
-    # A time that is too far in the future comes from a clock that was set back since.
+    # A time too far in the future was stored before the clock was set back.
     return ResetMail.objects.filter(Q(due_at__lte=now) | Q(due_at__gt=now + 2 * RETRY_AFTER))
 
 

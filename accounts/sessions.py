@@ -1,8 +1,8 @@
-"""When a session ends, and what somebody sees whose session has ended.
+"""When a session ends, and what the person sees then.
 
-A session ends some hours after the last page that a person asked for, and some days after sign-in
-at the latest. Panels that reload by themselves do not count as activity. The row in the database
-has that moment as its expiry date, so Django refuses the session and a worker deletes the row.
+A session ends some hours after the person last requested a page, and some days after sign-in at the
+latest. Panels that reload by themselves do not count as activity. The row in the database has that
+moment as its expiry date, so Django refuses the session and a worker deletes the row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from django.shortcuts import render, resolve_url
 from accounts.models import User
 
 SIGNED_IN_AT, SEEN_AT = "signed_in_at", "seen_at"
-# Activity is noted no more often than this: each note writes to the database.
+# Activity is recorded no more often than this, because recording it writes to the database.
 NOTED_EVERY_SECONDS = 300
 # Results pages ask for their panels every few seconds.
 _POLLED = "/panel"
@@ -36,7 +36,7 @@ class SessionStore(DatabaseStore):
         super().__init__(None if "\0" in (session_key or "") else session_key)
 
     def get_session_cookie_age(self) -> int:
-        """Return the seconds until this session ends if nobody uses it, counted from now."""
+        """Return the seconds from now until this session ends if nobody uses it."""
         now = time.time()
         ends_at: float = self.get(SIGNED_IN_AT, now) + settings.SESSION_COOKIE_AGE
         return max(0, min(settings.SESSION_IDLE_SECONDS, int(ends_at - now)))
@@ -62,11 +62,11 @@ def end_sessions(user: User) -> int:
 
 
 def watch_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware: note activity, and explain to people whose session has ended what happened."""
+    """Middleware: record activity, and tell people when their session has ended."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        # Looking into the session of a page that did not would make its reply depend on cookies.
+        # A page that has not read the session must not depend on cookies, so do not read it here.
         if request.session.accessed and SESSION_KEY in request.session:
             _note_activity(request)
         elif _has_ended(request, response):
@@ -85,7 +85,7 @@ def _note_activity(request: HttpRequest) -> None:
 
 
 def _has_ended(request: HttpRequest, response: HttpResponse) -> bool:
-    """Whether somebody who was signed in is being asked to sign in again."""
+    """Return whether somebody who was signed in is asked to sign in again."""
     asked = response.status_code == 302 and response["Location"].startswith(
         f"{resolve_url(settings.LOGIN_URL)}?"
     )
@@ -97,9 +97,9 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
         response["Location"] += "&ended=1"
         return response
     if "HX-Request" in request.headers:
-        # Part of a form that somebody is filling in: what they typed stays until they send it.
+        # This request is for part of a form. What people typed stays until they send the form.
         return HttpResponse(status=204)
-    # The page with the form; what the form was sent to may not be a page.
+    # Lead back to the page with the form; the address that the form was sent to may not be a page.
     page = urlsplit(request.headers.get("Referer", "")).path or request.path
     sign_in = redirect_to_login(page)["Location"]
     context = {"typed": _list_texts(request.POST), "sign_in": sign_in}

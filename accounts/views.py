@@ -50,7 +50,7 @@ class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
 
 
 def build_mail_context(request: HttpRequest) -> dict[str, Any]:
-    """Return whether mails are sent; where else they are, only people at this computer learn."""
+    """Return whether mails are sent; only people at this computer learn where unsent mails are."""
     delivery = find_delivery()
     is_here = is_loopback(network_of_request(request))
     place = delivery.place if is_here and not delivery.is_sent else ""

@@ -8,9 +8,9 @@ from config.celery import app as celery_app
 # the database, keys and logs that they write.
 os.umask(0o077)
 
-# Before numpy is imported. The matrices of the estimators are small, so threads that share one only
-# wait for each other: a regression with six predictors took 4 s of processor time with one thread,
-# and 66 s with two.
+# Set before numpy is imported. The matrices of the estimators are small, so threads that share one
+# only wait for each other: a regression with six predictors took 4 s of processor time with one
+# thread, and 66 s with two.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __all__ = ["celery_app"]

@@ -1,7 +1,7 @@
-"""A scheduler for beat that goes on when the clock is set back.
+"""A scheduler for beat that keeps working when the clock is set back.
 
 Celery's own scheduler compares the clock with the time at which it last sent each task. After a
-step back by two hours, that time lies two hours ahead, and nothing would be sent until then.
+step back by two hours, that time is two hours ahead, and Celery would send nothing until then.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ logger = logging.getLogger(__name__)
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
-    """Counts from the present for tasks that seem to have been sent in the future.
+    """Treats tasks that seem to have been sent in the future as sent now.
 
-    No step is missed: beat sleeps at most until the next sweep, on a clock that is never set.
+    Beat notices every step: it sleeps at most until the next sweep, by a monotonic clock.
     """
 
     def apply_async(self, *args: Any, **kwargs: Any) -> Any:
-        """Send a task; if it fails, raise the cause itself, which config/logs.py tells once."""
+        """Send a task; if it fails, raise the cause itself, which config/logs.py logs once."""
         try:
             return super().apply_async(*args, **kwargs)
         except beat.SchedulingError as error:
@@ -35,5 +35,5 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
             entry.last_run_at = entry.default_now()
         if ahead:
             logger.warning("The clock was set back; tasks are scheduled by its new time.")
-            self._heap = None  # also holds times of the old clock; made again from the schedule
+            self._heap = None  # it holds times of the old clock too; rebuilt from the schedule
         return super().tick(*args, **kwargs)

@@ -17,7 +17,7 @@ _UNREADABLE = object()
 
 class JsonSerializer:
     def dumps(self, obj: Any) -> Any:
-        # Redis can increment an integer only if it is stored as one. A bool is not meant here.
+        # Redis can increment an integer only if it is stored as one. A bool is not an integer here.
         return obj if type(obj) is int else json.dumps(obj).encode()
 
     def loads(self, data: Any) -> Any:

@@ -1,7 +1,7 @@
 """Reads settings from the environment, and from files for secrets (NAME_FILE).
 
-A setting that cannot be meant ends the process with one sentence. With a database or a key that the
-operator did not choose, Murmur would run and lose what people send.
+An invalid setting ends the process with one sentence. Otherwise Murmur could run with a database or
+a key that the operator did not choose, and lose what people send.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FLAGS = {
 
 
 def refuse(reason: str) -> NoReturn:
-    """End the process: services and commands show the sentence, without a traceback."""
+    """End the process; services and commands show this sentence without a traceback."""
     raise SystemExit(f"Murmur does not start: {reason}")
 
 
 class Environment:
-    """Typed access to variables. Messages quote no value of an address, which holds a password."""
+    """Typed access to variables. Messages never quote an address, which may hold a password."""
 
     def __init__(self, variables: Mapping[str, str] = os.environ) -> None:
         self._variables = variables
@@ -57,7 +57,7 @@ class Environment:
         return line
 
     def find_place(self, name: str) -> str:
-        """Say where an operator writes a variable: into a file, or into the environment."""
+        """Return where an operator sets a variable: the path of a file, or the variable's name."""
         return self._variables.get(f"{name}_FILE") or name
 
     def demand(self, *names: str, why: str) -> None:
@@ -73,7 +73,7 @@ class Environment:
         found = self.find(name)
         return default if not found else [part.strip() for part in found.split(",") if part.strip()]
 
-    def flag(self, name: str, default: bool) -> bool:  # as all defaults here
+    def flag(self, name: str, default: bool) -> bool:  # like all defaults here
         return self._read(name, default, "true or false", lambda text: _FLAGS[text.lower()])
 
     def whole(self, name: str, default: int) -> int:
@@ -97,7 +97,7 @@ class Environment:
         except (KeyError, ValueError):
             refuse(f"{name} must be {expected}, not {found!r}.")
 
-    # --- addresses: the messages show their form only ------------------------------------------
+    # Addresses: messages show only the form that they must have.
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         def parse(url: str) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Environment:
         url = self.find(name) or default
         try:
             found = parse(url) if url.partition(":")[0] in schemes else None
-        except ValueError:  # such as a port that is no number
+        except ValueError:  # such as a port that is not a number
             found = None
         if not found:
             refuse(f"{name} must have the form {expected}.")

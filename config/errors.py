@@ -34,7 +34,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             content_type=problems.CONTENT_TYPE,
         )
     else:
-        # Without a request, because context processors would query the database again.
+        # Render without a request, because context processors would query the database again.
         content = loader.render_to_string(f"{problem.status}.html")
         response = HttpResponse(content, status=problem.status)
     if unavailable:
@@ -43,7 +43,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _needs_migrations() -> bool:
-    """Whether an upgrade is half applied and tables may be missing; if so, log what to run."""
+    """Return whether migrations, and so perhaps tables, are missing; if so, log what to run."""
     try:
         missing = describe_missing_migrations()
     except (DatabaseError, InterfaceError):

@@ -1,7 +1,7 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-The row that names the request's route applies, else the first one with a prefix of its path. It
-replaces these headers if other code has set them, except Cache-Control.
+The row that names the request's route applies, or else the first row with a prefix of its path. Its
+headers replace those that other code has set, except Cache-Control.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": No
 
 TABLE = (
     Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/.well-known/"), csp=NOTHING),
-    # What search engines keep could not be switched off.
+    # Nobody could switch off copies that search engines keep.
     Policy(
         routes=("aggregator:public_results", "aggregator:public_coin_results"),
         csp={**_FORM, "form-action": "'none'"},
@@ -128,7 +128,7 @@ def _row_of(path: str) -> int:
     # "OPTIONS *" has no path: like everything else without a match, it gets the last row.
     last = len(TABLE) - 1
     row = next((row for row, one in enumerate(TABLE) if path.startswith(one.prefixes)), last)
-    # Routes below the prefixes of the first row have no other headers.
+    # Every route below the first row's prefixes has that row's headers.
     return row if row == 0 else _BY_ROUTE.get(_find_route(path), row)
 
 

@@ -1,4 +1,4 @@
-"""What is logged and how: no secrets that an address can contain, no moments of respondents."""
+"""Logging without secrets from addresses and without the times of respondents' visits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-# Django logs the addresses of requests that it refuses or that fail. Anyone who reads this one can
-# set a new password.
+# Django logs the addresses of requests that it refuses or that fail. Anyone who reads a reset link
+# can set a new password.
 _RESET_LINK = re.compile(r"(/reset/+key/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
 QUIET_SECONDS = 600
-# PostgreSQL's classes of errors that end or prevent every statement: connection, authorization, no
-# such database, resources (a full disk, too many connections), and the operator's shutdown.
+# PostgreSQL's error classes that make every statement fail: connection, authorization, no such
+# database, resources (a full disk, too many connections), and shutdown by the operator.
 _OUTAGES = ("08", "28", "3D", "53", "57")
 
 
@@ -29,9 +29,9 @@ class WithoutResetLinks(logging.Formatter):
 
 
 class WithoutRespondents(logging.Filter):
-    """Drops what Django logs of a refused request for a respondent's page.
+    """Drops Django's log lines about refused requests for respondents' pages.
 
-    It would say when somebody opened a survey, or filled in a form that was incomplete at first.
+    Such a line would tell when somebody opened a survey or sent an incomplete form.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -42,7 +42,7 @@ class WithoutRespondents(logging.Filter):
 class CountsNotFound(logging.Filter):
     """Counts requests for pages that do not exist; a scanner can send a thousand a second.
 
-    The first one of a minute logs how many came in the last minute that had any.
+    The first such request of a minute logs how many came in the last minute that had any.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class CountsNotFound(logging.Filter):
 class OutagesOnce(logging.Filter):
     """Names the cause of an outage in one line, and again every ten minutes while it lasts.
 
-    Every request, task and sweep fails meanwhile; their tracebacks would hide the cause.
+    During an outage every request, task and sweep fails, and their tracebacks would hide the cause.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ PROBES = ("/healthz", "/readyz")
 
 
 def accept_any_host(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware, before all others: Django refuses a host that is not in ALLOWED_HOSTS."""
+    """Middleware that runs first, because Django refuses a host that is not in ALLOWED_HOSTS."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info in PROBES:

@@ -2,8 +2,8 @@
 
 uvicorn itself waits forever for a request line, for endless headers, and for clients that never
 read a reply. Each such client would hold a connection, and the last kind also a thread. The
-application has its own deadline for bodies. Requests with too many headers, in an old version of
-HTTP or without a host are refused here too.
+application has its own deadline for bodies. This protocol also refuses requests with too many
+headers, in an old version of HTTP or without a host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOO_MANY_HEADERS = "The request has too many headers."
 
 
 class InvalidRequest(Exception):
-    """The message says why; the parser passes it on, and stops."""
+    """The message says why; the parser stops and passes it on."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -61,7 +61,7 @@ class Protocol(HttpToolsProtocol):
             return
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
-            # An empty line between two requests starts none, but it ends uvicorn's own timeout.
+            # An empty line between requests starts no request but ends uvicorn's own timeout.
             if self._deadline is None and self._all_are_answered():
                 self._expect_headers()
             return
@@ -90,7 +90,7 @@ class Protocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def _count_header_bytes(self, count: int) -> None:
-        """Count what one read brings too: all of it may be parsed before data_received counts."""
+        """Count during parsing: data_received counts only after it has parsed all that was read."""
         self._header_bytes += count
         if self._header_bytes > MAX_FRAMING_BYTES:
             self._refuse(TOO_MANY_HEADERS)
@@ -127,7 +127,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(_write_refusal(self._why or msg))
             self.transport.close()
         elif self._in_message and not self._in_headers:
-            # The last request itself is broken, and a refusal would look like the reply to another.
+            # The last request is broken, and a refusal would look like the reply to an earlier one.
             self._forget_replies()
             self.transport.close()
         else:

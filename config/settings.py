@@ -12,7 +12,7 @@ from celery.schedules import crontab
 from config.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# As in pyproject.toml, which servers need not have; "v" and this is the name of the release's tag.
+# Same as in pyproject.toml, which servers need not have. The release's tag is "v" and this.
 VERSION = "0.1.0"
 env = Environment()
 
@@ -38,7 +38,7 @@ if BEHIND_PROXY:
         why="With MURMUR_BEHIND_PROXY=true, Murmur makes none: every process must have the same.",
     )
 SECRET_KEY = env.text("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
-# Keys that were replaced: with them, labels still count what surveys asked before.
+# Earlier keys. With them, labels still count what surveys asked before the key was replaced.
 SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 # Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
@@ -50,8 +50,8 @@ def _first_host() -> str:
     return named[0] if named else "localhost"
 
 
-# Where links lead that are sent or printed: mails, share links, posters, QR codes. They are not
-# made from the request, because a stranger can set its host.
+# The start of all links that are sent or printed: mails, share links, posters, QR codes. It is not
+# taken from the request, because a stranger can set the host there.
 _PUBLIC_URL = env.text("MURMUR_PUBLIC_URL", default="").rstrip("/")
 PUBLIC_URL_IS_SET = bool(_PUBLIC_URL)
 PUBLIC_URL = _PUBLIC_URL or f"{'https' if HTTPS else 'http'}://{_first_host()}"
@@ -107,7 +107,6 @@ TEMPLATES = [
     }
 ]
 
-# --- database -------------------------------------------------------------------------------
 _OWN_DATABASE = f"sqlite:///{VAR_DIR / 'murmur.sqlite3'}"
 DATABASES = {"default": env.database("DATABASE_URL", default=_OWN_DATABASE)}
 _HAS_OWN_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
@@ -136,14 +135,14 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Redis: one for messages, one in memory only (reports per address, sign-in attempts) -----
+# One Redis is for messages; the other is in memory only (reports per address, sign-in attempts).
 REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisCache",
         "LOCATION": LIMITER_URL,
-        # Releases that pickled used the same keys without it, and fail on JSON during an upgrade.
+        # Earlier releases pickle under the same keys without it, and would fail on JSON.
         "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.JsonSerializer",
@@ -164,7 +163,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 25,
 }
 CELERY_TASK_DEFAULT_QUEUE = "celery"
-# Workers of their own do what may take long, so that sealing and estimating never wait for it.
+# Separate workers do what may take long, so that sealing and estimating never wait for it.
 LEISURE_QUEUE = "leisure"
 CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
@@ -184,7 +183,7 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 # would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# Without a mail server, mails are printed. As log lines, they would lose the links in them.
+# Without a mail server, mails are printed. As log lines, they would lose their links.
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 SWEEP_SECONDS = env.number("MURMUR_SWEEP_SECONDS", default=2.0)
@@ -206,13 +205,13 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# From when on `/readyz` calls work late; never less than a minute (aggregator/upkeep/status.py).
+# When `/readyz` starts to call work late; at least a minute (aggregator/upkeep/status.py).
 LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
-# Where workers count which releases they drew. It must outlive the database: after a restore, it
-# keeps anything from being drawn twice. Empty leaves releases to the workers of another machine.
-# There is no default for a database that machines can share: with two folders, all that a survey
-# may publish would count as spent.
+# The folder where workers count the releases that they drew. It must outlive the database, so that
+# nothing is drawn twice after a restore. If it is empty, the workers of another machine draw all
+# releases. There is no default for a database that machines can share: with two folders, all that a
+# survey may publish would count as spent.
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
 _RELEASES = env.text("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
@@ -223,16 +222,14 @@ FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=
 # How long traces of sealed reports may stay in the database's files.
 PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 
-# --- intake ----------------------------------------------------------------------------------
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
 # IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. This
-# slows programs that send made-up reports. With an open link, nothing ends them; only invitations
-# that work once will.
+# slows programs that send made-up reports. With an open link, nothing stops them; only invitations
+# that work once would.
 REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
 # For everyone together, per web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)
 
-# --- people ----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -259,10 +256,10 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to sign up, which is not possible
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
-# accounts/lockout.py counts failed sign-ins. allauth would refuse all sign-ins to an account after
-# too many, so that anyone could lock out anyone.
-# Resets are refused per network only, for the same reason. A limit of our own (reset_mail) keeps
-# an account from being sent more than five mails a minute; the page answers as usual.
+# accounts/lockout.py counts failed sign-ins. After too many failures, allauth would refuse all
+# sign-ins to an account, so that anyone could lock out anyone. Resets are refused per network only,
+# for the same reason. Our own limit (reset_mail) allows an account five mails a minute; the page
+# answers as usual.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": None,
     "reset_password": "20/m/ip",
@@ -292,7 +289,7 @@ EMAIL_PLACE = env.find_place("EMAIL_URL")
 EMAIL_TIMEOUT = 5  # seconds; the worker that waits does nothing else
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 
-# --- cookies and transport; headers are set for every response by config/headers.py ------------
+# config/headers.py sets the headers of every response.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_ENGINE = "accounts.sessions"
 # A session ends after this time without activity, and this long after sign-in at the latest.
@@ -307,7 +304,7 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come from inside, over plain HTTP
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Only for this host: the operator may run other services, without TLS, on hosts below it.
+# For this host only: the operator may run other services without TLS on its subdomains.
 HSTS = env.text("MURMUR_HSTS", default="max-age=63072000")
 SILENCED_SYSTEM_CHECKS = ["security.W004"]  # asks for Django's own setting of this header
 SECURE_REFERRER_POLICY = "same-origin"  # the table of headers overrides it
@@ -315,14 +312,13 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = None
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
-# --- language, files, API --------------------------------------------------------------------
 # Where "Exit this page" leads: a page that reveals nothing.
 EXIT_URL = env.text("MURMUR_EXIT_URL", default="https://www.wikipedia.org/")
 
 # The address of the source code for a link on the start page; empty for no link.
 SOURCE_URL = env.text("MURMUR_SOURCE_URL", default="")
 
-# Where people report vulnerabilities of this server, and the rules for it; security.txt has both.
+# Where people report vulnerabilities of this server, and the rules. Both are in security.txt.
 SECURITY_CONTACT = env.text("MURMUR_SECURITY_CONTACT", default="")
 SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")
 
@@ -338,7 +334,7 @@ LANGUAGES = [
     ("ar", "العربية"),
     ("zh-hans", "简体中文"),
 ]
-# Before other catalogues, because some apps translate the same words differently.
+# Searched before other catalogues, because some apps translate the same words differently.
 LOCALE_PATHS = [BASE_DIR / "surveys" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -368,7 +364,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"IntervalMethodEnum": "aggregator.api.serializers.METHODS"},
 }
 
-# --- logs: no addresses, no bodies, no reset links; Django's own error mails stay off ----------
+# Logs contain no addresses, bodies or reset links. Django's own error mails stay off.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

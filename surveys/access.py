@@ -1,4 +1,4 @@
-"""Only its owner may edit a survey or see its results. For anyone else it does not exist."""
+"""Lets only its owner edit a survey or see its results. For anyone else it does not exist."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
 
 
 def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Pass the owner's survey to the view; others get 404, and visitors are asked to sign in."""
+    """Pass the owner's survey to the view. Other users get 404, and visitors have to sign in."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            # A panel that reloads after the session ended must not be filled with the sign-in form:
-            # the whole page is redirected. A form that asks what its question costs is not: what
-            # was typed would be lost.
+            # A panel may reload after the session has ended. It must not show the sign-in form, so
+            # the whole page reloads. A form that posts for the cost of its question does not,
+            # because the author would lose the typed text.
             if "HX-Request" in request.headers and request.method == "GET":
                 return HttpResponseClientRefresh()
             return redirect_to_login(request.get_full_path())
@@ -48,6 +48,6 @@ def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
 
 
 def raise_404_if_deleted(slug: str, error: Exception | None = None) -> None:
-    """A survey may be deleted while a page about it is made, which then fails or finds nothing."""
+    """Raise 404 if the survey was deleted while a view made a page about it."""
     if not isinstance(error, Http404) and DeletedWave.objects.filter(slug=slug).exists():
         raise Http404 from error

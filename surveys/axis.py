@@ -1,4 +1,4 @@
-"""Where figures are on an axis, for every page, report and chart that draws one."""
+"""Places figures on an axis for every page, report and chart that draws one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Whisker:
-    """Where an estimate and its interval are on an axis, as parts of its length."""
+    """The places of an estimate and its interval on an axis, as fractions of its length."""
 
     low: float
     value: float
@@ -15,7 +15,7 @@ class Whisker:
 
     @property
     def start(self) -> str:
-        """As an attribute of an SVG element; `dot` and `end` too."""
+        """The start as an attribute of an SVG element, like `dot` and `end`."""
         return _write(self.low)
 
     @property
@@ -29,15 +29,15 @@ class Whisker:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis from one value to another; usually that of shares."""
+    """An axis from one value to another, by default from 0 to 1 for shares."""
 
     least: float = 0.0
     greatest: float = 1.0
     ends: tuple[str, str] = ("", "")  # in words
-    reference: float | None = None  # where there is no difference
+    reference: float | None = None  # the value that means no difference
 
     def place(self, value: float) -> float:
-        """Return where a value is, from 0 to 1; what lies beyond an end is at the end."""
+        """Return the place of a value, from 0 to 1. A value beyond an end is at that end."""
         return min(max((value - self.least) / (self.greatest - self.least), 0.0), 1.0)
 
     def place_whisker(
@@ -53,7 +53,7 @@ class Axis:
         )
 
     def mark(self, value: float | None) -> str:
-        """Write where a single value is, as an attribute of an SVG element; empty without one."""
+        """Write the place of a value as an attribute of an SVG element; empty without a value."""
         return "" if value is None else _write(self.place(value))
 
 

@@ -13,7 +13,7 @@ def decode_base64url(text: str) -> bytes | None:
     """Return the bytes, or None unless `text` is their canonical spelling.
 
     Python's decoder skips invalid characters and ignores unused bits at the end, so many texts
-    would stand for the same bytes. Only the one that `encode_base64url` writes is accepted.
+    decode to the same bytes. This function accepts only the text that `encode_base64url` writes.
     """
     try:
         value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,4 +1,4 @@
-"""Files that browsers save under a name."""
+"""Names the files that browsers save."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 
 
 def attach(response: Response, name: str, *, inline: bool = False) -> Response:
-    """Let browsers save a response under this name, or show it and offer the name."""
+    """Let browsers save a response under this name, or show it inline and suggest the name."""
     response["Content-Disposition"] = describe_attachment(name, inline=inline)
     return response
 
@@ -19,5 +19,5 @@ def attach(response: Response, name: str, *, inline: bool = False) -> Response:
 def describe_attachment(name: str, *, inline: bool = False) -> str:
     """Return the Content-Disposition header."""
     header = content_disposition_header(as_attachment=not inline, filename=name)
-    assert header is not None  # a name was given
+    assert header is not None  # it is None only without a name
     return header

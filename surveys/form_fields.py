@@ -16,8 +16,8 @@ BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
 BROWSER_DAY = "%Y-%m-%d"
 MOST_LINE_ERRORS = 5
 
-# Embeddings, overrides and isolates, which can show a text in another order than it is stored. The
-# marks that Arabic and Hebrew need (U+200E, U+200F) and joiners stay.
+# Embeddings, overrides and isolates can change the order in which a text is shown. The marks that
+# Arabic and Hebrew need (U+200E, U+200F) and joiners are allowed.
 _REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 
 
@@ -32,8 +32,8 @@ def _shows_something(text: str) -> bool:
 class PlainText(forms.CharField):
     """Text as people write it, always shown as plain text.
 
-    The browser's maxlength is left out on purpose: it would cut pasted text silently.
-    `find_problem` says what is wrong with a text that is not empty.
+    The control has no maxlength, because browsers would cut pasted text silently. `find_problem`
+    says what is wrong with a text that is not empty.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class PlainText(forms.CharField):
 
 
 class Lines(PlainText):
-    """Several texts, one per line, no two alike; cleaned to a list without empty lines."""
+    """Several different texts, one per line. The cleaned list has no empty lines."""
 
     def __init__(self, *, least: int, most: int, longest: int, **kwargs: Any) -> None:
         self.least, self.most, self.longest = least, most, longest
@@ -110,7 +110,7 @@ class Lines(PlainText):
 
     def clean(self, value: Any) -> list[str]:
         typed = [line.strip() for line in super().clean(value).split("\n")]
-        # Pasted lists often have empty lines. The others keep their numbers in messages.
+        # Pasted lists often have empty lines. Messages use the line numbers as typed.
         lines = {number: line for number, line in enumerate(typed, 1) if _shows_something(line)}
         problems = list(self._find_problems(lines))
         if problems:

@@ -1,4 +1,4 @@
-"""Formats numbers, times and lists for every page; nothing else formats them."""
+"""Formats numbers, times and lists for every page. No other module formats them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def points(share: float, digits: int = 0) -> str:
     """Write 0.322 as 32, for places that add the % sign themselves."""
     text = f"{100 * share:.{digits}f}"
     if float(text) == 0:
-        text = text.lstrip("-")  # avoid minus zero
+        text = text.lstrip("-")  # no minus zero
     return text.replace("-", "\N{MINUS SIGN}")
 
 

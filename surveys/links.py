@@ -1,10 +1,10 @@
-"""Links that open a mail or a phone app, from what authors type as a contact."""
+"""Turns a contact that an author types into a link that opens a mail or phone app."""
 
 from __future__ import annotations
 
 import re
 
-# The digits of the longest number worldwide (E.164), and of short ones such as 112.
+# Short numbers such as 112 have three digits. The longest have 15 (E.164).
 FEWEST_DIGITS, MOST_DIGITS = 3, 15
 _PHONE = re.compile(r"\+?[0-9() ./-]+(?:ext\.? ?[0-9]+)?", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}", re.ASCII | re.IGNORECASE)
@@ -24,12 +24,12 @@ def link_phone(text: str) -> str:
     if not is_written_like_phone(text) or not FEWEST_DIGITS <= count_digits(text) <= MOST_DIGITS:
         return ""
     number, _, extension = text.strip().lower().partition("ext")
-    # +49 (0)30 is dialled without the 0.
+    # In +49 (0)30, people do not dial the 0.
     dialled = number.replace("(0)", "") if number.startswith("+") else number
     link = "tel:" + re.sub(r"[^0-9+]", "", dialled)
     return f"{link};ext={extension.strip('. ')}" if extension else link
 
 
 def link_contact(text: str) -> str:
-    """Return a mailto: or tel: link; empty if the text says more than an address or a number."""
+    """Return a mailto: or tel: link; empty if the text is more than an address or a number."""
     return f"mailto:{text.strip()}" if _MAIL.fullmatch(text.strip()) else link_phone(text)

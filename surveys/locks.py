@@ -11,9 +11,9 @@ WAVE_LOCK = 7
 def wait_for_writers(*, wave_id: int) -> None:
     """Wait until no writer is active in a wave, and block new ones until we commit.
 
-    Writers share the same lock. Row locks alone are not enough: PostgreSQL lets a newcomer share a
-    row while another transaction waits for it exclusively, so under a constant stream of reports,
-    closing might wait forever. Advisory locks queue. SQLite has one writer at a time.
+    Writers share the same lock. Row locks are not enough. PostgreSQL lets a new transaction share a
+    row while another one waits for an exclusive lock, so closing might wait forever under a
+    constant stream of reports. Advisory locks queue. SQLite has one writer at a time.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

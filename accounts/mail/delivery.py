@@ -1,4 +1,4 @@
-"""Whether this installation sends mails, and where they are if it does not."""
+"""Says whether this installation sends mails, and where they are if it does not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 BACKENDS = "django.core.mail.backends."
-# The logs of scripts/run; elsewhere, the operator knows where the output of workers goes.
+# With scripts/run, mails are in this log. Elsewhere, the operator knows where workers' output goes.
 LEISURE_LOG = ("log", "leisure.log")
 
 
@@ -16,7 +16,7 @@ class Delivery:
     """What happens to a mail."""
 
     is_sent: bool
-    place: str  # the server, or where mails are that are not sent
+    place: str  # the server, or where unsent mails are
 
 
 def find_delivery() -> Delivery:
@@ -34,7 +34,7 @@ def find_delivery() -> Delivery:
 
 
 def describe_remedy() -> str:
-    """Say where to write a mail server: an installation may keep its address in a file."""
+    """Say where to set the mail server; an installation may keep its address in a file."""
     address, place = "smtp+tls://USER:PASSWORD@SERVER:587", settings.EMAIL_PLACE
     return f"write {address} into {place}" if "/" in place else f"set {place}={address}"
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 TLS_SCHEMES = "smtp+tls:// for STARTTLS (port 587) or smtp+ssl:// for TLS (port 465)"
-# The first kind that fits counts, so special kinds come before general ones.
+# The first type that matches counts, so specific types come before general ones.
 REASONS: Mapping[type[Exception], str] = {
     socket.gaierror: "Unknown host. Correct the host in EMAIL_URL.",
     ConnectionRefusedError: "The server refuses connections. Correct the port in EMAIL_URL, or "
@@ -41,7 +41,7 @@ REASONS: Mapping[type[Exception], str] = {
 
 
 def send_test_mail(address: str) -> str:
-    """Send a test mail; return an empty text, or why that failed and what to do."""
+    """Send a test mail; return an empty text, or why it failed and what to do."""
     message = EmailMessage(
         subject="Test mail from Murmur",
         body=(
@@ -52,7 +52,7 @@ def send_test_mail(address: str) -> str:
     )
     try:
         message.send()
-    except (OSError, ValueError) as error:  # smtplib's errors are kinds of OSError
+    except (OSError, ValueError) as error:  # smtplib's errors are subclasses of OSError
         return describe_failure(error)
     return ""
 
@@ -63,7 +63,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def _read_answer(error: Exception) -> str:
-    """Return what the server or the system said; a refused recipient's answer lies deeper."""
+    """Return what the server or the system said; the answer about a refused recipient is nested."""
     code: int
     answer: bytes | str
     if isinstance(error, smtplib.SMTPRecipientsRefused):

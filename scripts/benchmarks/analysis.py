@@ -216,7 +216,7 @@ def _unpacked(batches: Batches, count: Callable[[NDArray[np.uint8]], Any]) -> fl
 
 
 def measure_estimates() -> float:
-    """Return the median seconds for all estimates of a wave, with the slower kind of interval."""
+    """Return the median seconds for all estimates of a wave with the slower kind of interval."""
     # Nothing is stored or signed here, so no permanent folder or key is needed.
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -273,7 +273,7 @@ def _yes_no_manifest(questions: int) -> Manifest:
 
 
 def measure_peer() -> tuple[float, float, str]:
-    """Return our seconds, the other package's and its name, from the same reports."""
+    """Return our seconds, the other package's, and its name, for the same reports."""
     mechanism = RandomizedResponse.from_epsilon(symbols=PEER_SYMBOLS, epsilon=PEER_EPSILON)
     column = _draw_reports(mechanism)
     packed = column.tobytes()

@@ -55,7 +55,7 @@ WARM_UP_CASE = Case(questions=FEW_QUESTIONS, reports=1_000)
 class Measured:
     case: Case
     first_ms: float  # CPU time of a page that this process has not rendered yet
-    cpu_ms: float  # the median; on a busy machine it says more than elapsed time
+    cpu_ms: float  # the median; on a busy machine, more reliable than elapsed time
     median_ms: float
     p95_ms: float
     queries: int
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def set_up(var: Path) -> None:
-    """Use a new database, and static files under the names that pages link to."""
+    """Use a new database, and collect static files under the names that pages link to."""
     os.environ |= {"MURMUR_VAR": str(var), "MURMUR_HTTPS": "false"}
     os.environ.pop("DATABASE_URL", None)
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
@@ -103,7 +103,7 @@ def set_up(var: Path) -> None:
     copy_static_files(var)
     copy_empty_database(var / "murmur.sqlite3")
     django.setup()
-    logging.disable(logging.INFO)  # who signed in
+    logging.disable(logging.INFO)  # lines about sign-ins
     call_command("migrate", verbosity=0)
 
 
@@ -146,13 +146,13 @@ def sign_in(wave: Wave) -> Client:
 
     client = Client(SERVER_NAME="localhost")
     backend = "allauth.account.auth_backends.AuthenticationBackend"
-    with override_settings(AXES_ENABLED=False):  # it counts failed sign-ins in Redis
+    with override_settings(AXES_ENABLED=False):  # axes counts failed sign-ins in Redis
         client.force_login(wave.survey.owner, backend=backend)
     return client
 
 
 def time_requests(client: Client, address: str) -> Iterable[tuple[float, float]]:
-    """Yield the elapsed and the CPU seconds of the first request and of those after the warm-up."""
+    """Yield the elapsed and CPU seconds of the first request and of those after the warm-up."""
     for number in range(WARM_UP + REQUESTS):
         start, used = time.perf_counter(), time.process_time()
         response = client.get(address)

@@ -43,7 +43,7 @@ def set_up(folder: str) -> None:
 
 
 def open_wave(*, declared: int = 0, drawn: int | None = None) -> Wave:
-    """Open a survey with so many declared questions, or random subsets of so many questions."""
+    """Open a survey with declared questions, or with random subsets of `drawn` questions."""
     from accounts.models import User
     from surveys.authoring.services import add_question, launch_survey
     from surveys.manifest.manifest import Limit
@@ -92,7 +92,7 @@ def fill(wave: Wave, *, reports: int) -> None:
 
 
 def measure(wave: Wave) -> dict[str, Any]:
-    """Propose and accept a background, then write the file, or that of the first block."""
+    """Propose and accept a background, then write the file or the first block's file."""
     from aggregator.background.rows_files import accept_proposal, make_rows_file
     from aggregator.exports.reports import find_rows
     from aggregator.results.display import find_view

@@ -39,9 +39,9 @@ from scripts.stack.stack import ROOT, free_port
 TITLES = {"sqlite": "SQLite, one web process", "postgresql": "PostgreSQL, two web processes"}
 SLOW_RATE, RATE = 1000, 3000
 POOL = 64  # connections over which reports arrive at random moments
-GROUP = 64  # reports in one commit of the driver, as when all of those wait
+GROUP = 64  # reports in one commit of the driver, as if all of them waited
 SEALED_SECONDS = 120.0
-FEW_RAW = 200  # some always wait while reports arrive, so fewer would never be reached
+FEW_RAW = 200  # some reports always wait, so fewer would never be reached
 KB_IN_MB = 1024
 
 
@@ -124,7 +124,7 @@ def measure(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_generator(extent: Extent) -> None:
-    """Measure the generator itself, with a server that does nothing but answer."""
+    """Measure the load generator with a server that only answers."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     nothing = [sys.executable, "-m", "scripts.load.command", "--answer", str(port)]
@@ -178,7 +178,7 @@ def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Compare reports per second of the plain view at its best and of ours; medians, in turns."""
+    """Compare the plain view's best reports per second with ours, in turns; return medians."""
     times = {"seconds": 1.2 * extent.saturated, "warm_up": 0.2 * extent.saturated}
     with naive_servers(ground) as servers:
         wait_until_answered(ground.urls)
@@ -228,7 +228,7 @@ def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
     what = f"ours, {RATE:,}/s, {extent.sealing:.0f} s, {after - before:,} sealed meanwhile"
     print_load(what, tally)
     wait_until_sealed(ground)
-    for name in ("worker", "beat"):  # from now on nothing changes in the database
+    for name in ("worker", "beat"):  # from now on, nothing changes in the database
         ground.stack.signal(name, signal.SIGTERM)
         ground.stack.processes.pop(name).wait(timeout=30)
     return tally

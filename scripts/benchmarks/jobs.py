@@ -82,7 +82,7 @@ def measure(job: Callable[[], object]) -> tuple[float, float]:
 
 
 def prepare_jobs(reports: int) -> Jobs:
-    """Yield each job with its name, when what it needs is there."""
+    """Yield each job with its name, once what it needs exists."""
     yield "nothing", lambda: None
     for questions, kind in ((99, "choice"), (33, "choice"), (99, "yes_no")):
         wave = _open_survey(kind, questions, reports)

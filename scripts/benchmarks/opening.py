@@ -72,9 +72,6 @@ def main() -> None:
             stack.stop()
 
 
-# --- figures -------------------------------------------------------------------------------------
-
-
 def report(browser: Browser, base: str, asked: list[Asked], languages: tuple[str, ...]) -> None:
     print("Before Start, on 390 × 844 pixels. Words: all, and Murmur's own without the author's.")
     print(
@@ -102,9 +99,6 @@ def measure(browser: Browser, base: str, survey: Asked, language: str) -> list[i
     weight = sum(row[2] for row in loaded)
     seconds = count_seconds(opening.text)
     return [count_words(opening.text), opening.words, seconds, opening.pixels, weight]
-
-
-# --- pictures ------------------------------------------------------------------------------------
 
 
 def take_pictures(browser: Browser, base: str, asked: list[Asked], folder: Path) -> None:

@@ -26,7 +26,7 @@ REFUSING = 0.05  # of those who are asked
 ANSWERING = 0.8  # at a gate
 
 Ends = tuple[float, float]
-IntervalOf = Callable[[int], Ends]  # the interval that so many people are expected to give
+IntervalOf = Callable[[int], Ends]  # the interval expected from this many people
 
 
 def main() -> None:
@@ -59,13 +59,13 @@ def strength(symbols: int) -> RandomizedResponse:
 
 
 def expect_counts(people: int, reported: Floats) -> NDArray[np.int64]:
-    """Whole counts of reports that add up to the people, nearest to the expected ones."""
+    """Return the whole counts nearest to the expected ones that add up to the number of people."""
     reached: NDArray[np.float64] = np.round(people * np.cumsum(reported))
     return np.diff(reached, prepend=0).astype(np.int64)
 
 
 def watch_share() -> IntervalOf:
-    """A yes/no question in an open survey that has as many reports as it was planned for."""
+    """A yes/no question in an open survey that has as many reports as planned."""
     coins = strength(2)
 
     def interval_of(people: int) -> Ends:
@@ -83,7 +83,7 @@ def watch_share() -> IntervalOf:
 
 
 def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
-    """Yes among those who were asked and answered, in an open survey, from the question alone.
+    """Yes among those who were asked and answered, in an open survey, from this question alone.
 
     Three symbols: yes, no, prefers not to say. Four: not asked as well.
     """

@@ -48,7 +48,7 @@ REPORTS, QUICK_REPORTS = 10_000, 1_000
 AGAIN, QUICK_AGAIN = 10, 3
 CLIENTS = 8
 SECONDS, QUICK_SECONDS = 30.0, 8.0
-# A password is hashed on purpose in 30 ms and 19 MB; failed sign-ins are limited.
+# Hashing a password takes 30 ms and 19 MB on purpose; failed sign-ins are limited.
 AIM_MS, AIM_MB = 30.0, 20.0
 
 
@@ -111,7 +111,7 @@ def run(stack: Stack, options: argparse.Namespace) -> None:
     large, seconds = launch(questions=QUESTIONS, options=OPTIONS, size=1000 * options.kilobytes)
     small_protected, protected = launch_protected(small), launch_protected(large)
     gc.collect()
-    gc.freeze()  # else each visit's collection takes longer than the visit
+    gc.freeze()  # otherwise, each visit's collection takes longer than the visit
     print(f"manifest of {len(large.manifest) / 1000:.1f} kB, launched in {seconds:.2f} s of CPU")
     list(walk(small, state="open", again=0))
     measured = list(walk(large, state="open", again=again))
@@ -144,13 +144,10 @@ def run(stack: Stack, options: argparse.Namespace) -> None:
     print(f"RESULT {json.dumps(result)}")
 
 
-# --- the surveys ----------------------------------------------------------------------------------
-
-
 def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple[Wave, float]:
-    """Launch a survey in six languages, whose manifest has almost this size, in bytes.
+    """Launch a survey in six languages whose manifest has almost this size in bytes.
 
-    Texts repeat the same words, which compressors find hardest. Returns the CPU seconds too.
+    Texts repeat the same words, which are hardest for compressors. Returns the CPU seconds too.
     """
     from accounts.models import User
     from surveys.authoring.drafts import build_manifest
@@ -159,7 +156,8 @@ def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple
     from surveys.manifest.serialization import serialize_manifest
     from surveys.models import Survey
 
-    # Each its own: pages are made again if their author opens another survey that asks the same.
+    # Each survey has its own owner: pages are rendered again if their author opens another survey
+    # with the same questions.
     owner = User.objects.create(email=f"routes-{User.objects.count()}@example.org")
     settings = {"coins": True, "publication": "exact", **settings}
     survey = Survey.objects.create(owner=owner, title="The largest survey", **settings)
@@ -240,11 +238,8 @@ def close(wave: Wave, *, reports: int) -> None:
         estimate_wave(one.pk)
 
 
-# --- the walk -------------------------------------------------------------------------------------
-
-
 def walk(wave: Wave, *, state: str, again: int) -> Iterator[Measured]:
-    """Request everything as a stranger; each request is the first one of its kind for this wave."""
+    """Request everything as a stranger; each request is the first of its kind for this wave."""
     from django.test import Client
 
     client = Client(SERVER_NAME="localhost", raise_request_exception=False)
@@ -253,7 +248,7 @@ def walk(wave: Wave, *, state: str, again: int) -> Iterator[Measured]:
 
 
 def list_visits(wave: Wave) -> list[Visit]:
-    """List every route, and those that strangers may read in all of their forms."""
+    """List every route, with all forms of those that strangers may read."""
     from django.urls import reverse
 
     from surveys.manifest.serialization import parse_manifest
@@ -335,7 +330,7 @@ def list_routes() -> Iterator[tuple[str, list[str]]]:
 def measure(client: Client, visit: Visit, *, state: str, again: int) -> Measured:
     status, size, first_ms, first_mb = send(client, visit)
     later = [send(client, visit) for _ in range(again)]
-    tracemalloc.start()  # slows Python down, so that its time says nothing
+    tracemalloc.start()  # slows Python down, so this visit's time is not used
     send(client, visit)
     traced = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
@@ -386,9 +381,6 @@ def print_table(measured: list[Measured]) -> None:
     print(f"and {sum(one.worst_ms < 5 for one in measured)} below 5 ms")
 
 
-# --- eight clients --------------------------------------------------------------------------------
-
-
 def storm(stack: Stack, worst: Visit, *, seconds: float) -> dict[str, Any]:
     """Repeat the worst request with eight clients; time a respondent's page and the intake."""
     wave, _ = launch(questions=10, options=5, size=4_000, publication="none")
@@ -417,7 +409,7 @@ def storm(stack: Stack, worst: Visit, *, seconds: float) -> dict[str, Any]:
 
 
 def refuse_failures(path: str, statuses: Iterable[int]) -> None:
-    """Stop if a request failed; 503 only says that another one is being answered."""
+    """Stop if a request failed; 503 only says that another request is being answered."""
     failed = sorted({status for status in statuses if status >= 500 and status != 503})
     if failed:
         raise SystemExit(f"{path} answered with {', '.join(map(str, failed))}")
@@ -435,7 +427,7 @@ def start_intake(url: str, wave: Wave, *, seconds: float) -> subprocess.Popen[st
 
 
 def time_pages(port: int, path: str, *, seconds: float) -> list[float]:
-    """Request a page over and over, with a pause between; return how long each reply took."""
+    """Request a page repeatedly with pauses; return how long each reply took."""
     took = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -447,7 +439,7 @@ def time_pages(port: int, path: str, *, seconds: float) -> list[float]:
 
 
 def repeat(port: int, visit: Visit, seconds: float) -> Counter[int]:
-    """Send a request again as soon as it has been answered; count the statuses."""
+    """Send a request again as soon as it is answered; count the statuses."""
     statuses: Counter[int] = Counter()
     end = time.monotonic() + seconds
     while time.monotonic() < end:

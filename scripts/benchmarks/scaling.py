@@ -177,7 +177,7 @@ def measure(
 ) -> dict[int, float]:
     """Measure reports per second with one and two workers in turn: the median of some rounds.
 
-    What a new process does only once, such as imports, happens before the time starts.
+    Work that a process does only once, such as imports, happens before the time starts.
     """
     speeds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(rounds):

@@ -1,8 +1,8 @@
 """Lists what Murmur runs on, as CycloneDX JSON; `scripts/sbom` calls it.
 
-The pinned lists say which packages there are. The installed wheels say under which licences, and
-what they carry: the lists of crates and libraries that some bring, shared libraries and programs,
-and paths of Rust crates that compilers leave in a file. Only the standard library is needed.
+The pinned lists name the packages. The installed wheels name their licences and parts: some have
+lists of crates and libraries, others contain shared libraries, programs, or paths of Rust crates
+that a compiler left in a file. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PIN = re.compile(r"([\w.-]+)==(\S+)")
 _HASH = re.compile(r"--hash=sha256:(\w{64})")
 _ELF = b"\x7fELF"
 _EXTENSION = re.compile(r"\.(cpython-[\w-]+|abi3)\.so$")
-# libpq-e9b5c9ac.so.5.18
+# For example libpq-e9b5c9ac.so.5.18.
 _LIBRARY = re.compile(
     r"(?P<name>\w+?)-+[0-9a-f]{8}(?:-[0-9a-f]{8})?\.so(?:\.(?P<version>[\d.]+))?$"
 )
-# Some libraries tell more than the number in their name.
+# Some libraries contain a more exact version than their names.
 _VERSIONS = re.compile(rb"(?:OpenSSL|OpenBLAS) (\d+\.\d+\.\d+)|krb5-(\d+\.\d+(?:\.\d+)?)-final")
 _CRATE = re.compile(rb"/registry/src/[^/]+/([A-Za-z0-9_-]+?)-(\d+\.\d+\.\d+(?:[-+][\w.]+)?)/")
-_MOST_LETTERS = 80  # of a licence's name; some packages put its whole text there
+_MOST_LETTERS = 80  # of a licence's name; some packages put the whole text there
 UNKNOWN = "compiled code that may contain libraries which the wheel does not list"
 
 
@@ -52,7 +52,7 @@ def list_components() -> dict[str, Any]:
             found = installed.get(_normalize(name))
             if found is not None and found.version != version:
                 raise SystemExit(f"{name} {found.version} is installed, but {file} pins {version}.")
-            # A package of both lists is needed in production.
+            # A package in both lists is needed in production.
             described = _describe(name, version, hashes, found)
             components.setdefault(name, {**described, "scope": scope})
     return {
@@ -91,7 +91,7 @@ def _describe(name: str, version: str, hashes: list[str], found: Distribution | 
             }
         ],
     }
-    if found is None:  # another Python or another system needs it
+    if found is None:  # only another Python or another system needs it
         return described
     if licence := _find_licence(found):
         described["licenses"] = licence
@@ -138,7 +138,7 @@ def _find_licence(found: Distribution) -> list[dict[str, Any]]:
 
 
 def _read_list(file: Path) -> Iterator[Component]:
-    """Yield the parts that a wheel's own list names."""
+    """Yield the parts that a wheel itself lists."""
     for part in json.loads(file.read_text("utf-8")).get("components", []):
         if "purl" in part and part.get("scope") != "excluded":
             kept = ("type", "name", "version", "purl", "licenses", "hashes")
@@ -151,7 +151,7 @@ def _is_binary(file: Path) -> bool:
 
 
 def _describe_binary(file: Path) -> Component:
-    """Describe a shared library or a program, with the version that its name or its text tells."""
+    """Describe a shared library or program, with the version from its name or its content."""
     content = file.read_bytes()
     named = _LIBRARY.match(file.name)
     name = named["name"].strip("_") if named else PurePath(file.name).name
@@ -177,7 +177,7 @@ def _find_crates(file: Path) -> Iterator[Component]:
 
 
 def _list_fonts() -> Iterator[Component]:
-    """Yield the fonts that stand in the repository."""
+    """Yield the fonts in the repository."""
     folder = ROOT / "aggregator" / "typesetting" / "fonts"
     for font in sorted(folder.glob("*.tt[fc]")):
         licence = "Apache-2.0" if font.suffix == ".ttc" else "OFL-1.1"

@@ -1,7 +1,7 @@
-"""Which ratios are kept in thousands of simulated surveys at once.
+"""Decides which ratios an interval keeps, for thousands of simulated surveys at once.
 
-The product computes one interval at a time. These functions answer the same question for all
-surveys of a simulation together, and share no code with it; tests compare the two.
+The product computes one interval at a time. These functions do the same for all surveys of a
+simulation together and share no code with the product; tests compare the two.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ _REACH = 7.0  # standard deviations within which the other counts lie
 
 def find_limit(level: float) -> float:
     return float(chdtri(1, 1 - level))
-
-
-# --- joint likelihood -----------------------------------------------------------------------------
 
 
 def maximize(counts: Floats, channel: Floats) -> tuple[Floats, Floats]:
@@ -61,7 +58,7 @@ def maximize(counts: Floats, channel: Floats) -> tuple[Floats, Floats]:
 
 
 def _move(values: Floats, step: Floats) -> Floats:
-    """Go a step, or almost to where the first value would be 0."""
+    """Take a step, or stop just before the first value reaches 0."""
     room = np.where(step < 0, -values / np.minimum(step, -_TINY), np.inf).min(axis=1)
     part = np.minimum(1.0, _STAY_INSIDE * room)[:, None]
     moved: Floats = np.maximum(values + part * step, _TINY)
@@ -69,7 +66,7 @@ def _move(values: Floats, step: Floats) -> Floats:
 
 
 def joint_statistic(counts: Floats, channel: Floats, ratio: Floats | float) -> Floats:
-    """Twice the fall of the log-likelihood where the first cell is this part of the first two."""
+    """Return twice the log-likelihood's drop if the first cell is this part of the first two."""
     part = np.broadcast_to(np.asarray(ratio, dtype=np.float64), (len(counts),))[:, None, None]
     together = part * channel[None, :, :1] + (1 - part) * channel[None, :, 1:2]
     others = np.broadcast_to(channel[None, :, 2:], (len(counts), *channel[:, 2:].shape))
@@ -78,13 +75,10 @@ def joint_statistic(counts: Floats, channel: Floats, ratio: Floats | float) -> F
     return 2 * (best - fixed)
 
 
-# --- relaxed likelihood of a mean -----------------------------------------------------------------
-
-
 def relaxed_keeps(
     counts: Floats, numerator: Floats, denominator: Floats, *, ratio: float, limit: float
 ) -> Kept:
-    """Whether the mean of numerator - ratio * denominator may be 0, or nobody may be counted."""
+    """Return whether the mean of numerator - ratio * denominator, or of denominator, may be 0."""
     of_numerator, of_denominator = counts @ numerator, counts @ denominator
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate = of_numerator / of_denominator
@@ -96,10 +90,10 @@ def relaxed_keeps(
 
 
 def _fall(counts: Floats, residuals: Floats) -> Floats:
-    """How far the log-likelihood of the reported shares falls if the residuals have mean 0.
+    """Return how far the log-likelihood of the reported shares drops if the residuals have mean 0.
 
-    By duality it is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
-    every cell, also for those that nobody reported.
+    By duality, this is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
+    every cell, including those that nobody reported.
     """
     low = np.full(len(counts), -1 / residuals.max())
     high = np.full(len(counts), -1 / residuals.min())
@@ -111,11 +105,8 @@ def _fall(counts: Floats, residuals: Floats) -> Floats:
     return np.maximum(fall, 0.0)
 
 
-# --- surveys --------------------------------------------------------------------------------------
-
-
 def list_counts(total: int, reported: Floats) -> tuple[Floats, Floats]:
-    """All counts of three cells that are not all but impossible, and their probabilities."""
+    """List all counts of three cells with a probability that matters, and these probabilities."""
     spread = _REACH * np.sqrt(total * reported * (1 - reported)) + _REACH
     first, second = (
         np.arange(
@@ -141,14 +132,14 @@ def cover_runs(
     runs: int,
     keeps: Callable[[Floats], Kept],
 ) -> float:
-    """The part of simulated surveys whose interval holds the truth."""
+    """Return the share of simulated surveys whose interval contains the truth."""
     drawn = generator.multinomial(total, reported, size=runs)
     different, places = np.unique(drawn, axis=0, return_inverse=True)
     return float(keeps(different.astype(np.float64))[places.ravel()].mean())
 
 
 def list_looks(smallest: int, expected: int, *, last: int) -> list[int]:
-    """The reports at each look that is shown, if three of the smallest batches are a crowd."""
+    """List the reports at each look shown, if a crowd is three of the smallest batches."""
     looks, total = [], 0
     while total <= last:
         if total >= 3 * smallest:

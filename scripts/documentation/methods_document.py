@@ -27,7 +27,7 @@ from scripts.documentation.methods_tables import (
 from scripts.stack.stack import ROOT
 
 DOCS = ROOT / "docs"
-# The file that has each table.
+# The file for each table.
 CHAPTERS = {
     "coverage": "coverage",
     "ratios": "coverage",

@@ -1,4 +1,4 @@
-"""The two figures of docs/methods, as SVG: lines of shares, in panels one above the other."""
+"""The two figures of docs/methods, as SVG: lines of shares, in panels above one another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Figure:
     x_ticks: Ticks  # the axes end at their first and last ticks
     y_ticks: Ticks
     rule: float  # a dashed line across each panel
-    panels: Mapping[str, Mapping[str, Points]]  # lines by their names, by the names of panels
+    panels: Mapping[str, Mapping[str, Points]]  # for each panel's name, lines by name
     panel_height: int
     is_log: bool = False
     subtitle: str = ""
@@ -153,7 +153,7 @@ def _cover_all_shares(epsilon: float) -> dict[str, Points]:
 
 
 def picture_watching(run: Watching) -> Figure:
-    """Plot the share of all watched surveys that have missed the truth so far."""
+    """Plot the share of watched surveys that have missed the truth so far."""
     names = {
         "wald": "Wald, looked at after every report",
         "batches": "likelihood ratio, looked at every batch of 50",

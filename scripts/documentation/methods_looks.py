@@ -1,4 +1,4 @@
-"""The tables of docs/methods about open surveys: what looks ever miss, what ever contradicts.
+"""The tables of docs/methods about open surveys: looks that ever miss, and contradictions.
 
 One count allows exact sums over all paths; ratios are simulated with a fixed seed.
 """
@@ -41,14 +41,14 @@ from scripts.documentation.ratio_designs import (
 
 LEVEL, SMALLEST = 0.95, 50
 EXPECTED = (150, 300, 1000, 3000)
-RUNS, AGAIN, WORST = 4000, 20_000, 3  # the worst states are simulated again, with more surveys
+RUNS, AGAIN, WORST = 4000, 20_000, 3  # the worst states are simulated again with more surveys
 SYMBOLS = (2, 3, 5, 16)
 SHARES = (0.0, 0.02, 0.2, 0.5, 1.0)
 SHARES_SIMULATED = (0.0, 0.2, 0.5, 1.0)
 CONTRADICTED_SYMBOLS = (2, 3, 5, 16, 64)
 TOTALS = (25, 50, 100, 200, 500, 1000)
 _FEW = 300  # from so many steps on, a convolution by Fourier transforms is faster
-# Of its critical value: what is less far from the truth in standard errors is not evaluated.
+# A part of the critical value: what is closer to the truth, in standard errors, is not evaluated.
 _FAR = 0.6
 
 Counts = NDArray[np.int64]
@@ -57,7 +57,7 @@ Missed = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class EverMissed:
-    """The greatest part of surveys that ever miss, for each number of people expected."""
+    """The greatest share of surveys that ever miss, for each number of people expected."""
 
     name: str
     missed: Sequence[float]
@@ -77,11 +77,8 @@ def write_contradiction_table(rows: Sequence[Contradicted]) -> str:
 
 
 def _ceil(part: float) -> str:
-    """Write three digits, rounded up, so that errors never look rarer than they are."""
+    """Write three digits, rounded up so that errors never look rarer than they are."""
     return f".{ceil(part * 1000 - 1e-9):03d}"
-
-
-# --- one share, exactly ---------------------------------------------------------------------------
 
 
 def compute_ever_missed() -> EverMissed:
@@ -98,7 +95,7 @@ def compute_ever_missed() -> EverMissed:
 
 
 def list_reported() -> list[float]:
-    """The reported shares of codes with all sorts of true shares."""
+    """List the reported shares of codes for a range of true shares."""
     found = []
     for (epsilon, _), symbols, share in product(EPSILONS, SYMBOLS, SHARES):
         mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
@@ -107,7 +104,7 @@ def list_reported() -> list[float]:
 
 
 def _misses(reported: float, counts: Counts, total: int, level: float) -> Missed:
-    """Whether the Clopper-Pearson interval of each count misses the reported share."""
+    """Return whether the Clopper-Pearson interval of each count misses the reported share."""
     tail = (1 - level) / 2
     below = np.where(counts < total, bdtr(np.minimum(counts, total - 1.0), total, reported), 1.0)
     above = np.where(counts > 0, bdtrc(np.maximum(counts - 1.0, 0), total, reported), 1.0)
@@ -139,12 +136,9 @@ def ever(
     return missed
 
 
-# --- ratios, simulated ----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watched:
-    """One true state of affairs, and whether intervals of such reports keep its ratio."""
+    """One true state, and whether intervals from its reports keep its ratio."""
 
     reported: Floats
     numerator: Floats
@@ -165,9 +159,10 @@ def simulate_ever_missed() -> list[EverMissed]:
 
 
 def _simulate_worst(cases: Sequence[Watched], expected: int, *, seed: int) -> float:
-    """Find the greatest part among the states that come out worst, by other surveys.
+    """Return the greatest share of misses among the worst states, from new simulated surveys.
 
-    The greatest of many simulated parts is too great by chance.
+    The first simulation is not reused, because the greatest of many simulated shares is too great
+    by chance.
     """
     parts = [simulate_looks(case, expected=expected, seed=[seed, 0], runs=RUNS) for case in cases]
     worst = np.argsort(parts)[-WORST:]
@@ -178,7 +173,7 @@ def _simulate_worst(cases: Sequence[Watched], expected: int, *, seed: int) -> fl
 
 
 def simulate_looks(case: Watched, *, expected: int, seed: Sequence[int], runs: int) -> float:
-    """The part of simulated surveys that miss the true ratio at some look, up to 2 E reports."""
+    """Return the share of simulated surveys that ever miss the true ratio, up to 2 E reports."""
     generator = np.random.default_rng([SEED, 100, *seed, expected])
     looks = list_looks(SMALLEST, expected, last=2 * expected)
     values = critical_values([look / expected for look in looks])
@@ -264,12 +259,9 @@ RATIOS: dict[str, Callable[[], Iterator[Watched]]] = {
 }
 
 
-# --- contradictions -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class Contradicted:
-    """The greatest part of honest questions in contradiction, summed over their codes."""
+    """The greatest share of honest questions in contradiction, summed over their codes."""
 
     symbols: int
     fixed: float
@@ -293,7 +285,7 @@ def compute_contradictions() -> list[Contradicted]:
 def _add_codes(
     symbols: int, epsilon: float, contradict: Callable[[RandomizedResponse, float, float], float]
 ) -> float:
-    """Everybody has one answer: its code may be too frequent, and all others too rare."""
+    """Everybody has the same answer, so its code may be too frequent and all others too rare."""
     mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
     codes = 1 if symbols == 2 else symbols
     level = 1 - (1 - LEVEL) / codes

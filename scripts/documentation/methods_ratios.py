@@ -1,6 +1,6 @@
 """The tables of docs/methods about ratios after a frozen end: coverage of shares and means.
 
-Three cells of counts allow exact sums; everything else is simulated with fixed seeds, so every run
+Three cells of counts allow exact sums. Everything else is simulated with fixed seeds, so every run
 gives the same tables.
 """
 
@@ -52,7 +52,7 @@ LEAST, ALMOST_NEVER = 0.93, 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The coverage at one true state of affairs; `runs` is 0 for an exact sum."""
+    """The coverage at one true state; `runs` is 0 for an exact sum."""
 
     epsilon: float
     coverage: float
@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def fails(self) -> bool:
-        """Whether it is below .93 beyond what chance does once in a million cells."""
+        """Return whether it is further below .93 than chance allows once in a million cells."""
         if not self.runs:
             return self.coverage < LEAST
         return bool(binom.cdf(round(self.coverage * self.runs), self.runs, LEAST) < ALMOST_NEVER)
@@ -74,13 +74,10 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Tables:
-    """Coverage by figure on the grid, and in cells at random places."""
+    """Coverage by figure on the grid, and in random cells."""
 
     rows: Sequence[Row]
     random: Sequence[Cell]
-
-
-# --- rows -----------------------------------------------------------------------------------------
 
 
 def compute_tables() -> Tables:
@@ -134,7 +131,7 @@ def _floor(share: float) -> str:
 
 
 def cover_answerers(generator: np.random.Generator) -> Iterator[Cell]:  # noqa: ARG001
-    """A share among those who answer a question that may be refused, by exact sums."""
+    """Cover a share among those who answer a question that may be refused, by exact sums."""
     for epsilon, answers, total, answering, share in _grid(ANSWERS):
         design = refusable(answers=answers, epsilon=epsilon)
         truth = [answering * share, answering * (1 - share), 1 - answering]
@@ -176,7 +173,7 @@ def cover_item(generator: np.random.Generator) -> Iterator[Cell]:
 
 
 def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[Cell]:
-    """A mean among those who answered, for answers of five shapes."""
+    """Cover a mean among those who answered, for answers of five shapes."""
     make = scale_follow_up if is_routed else refusable_scale
     for (epsilon, _), points, total, asked in product(EPSILONS, POINTS, TOTALS, ASKED):
         if not relaxed_likelihood_covers(total=total, mechanisms=[any_of(epsilon)], at_looks=False):
@@ -198,7 +195,7 @@ def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[C
 
 
 def cover_random_cells(generator: np.random.Generator) -> list[Cell]:
-    """Shares of all kinds at random places, wherever the likelihood is used."""
+    """Cover shares of all kinds in random cells where the likelihood is used."""
     cells: list[Cell] = []
     while len(cells) < RANDOM_CELLS:
         cells += _cover_random_cell(generator)
@@ -226,7 +223,7 @@ def simulate(
     total: int,
     share: float,
 ) -> Cell:
-    """The coverage of the joint likelihood's interval for the first cell among the first two."""
+    """Return the joint likelihood interval's coverage of the first cell among the first two."""
     covered = cover_runs(
         generator,
         reported=design.report(truth),
@@ -246,12 +243,12 @@ def weigh(
 
 
 def any_of(epsilon: float) -> RandomizedResponse:
-    """A mechanism of this strength; all symbols of a design have it."""
+    """Return a mechanism of this strength; all symbols of a design have the same strength."""
     return RandomizedResponse.from_epsilon(symbols=2, epsilon=epsilon)
 
 
 def list_shapes(points: int) -> list[Floats]:
-    """Everybody in the middle, at one end, at both ends, anywhere; one in ten far away."""
+    """List shapes: all in the middle, at one end, at both ends, anywhere; one in ten far away."""
     each = np.eye(points)
     return [
         each[points // 2],

@@ -1,7 +1,7 @@
-"""The table of docs/methods about coverage among the figures that are shown.
+"""The table of docs/methods about coverage of the figures that are shown.
 
 A figure is shown if its design and the number of people who seem to answer are precise enough. That
-number is estimated, so it must be checked that those that are shown cover as well as all.
+number is estimated, so this table checks that the figures shown cover as well as all figures.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HALVINGS = 14
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """How many surveys show a figure, and how many of these intervals hold the truth."""
+    """How many surveys show a figure, and how many of these intervals contain the truth."""
 
     total: int
     asked: float
@@ -75,7 +75,7 @@ def write_shown_table(rows: Sequence[Shown]) -> str:
 
 SHOWN = (Reliability.PUBLISHABLE, Reliability.CAUTION)
 PUBLISHABLE = (Reliability.PUBLISHABLE,)
-FEWEST = 0.025  # of the surveys: 100, so that the coverage among them means something
+FEWEST = 0.025  # of the surveys, which is 100; with fewer, the coverage would mean little
 
 
 def _rate_surveys(
@@ -98,7 +98,7 @@ def _rate_surveys(
 
 
 def find_design_error(design: Design, counted: float) -> float:
-    """The standard error from one report, if the share were the one at which designs compare."""
+    """Return the standard error from one report, at the share at which designs are compared."""
     reports = assume_share(
         channel=design.channel,
         numerator=[1, 0, 0],
@@ -110,7 +110,7 @@ def find_design_error(design: Design, counted: float) -> float:
 
 
 def find_intervals(counts: Floats, design: Design, inside: Floats) -> tuple[Floats, Floats]:
-    """Halve towards both ends of what the likelihood keeps; the outer side is returned."""
+    """Bisect towards both ends of what the likelihood keeps; return the outer sides."""
 
     def find(end: float) -> Floats:
         kept, dropped = inside.copy(), np.full(len(counts), end)

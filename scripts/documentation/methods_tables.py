@@ -104,14 +104,13 @@ def write_coverage_table(rows: Sequence[Coverage]) -> str:
 
 
 def _floor(share: float) -> str:
-    """Write four digits, rounded down, so that coverage never looks better than it is."""
+    """Write four digits, rounded down so that coverage never looks better than it is."""
     return f".{int(share * 10_000):04d}"
 
 
-# --- watching ---------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watching:
-    """For each number of people, the share of all runs that have missed at some look by then."""
+    """For each number of people, the share of runs that have missed at some look by then."""
 
     share: float
     wald: NDArray[np.float64]  # looked at after every report from 50 on
@@ -129,7 +128,7 @@ def simulate_watching(share: float) -> Watching:
 
 
 def _run(generator: np.random.Generator, share: float) -> dict[str, NDArray[np.bool_]]:
-    """Return whether each of some runs with two coins misses the truth at each look."""
+    """Return whether each run with two coins misses the truth at each look."""
     c, d = 0.25, 0.5
     truth = c + d * share
     n = np.arange(1, PEOPLE + 1)
@@ -178,7 +177,6 @@ def write_watching_table(runs: Sequence[Watching]) -> str:
     return "\n".join(lines)
 
 
-# --- regression -------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class Regressed:
     """The coverage of the intervals of a regression's coefficients in simulated surveys."""

@@ -1,7 +1,7 @@
-"""Questions whose figures are ratios: what is reported, and what people may truly be.
+"""Questions whose figures are ratios: what people report, and what may be true of them.
 
-Codes that a figure does not tell apart are gathered. The first two true combinations are the event
-and everything else that is counted.
+Codes that a figure does not tell apart are gathered. The first true combination is the event, and
+the second is everything else that is counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:
-    """The channel from true combinations to reported ones, of the strongest symbol's epsilon."""
+    """The channel from true to reported combinations, and the strongest symbol's epsilon."""
 
     channel: Floats  # (reported, true)
     epsilon: float
@@ -30,12 +30,12 @@ class Design:
 
 
 def describe(channel: Floats, *, asked: int, epsilon: float) -> Design:
-    """The first true combinations, so many of them, are those of people who are asked."""
+    """Return a design in which the first `asked` true combinations are of people who are asked."""
     return Design(channel=channel, epsilon=epsilon, asked=np.arange(channel.shape[1]) < asked)
 
 
 def gather(*, sizes: Sequence[int], epsilon: float) -> Floats:
-    """The channel of a question whose codes fall into groups of these sizes."""
+    """Return the channel of a question whose codes fall into groups of these sizes."""
     mechanism = RandomizedResponse.from_epsilon(symbols=sum(sizes), epsilon=epsilon)
     c, d = mechanism.other_probability, mechanism.slope
     groups = len(sizes)
@@ -44,7 +44,7 @@ def gather(*, sizes: Sequence[int], epsilon: float) -> Floats:
 
 
 def join(*questions: tuple[Floats, Sequence[int]]) -> Floats:
-    """The joint channel: for each question its channel and, for each true cell, its group."""
+    """Return the joint channel, given each question's channel and its group in each true cell."""
     columns = []
     for groups in zip(*(groups for _, groups in questions), strict=True):
         column: Floats = np.ones(1)

@@ -1,7 +1,7 @@
-"""Asks a public database about known vulnerabilities of the pinned packages; for `scripts/check`.
+"""Asks a public database for known vulnerabilities of the pinned packages; for `scripts/check`.
 
-It fails only if it finds one. Where the database cannot be reached, it says so: a check that needs
-the network must not stop those who work without one.
+It fails only if it finds one. If it cannot reach the database, it says so, because a check that
+needs the network must not stop people who work offline.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 
 from scripts.stack.stack import ROOT
 
-# It contains the packages of the other lists.
+# This list contains the packages of the other lists.
 LIST = ROOT / "requirements-dev.txt"
 USAGE_ERROR = 2
 
 
 def audit(packages: Path = LIST, *, options: Sequence[str] = ()) -> int:
-    """Print what is known, and return 1 if that is a vulnerability."""
+    """Print what is known; return 1 if there is a vulnerability."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off"),
-            # The list has every package with its hashes, so nothing is downloaded.
+            # The list contains every package with its hashes, so nothing is downloaded.
             *("--disable-pip", "--require-hashes", "--requirement", str(packages)),
             *options,
         ],

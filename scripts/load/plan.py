@@ -56,7 +56,7 @@ class Tally:
         self.cpu_seconds += other.cpu_seconds
 
     def describe(self, *, seconds: float) -> dict[str, Any]:
-        """Summarize; `seconds` is the time measured, without the warm-up."""
+        """Summarize; `seconds` is the measured time, without the warm-up."""
         refused = sum(n for status, n in self.statuses.items() if not 200 <= status < 300)
         return {
             "sent": self.sent,
@@ -73,7 +73,7 @@ class Tally:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of all values do not exceed."""
+    """Return the smallest value that is at least as large as this share of all values."""
     return ordered[max(0, -(-len(ordered) * round(share * 1000) // 1000) - 1)]
 
 

@@ -101,7 +101,7 @@ class Load:
         self.tally = Tally()
         self._targets = [Target(plan, url) for url in plan.urls]
         self._bodies = iter(plan.bodies or make_bodies(plan))
-        self._empty = asyncio.Event()  # every given body has been sent
+        self._empty = asyncio.Event()  # no body is left to send
         self._free: deque[Connection] = deque()
         self._all: set[Connection] = set()
         self._dialling: set[asyncio.Task[None]] = set()
@@ -140,8 +140,6 @@ class Load:
             self.tally.failures["never sent"] += len(self._waiting)
         return self.tally
 
-    # --- open loop -----------------------------------------------------------------------------
-
     async def _keep_time(self, start: float) -> None:
         assert self.plan.rate is not None
         plan = self.plan
@@ -165,7 +163,7 @@ class Load:
                 return
             await asyncio.sleep(0.01)
 
-    # --- what connections report -----------------------------------------------------------------
+    # Called by connections.
 
     def on_free(self, connection: Connection) -> None:
         self._all.add(connection)

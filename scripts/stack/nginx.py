@@ -29,7 +29,7 @@ class Nginx:
         self.folder = folder
         self.port = free_port()
         self.certificate = folder / "fullchain.pem"
-        # What nginx writes to its standard output and error: in production, the journal.
+        # The standard output and error of nginx, which go to the journal in production.
         self.log = folder / "log"
         self.access_log = folder / "access.log"
         self._web_ports = web_ports
@@ -66,7 +66,7 @@ class Nginx:
             self._process = None
 
     def _draw_certificate(self) -> None:
-        # RSA, because only with an RSA key TLS 1.2 has ciphers without forward secrecy.
+        # RSA, because TLS 1.2 has ciphers without forward secrecy only for RSA keys.
         subprocess.run(
             [
                 *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),

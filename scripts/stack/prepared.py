@@ -1,7 +1,7 @@
 """Static files and an empty database, made once for all stacks and test processes.
 
-Both take seconds to make and depend only on project files, so they are kept in a folder
-named after a hash of those files. Processes that need them at the same time wait for the first.
+Both take seconds to make and depend only on project files, so they are kept in a folder named after
+a hash of those files. Processes that need them at the same time wait for the first.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> P
             target.touch()
             return target
         _remove_unused(name)
-        # Renamed when complete, so that an interrupted run leaves nothing that looks finished.
+        # Rename the folder when it is complete, so that an interrupted run leaves nothing that
+        # looks finished.
         with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
             partial = Path(folder) / name
             partial.mkdir()

@@ -30,20 +30,20 @@ READY_SECONDS = 60.0
 
 
 class StackError(Exception):
-    """A process did not start. The message is meant for people."""
+    """A process did not start; the message is for people."""
 
 
 def free_port() -> int:
-    """Return a free port that the system gives to no outgoing connection in the meantime."""
+    """Return a free port that the system does not give to outgoing connections."""
     while True:
-        port = 10_000 + secrets.randbelow(22_000)  # Linux takes theirs from 32,768 on
+        port = 10_000 + secrets.randbelow(22_000)  # Linux uses ports from 32,768 on for them
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
 
 
 def wait_for_port(port: int) -> None:
-    """Wait until a program that was just started listens."""
+    """Wait until a newly started program listens."""
     deadline = time.monotonic() + STOP_SECONDS
     while True:
         try:
@@ -70,7 +70,7 @@ def _first_host() -> str:
 
 
 def _share(database_url: str, var: Path) -> dict[str, str]:
-    """All workers share a database, and the folder in which they count releases."""
+    """Return what all workers share: the database, and the folder in which they count releases."""
     return {"DATABASE_URL": database_url, "MURMUR_RELEASES": str(var / "releases")}
 
 
@@ -98,7 +98,7 @@ class Stack:
         settings: Mapping[str, str] | None = None,
         copies: int = 1,
     ) -> None:
-        """`copies` of all services share one database and the Redis servers.
+        """All `copies` of the services share one database and the Redis servers.
 
         The first copies have plain names; the others are "web-2", "worker-2" and so on.
         Each web process has its own port.
@@ -147,8 +147,6 @@ class Stack:
         """Return the address of one web process, for tests that use several."""
         return f"http://127.0.0.1:{self.web_ports[name]}"
 
-    # --- one process ---------------------------------------------------------------------------
-
     def start(self, name: str) -> None:
         if name in self._ports:
             self._start_redis(name)
@@ -158,8 +156,8 @@ class Stack:
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Neither writes to disk: one would date batches, the other keep addresses. An earlier
-        # release left such a file of the broker's messages.
+        # Neither server writes to disk: one file would date batches, and the other would keep
+        # addresses. An earlier release left such a file of the broker's messages.
         (folder / "appendonly.aof").unlink(missing_ok=True)
         configuration = (
             f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
@@ -233,8 +231,6 @@ class Stack:
     def _signal(process: subprocess.Popen[bytes], number: Signals) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-
-    # --- all of them ---------------------------------------------------------------------------
 
     def manage(self, *arguments: str, quiet: bool = True) -> str:
         """Run a management command and return what it printed."""

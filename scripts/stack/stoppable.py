@@ -1,4 +1,4 @@
-"""Runs the `main` of a module, and stops all that it started when it is stopped itself.
+"""Runs the `main` of a module; when stopped, also stops everything that it started.
 
 `scripts/bench` runs benchmarks this way: python -m scripts.stack.stoppable scripts.benchmarks.page
 """
@@ -19,7 +19,7 @@ def main() -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    """Unwind, so that every block stops its servers; a second signal must not interrupt that."""
+    """Unwind so that every block stops its servers; a second signal must not interrupt this."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)

@@ -20,7 +20,7 @@ from scripts.stack.stack import ROOT, Stack, StackError
 FIRST_ACCOUNT = "researcher@localhost"
 LOOK_EVERY_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0
-# A process that ran this long was not about to die: its next death counts as its first.
+# After a process has run this long, its next death counts as its first.
 STEADY_SECONDS = 60.0
 FULL_BYTES = 1_000_000
 
@@ -142,10 +142,10 @@ def _run(stack: Stack, request: StopRequest) -> None:
 
 
 class Restarts:
-    """When dead processes start again: at once, then after pauses that grow to a minute.
+    """Decides when dead processes start again: at once, then after pauses that grow to a minute.
 
-    It never gives up: while a disk is full, workers die again and again, but reports are still
-    answered, and all processes must be there once there is room again.
+    It never gives up. While a disk is full, workers die again and again, but reports are still
+    answered, and all processes must run once there is room again.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class Restarts:
         self._due: dict[str, float] = {}
 
     def note_death(self, name: str, *, now: float) -> float | None:
-        """Return the pause before the next start; None if this death is known already."""
+        """Return the pause before the next start; None if this death is already known."""
         if name in self._due:
             return None
         if now - self._started.get(name, -STEADY_SECONDS) >= STEADY_SECONDS:

@@ -2,8 +2,8 @@
 
     python -m scripts.testing.durations FILE.xml …
 
-Each file is a JUnit report of pytest. Times are of the tests themselves, so parts that run in
-several processes at once took less than their sum.
+Each file is a JUnit report of pytest. Times are those of the tests, so parts that run in several
+processes at once took less than their sum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = 60
 
 def list_durations(path: Path) -> list[tuple[str, float]]:
     """List the module and the seconds of every test."""
-    # The report is our own, written a moment ago.
+    # The report comes from our own test run.
     cases = ElementTree.parse(path).iter("testcase")  # noqa: S314
     return [(case.get("classname", ""), float(case.get("time", 0))) for case in cases]
 

@@ -37,7 +37,7 @@ KEYWORDS: dict[str, tuple[int | tuple[int, str], ...] | None] = {
 
 
 class Messages(Catalog):
-    """A catalog whose header does not say when it was written or by which program."""
+    """A catalog whose header does not name the time or the program that wrote it."""
 
     def __init__(self, locale: str | None = None) -> None:
         super().__init__(locale, header_comment=NEW_FILE, fuzzy=False)
@@ -52,10 +52,9 @@ class Messages(Catalog):
         return iter([header, *messages])
 
 
-# --- code ----------------------------------------------------------------------------------------
-@lru_cache(maxsize=1)  # for the life of the process: sources do not change during it
+@lru_cache(maxsize=1)  # sources do not change while the process runs
 def extract_messages() -> Messages:
-    """Return every message in our Python files and templates, each with the files it is in."""
+    """Return every message in our Python files and templates, with the files that contain it."""
     found = Messages()
     for path, source in _sources():
         for _line, text, comments, context in extract(
@@ -82,7 +81,6 @@ def _sources() -> Iterator[tuple[Path, str]]:
         yield path, "\n".join(map(str.strip, lines))
 
 
-# --- files ---------------------------------------------------------------------------------------
 def po_path(locale: str, folder: Path = FOLDER) -> Path:
     return folder / locale / "LC_MESSAGES" / "django.po"
 
@@ -100,7 +98,7 @@ def read_catalog(locale: str, folder: Path = FOLDER) -> Catalog:
 
 
 def update_catalog(locale: str, found: Catalog, folder: Path = FOLDER) -> None:
-    """Keep translations of messages that are found, drop others, and add new ones empty."""
+    """Keep translations of messages that are found, drop others, and add new messages empty."""
     old = read_catalog(locale, folder)
     new = Messages(locale)
     new.header_comment = old.header_comment

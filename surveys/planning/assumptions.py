@@ -1,13 +1,13 @@
-"""Assumptions of planning, unless the author says otherwise; shares are fractions."""
+"""What planning assumes unless the author says otherwise. Shares are fractions."""
 
 from __future__ import annotations
 
 SHARE = 0.2  # of the answer that is asked about
-MARGIN = 0.05  # the wanted precision: half of the interval's width
+MARGIN = 0.05  # the wanted precision: half the width of the interval
 PEOPLE = 400
 REFUSING = 0.05  # of the people who are asked
 ASKED = 0.5  # of all people, where a rule decides
 DIFFERENCE = 0.1  # between two groups
-# A follow-up, as docs/methods/other-kinds.md compares the two ways to ask it.
+# docs/methods/other-kinds.md uses these to compare the two ways to ask a follow-up.
 FOLLOW_UP_ASKED = 0.3
 FOLLOW_UP_PEOPLE = 2000

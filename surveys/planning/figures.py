@@ -1,4 +1,4 @@
-"""How precise one share or mean will be, and how many people it takes: the same on every page."""
+"""Computes the precision of one share or mean, and the people it takes, for every page."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A share that is expected, or a mean as a part of its range, and how it is asked.
+    """An expected share, or a mean as a fraction of its range, and how the survey asks for it.
 
-    `reports` is what people are expected to report if not everyone answers. `part` is the fraction
-    of people who get the question. If the results are watched, as many people are expected as are
-    named.
+    `reports` describes the expected reports if not everyone answers. `part` is the fraction of
+    people who get the question. If the author watches the results, the methods assume that the
+    survey expects the number of people that they are given.
     """
 
     share: float
@@ -39,7 +39,7 @@ class Figure:
     part: float = 1.0
 
     def find_margin(self, people: int) -> float:
-        """Find half of the 95 % interval's width if so many people take part."""
+        """Find half the width of the 95 % interval if this many people take part."""
         asked = max(1, round(people * self.part))
         if self.reports is not None:
             return ratio_half_width(reports=self.reports, people=asked, level=self._level)
@@ -47,7 +47,7 @@ class Figure:
         return find(share=self.share, people=asked, mechanism=self.mechanism)
 
     def find_people(self, margin: float) -> int:
-        """Find how many people must take part for this margin."""
+        """Find how many people must take part to reach this margin."""
         if self.reports is not None:
             asked = people_for_ratio_half_width(
                 reports=self.reports, half_width=margin, level=self._level

@@ -1,4 +1,4 @@
-"""A warning about questions with many answers, whose codes are mostly swapped."""
+"""Warns about questions with so many answers that most codes are swapped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_PEOPLE = 1.1  # times as many as the best known mechanism needs
 
 
 def describe_long_list(*, codes: int, epsilon: float, share: float) -> str:
-    """Say how many people the length of a list costs; empty if it hardly costs any."""
+    """Say how many more people a long list needs; empty if it needs hardly any more."""
     ratio = subset_selection_ratio(symbols=codes, epsilon=epsilon, share=share)
     if ratio <= MOST_PEOPLE:
         return ""

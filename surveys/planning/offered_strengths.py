@@ -1,4 +1,4 @@
-"""What a strength would mean for a question as it stands in a survey."""
+"""Describes what a strength would mean for a question in its survey."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.manifest.strength import Strength, describe_strength
 def describe_strength_for(manifest: Manifest, question: ManifestQuestion, flips: int) -> Strength:
     """Describe a strength for this question, with its rows and the questions that depend on it.
 
-    A row may well be protected better than the whole question.
+    One row may have better protection than the whole question.
     """
     changed = with_strength(question, flips=flips)
     others = (changed if each.name == question.name else each for each in manifest.questions)

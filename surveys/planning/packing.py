@@ -1,4 +1,4 @@
-"""What one code would gain where two questions could be asked as one with a follow-up."""
+"""Compares two questions with the same two asked as one question with a follow-up."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHAR
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """The same two questions as one code: standard errors of the follow-up's share, in points."""
+    """The same two questions as one code, with the standard errors of the follow-up's share."""
 
-    parent: int  # its number
+    parent: int  # the number of the parent question
     flips: int
     total: float
     apart: float
@@ -24,7 +24,7 @@ class PackedOffer:
 
 
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
-    """Say what one code would gain where a yes/no question is asked after Yes to the one above."""
+    """Offer one code where a yes/no question follows Yes to the question above, if that helps."""
     place = manifest.questions.index(question)
     if place == 0 or not question.is_yes_or_no or question.refusal:
         return None
@@ -33,7 +33,7 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon
-    # The fewest flips that cost no more; 1e-6 keeps rounding errors from adding one.
+    # The fewest flips that cost no more ε. 1e-6 keeps rounding errors from adding a flip.
     flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
     packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
     offer = PackedOffer(

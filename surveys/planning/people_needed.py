@@ -1,6 +1,7 @@
-"""The figure by which a question is planned: its share among those who answer it.
+"""Finds the figure that pages use to plan a question: its share among those who answer it.
 
-It is watched unless the survey says how it ends; assumptions.py has the other assumptions.
+A survey is watched unless its end is fixed or it draws random subsets. assumptions.py has the other
+assumptions.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from surveys.planning.plan_input import Decider
 
 
 def find_figure(manifest: Manifest, question: ManifestQuestion) -> Figure:
-    """Describe the share (of a range, its mean) by which pages plan a question.
+    """Describe the share that pages use to plan a question; for a range, describe the mean.
 
-    With a rule the share is among those asked, with a refusal among those who answer. For a
-    follow-up it is the share of Yes to the first part, computed from No, which has one code.
+    With a rule, the share is among those asked. With a refusal, it is among those who answer. With
+    a follow-up, it is the share of Yes to the first part. No has a single code, so the share is
+    computed from No.
     """
     share = SHARE
     if question.is_rounded:
@@ -57,12 +59,12 @@ def find_follow_up(manifest: Manifest, question: ManifestQuestion) -> Figure:
 
 
 def find_part(manifest: Manifest) -> float:
-    """Return the fraction of people who get a question, as precisely as the planner takes it."""
+    """Return the fraction of people who get a question, rounded as the planner accepts it."""
     return round(manifest.asked_fraction, 4)
 
 
 def people_needed(manifest: Manifest, question: ManifestQuestion) -> int:
-    """Return how many people must take part, so that the figure is known to ± MARGIN."""
+    """Return how many people must take part for a margin of ± MARGIN."""
     return find_figure(manifest, question).find_people(MARGIN)
 
 
@@ -96,8 +98,8 @@ def _find_parent(manifest: Manifest, question: ManifestQuestion) -> Floats | Non
 def find_decider(manifest: Manifest, question: ManifestQuestion) -> Decider | None:
     """Find the code that decides whether a question is asked; None without a rule.
 
-    A rule that names no question yet is planned as if a yes/no question of the same strength
-    decided.
+    If a rule names no question yet, the plan assumes that a yes/no question of the same strength
+    decides.
     """
     rule = question.rule
     if rule is None:
@@ -111,7 +113,7 @@ def find_decider(manifest: Manifest, question: ManifestQuestion) -> Decider | No
     [symbol] = [one for one in manifest.symbols if one.name in names]
     leading = sum(holds(rule, {symbol.name: code}) for code in range(symbol.k))
     if not 0 < leading < symbol.k:
-        return unknown  # a rule that always or never holds says nothing
+        return unknown  # the rule always or never holds, so it decides nothing
     [parent] = [one for one in manifest.questions if one.name == symbol.question]
     flips = 0 if symbol.threshold is None else parent.flips
     return Decider(codes=symbol.k, leading=leading, flips=flips)

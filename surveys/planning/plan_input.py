@@ -16,10 +16,11 @@ from surveys.planning.figures import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Decider:
-    """The code that decides who is asked: so many codes, of which some lead to the question.
+    """The symbol that decides who is asked: `leading` of its `codes` lead to the question.
 
-    Without flips it is sent as it is. No codes at all: how several go together is unknown, so the
-    plan does without them, and the results are more precise than planned.
+    Without flips, the answer is sent as it is. `codes` is 0 if the plan cannot describe the rule,
+    for example because several symbols decide. The plan then ignores the deciding code, and the
+    results are more precise than planned.
     """
 
     codes: int
@@ -56,7 +57,7 @@ class Decider:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanInput:
-    """What a researcher expects and wants; shares are fractions."""
+    """What a researcher expects and wants. Shares are fractions."""
 
     share: float = SHARE
     people: int = PEOPLE
@@ -70,7 +71,7 @@ class PlanInput:
     asked: float = ASKED  # of all, where there is a rule
     part: float = 1.0  # of the people who get the question, if each gets a random subset
     mean: bool = False  # of a number, as a share of its range
-    # What decides who is asked; None: a yes/no question of the same strength.
+    # What decides who is asked. None stands for a yes/no question of the same strength.
     decided: Decider | None = None
     difference: float = DIFFERENCE
     watched: bool = False
@@ -81,7 +82,7 @@ class PlanInput:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the share is among those who answer, and some will not."""
+        """Whether some people will not answer, so that the share is among those who do."""
         return self.refusal or self.rule
 
     @property
@@ -108,7 +109,7 @@ class PlanInput:
     def figure(
         self, *, flips: int | None = None, share: float | None = None, watched: bool | None = None
     ) -> Figure:
-        """Describe the figure that the plan is about, or the same one with something changed."""
+        """Describe the figure of the plan, or a variant of it."""
         flips = self.flips if flips is None else flips
         share = self.share if share is None else share
         return Figure(

@@ -1,4 +1,4 @@
-"""A plan in words: what the survey could find out, and what could prevent it."""
+"""Puts a plan into words: what the survey could find out, and what could prevent it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.planning.planner import CROWD, SHOWN_FROM, Plan, write_share
 
 
 def describe_assumption(plan: Plan) -> str:
-    """Say which interval and which way of ending the verdict assumes."""
+    """Say which interval and which kind of end the verdict assumes."""
     if plan.given.watched:
         return (
             "Assumes an interval that holds at 95 % for all looks together, and that the survey’s "
@@ -33,7 +33,7 @@ def describe_assumption(plan: Plan) -> str:
 
 
 def describe_declining() -> str:
-    """What "prefer not to say" costs each question, in people."""
+    """Say how many more people each question needs with "prefer not to say"."""
     plain, with_it = PlanInput(), PlanInput(refusal=True)
     needed, more = Plan(given=plain).people_at_end, Plan(given=with_it).people_at_end
     return (
@@ -66,7 +66,7 @@ def describe_verdict(plan: Plan) -> str:
 
 
 def _describe_answerers(given: PlanInput) -> str:
-    """The people whom the share is about; empty for everyone."""
+    """Name the people whom the share describes; empty for everyone."""
     text = ""
     if given.rule and given.refusal:
         text = (
@@ -83,7 +83,7 @@ def _describe_answerers(given: PlanInput) -> str:
 
 
 def write_wanted(given: PlanInput) -> str:
-    """Write the wanted precision in points: 5, or 0.5 where it is no whole number."""
+    """Write the wanted precision in points: 5, or 0.5 if it is not a whole number."""
     return write_share(given.margin).partition("\N{NO-BREAK SPACE}")[0]
 
 
@@ -152,7 +152,7 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
 
 
 def _about(people: int) -> str:
-    """Write 1,399 as 1,400: an expectation justifies no more than two significant digits."""
+    """Write 1,399 as 1,400: an expected number has at most two significant digits."""
     if people < 100:
         return whole(people)
     step = 10 ** (len(str(people)) - 2)

@@ -1,6 +1,6 @@
-"""What a survey can find out, and what someone could infer about a person, before it opens.
+"""Computes, before a survey opens, what it can find out and what it could reveal about a person.
 
-Every number is for one share of one question. Nothing is stored.
+Every number is for one share of one question. The planner stores nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class BudgetLine:
 
 @dataclass(kw_only=True)
 class Plan:
-    """All numbers that the page shows, each computed when first used."""
+    """All numbers that the page shows. Each is computed when it is first used."""
 
     given: PlanInput
 
@@ -73,7 +73,7 @@ class Plan:
 
     @cached_property
     def margin_at_end(self) -> float:
-        """Half of the 95 % interval's width if the end is fixed beforehand."""
+        """Half the width of the 95 % interval if the end is fixed beforehand."""
         return self.given.figure(watched=False).find_margin(self.given.people)
 
     @cached_property
@@ -91,7 +91,7 @@ class Plan:
 
     @property
     def margin(self) -> float:
-        """The margin for the chosen way of ending."""
+        """The margin for the kind of end that the researcher chose."""
         return self.margin_watched if self.given.watched else self.margin_at_end
 
     @property
@@ -131,7 +131,7 @@ class Plan:
         )
         return ceil(reports / self.given.part - 1e-9)
 
-    # --- what could be inferred ------------------------------------------------------------
+    # What someone could infer.
     @property
     def epsilon(self) -> float:
         return self.mechanism.epsilon
@@ -145,13 +145,13 @@ class Plan:
 
     @cached_property
     def composed_epsilon(self) -> float:
-        """The exact composition at DELTA; never above the total."""
+        """The exact composition at DELTA, never above the total."""
         epsilons = [self.epsilon] * self.given.questions
         return min(self.total_epsilon, exact_composition(epsilons=epsilons, delta=DELTA))
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
-        """How common the answer is, and the chance that a code for it is true."""
+        """Pairs: how common the answer is, and the chance that a code for it is true."""
         return [
             (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
@@ -169,10 +169,10 @@ class Plan:
 
     @cached_property
     def sealed_epsilon(self) -> float:
-        """The shuffle bound for one question in a batch of honest people; a calculation."""
+        """The calculated shuffle bound for one question in a batch of honest people."""
         return shuffle_epsilon(mechanism=self.mechanism, people=CROWD, delta=DELTA)
 
-    # --- tables ----------------------------------------------------------------------------
+    # Tables.
     @property
     def other_shares(self) -> list[float]:
         """Shares to compare the expected one with."""
@@ -205,7 +205,7 @@ class Plan:
     def budgets(self) -> list[BudgetLine]:
         """How several questions can share what one question costs."""
         if self.given.questions < 2 or self.given.is_conditional or self.given.part < 1:
-            return []  # not worked out for conditional shares and random subsets
+            return []  # there is no formula for conditional shares and random subsets
         share, people, questions = self.given.share, self.given.people, self.given.questions
         mechanism = self.mechanism
         return [
@@ -235,16 +235,15 @@ class Plan:
             ),
         ]
 
-    # --- at the weakest strength that is called medium ---------------------------------------
     @property
     def margin_at_medium(self) -> float:
-        """The margin that the expected people reach at that strength."""
+        """The margin at the weakest medium strength with the expected number of people."""
         weaker = Plan(given=replace(self.given, flips=MEDIUM_FROM))
         return weaker.margin
 
     @property
     def people_at_medium(self) -> int | None:
-        """People needed at the weakest strength that is still called medium, where that helps."""
+        """People needed at the weakest medium strength; None if the plan is no stronger."""
         if self.given.flips <= MEDIUM_FROM:
             return None
         return self.given.figure(flips=MEDIUM_FROM).find_people(self.given.margin)

@@ -1,4 +1,4 @@
-"""Links from a draft to the planner, filled in with what the draft says."""
+"""Links a draft to the planner and fills in what the draft says."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from surveys.planning.plan_input import PlanInput
 
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
-    """The planner's input for a draft, and the number of the question that it is made for.
+    """The planner's input for a draft, and the number of the question that it describes.
 
-    `harder` are the numbers of questions that need even more people for one of their estimates,
-    which the planner cannot describe. `margin` is that of the question with the people who are
-    expected; None if no number is.
+    `harder` has the numbers of questions with an estimate that needs even more people. The planner
+    cannot describe these estimates. `margin` is the question's margin with the expected number of
+    people; None if the survey expects no number.
     """
 
     query: dict[str, str | int]
@@ -34,7 +34,7 @@ class DraftPlan:
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft by its question that needs the most people."""
+    """Plan a draft for the question that needs the most people."""
     planned = [
         question
         for question in manifest.questions
@@ -67,7 +67,7 @@ def _most_people_needed(manifest: Manifest, question: ManifestQuestion) -> int:
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
-    """The same for one question; empty if the planner does not know its design."""
+    """Return the input for one question; empty if the planner does not know its design."""
     if question.has_gate:
         return {}
     return _fill_in(manifest, question, questions=question.differing_codes)
@@ -81,7 +81,7 @@ def _fill_in(
     if question.is_rounded:
         query |= {"figure": "mean", "share": 50}
     if question.described.has_follow_up:
-        query["share"] = 80  # of No to the first part, one of its codes
+        query["share"] = 80  # the share of No to the first part, which has a single code
     if question.answers != PlanInput.options:
         query["options"] = question.answers
     if question.refusal:
@@ -98,7 +98,7 @@ def _fill_in(
 
 
 def _count_asked(manifest: Manifest) -> int:
-    """How many codes of everything that one person is asked can differ."""
+    """Count the codes that can differ between two people, over all that one person is asked."""
     counts = {one.name: one.differing_codes for one in manifest.questions if one.is_scrambled}
     return int(sum(manifest.pick_drawn(counts)))
 

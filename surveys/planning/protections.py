@@ -1,4 +1,4 @@
-"""The same people and share under several protections, side by side; all ends are fixed."""
+"""Compares several protections for the same people and the same share. All ends are fixed."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class ProtectionLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All ways that can be worked out for the plan, and the axis that their intervals share."""
+    """All ways that the plan can compute, and the axis that their intervals share."""
 
     lines: tuple[ProtectionLine, ...]
     share: float
     axis: Axis
-    left_out: tuple[str, ...] = ()  # a sentence for each way that is missing, and why
+    left_out: tuple[str, ...] = ()  # a sentence for each missing way that says why
 
     @property
     def rows(self) -> list[tuple[ProtectionLine, Whisker | None]]:
@@ -79,7 +79,7 @@ class PublicationCost:
 
     epsilon_hundredths: int
     widening: float  # .008 if the interval becomes .8 % wider
-    people: int  # least number of people with whom such a table shows anything
+    people: int  # the fewest people for whom such a table shows anything
     is_enough: bool
     parts: SpreadParts
 
@@ -93,14 +93,14 @@ class PublicationCost:
 
 
 def compare_protections(given: PlanInput) -> Comparison | None:
-    """Work out every way; None for conditional shares and means, for which no formula is given."""
+    """Compute every way; None for conditional shares and means, which have no formula here."""
     if given.is_conditional or given.mean:
         return None
     epsilon = given.mechanism().epsilon
     ways = [
         way
         for way in Protection
-        if way is not Protection.SHUFFLED or given.options == 2  # worked out for two answers only
+        if way is not Protection.SHUFFLED or given.options == 2  # two answers only
     ]
     lines = [_describe(way, given, epsilon) for way in ways]
     left_out = []
@@ -170,7 +170,7 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
 
 
 def _find_people(parts: SpreadParts, given: PlanInput) -> int:
-    """Solve a / n + b / n**2 = w, because the noise does not grow with the people."""
+    """Solve a / n + b / n**2 = w: the noise of a publication does not depend on n."""
     wanted = (given.margin / Z_95) ** 2
     one = (parts.people**2 + parts.scrambling**2) * given.people
     noise = (parts.publication * given.people) ** 2
@@ -202,7 +202,7 @@ def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) ->
 
 
 def _choose_axis(low: float, high: float) -> Axis:
-    """Round outwards to whole points, to tens of points if the axis is long."""
+    """Round outwards to multiples of 1, 5 or 10 points. A longer axis has a larger step."""
     step = 0.1 if high - low > 0.3 else 0.05 if high - low > 0.1 else 0.01
     return Axis(
         least=max(0.0, step * floor(low / step)), greatest=min(1.0, step * ceil(high / step))
@@ -210,7 +210,7 @@ def _choose_axis(low: float, high: float) -> Axis:
 
 
 def cost_of_publication(given: PlanInput) -> PublicationCost | None:
-    """Work out a protected table of all questions; None where not every person gets them all."""
+    """Compute the cost of a protected table of all questions; None unless all people get them."""
     if given.is_conditional or given.part < 1:
         return None
     noise = choose_table_noise(

@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
-The number of people is how many must take part to know a share to ± 5 points, if the end is
-fixed beforehand. assumptions.py has the assumptions, and every sentence says which it makes.
+The number of people is how many must take part for a margin of ± 5 points if the end is fixed
+beforehand. assumptions.py has the assumptions. Every sentence names the ones that it makes.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ LONG_SCALE = 6  # from this many points on, a longer scale gives a clearly more 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionCost:
-    """`statement` is what all codes reveal about the fact that the question asks for.
+    """The cost of one question.
 
-    If people may toss coins instead, both are for the way of answering that reveals more.
-    `lines` say where the ε comes from, and `switches` what each active switch adds.
+    `epsilon` is what its codes reveal. `statement` is what all codes reveal about the fact that the
+    question asks for. If people may toss coins instead, both describe the way of answering that
+    reveals more. `lines` say where the ε comes from. `switches` say what each active switch adds.
     """
 
     epsilon: float
@@ -49,14 +50,14 @@ class QuestionCost:
     codes: str
     people: int
     margin: str
-    expected: str  # the margin with the people who are expected; empty if no number is
+    expected: str  # the margin with the expected number of people; empty without one
     lines: tuple[str, ...]
     switches: tuple[str, ...]
     warnings: tuple[str, ...]
 
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
-    """Work out the cost of one question of a survey; None where nothing is scrambled."""
+    """Compute the cost of one question of a survey; None if it is not scrambled."""
     if not question.is_scrambled:
         return None
     coins = manifest.coin_epsilon_of(question)
@@ -83,7 +84,7 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
 
 
 def describe_refusal_cost(manifest: Manifest, question: ManifestQuestion) -> str:
-    """What "prefer not to say" adds or would add."""
+    """Say what "prefer not to say" adds or would add."""
     if _is_full(question, refusal=True):
         return f"“Prefer not to say” {NO_ROOM}"
     without, with_it = _switched(question, refusal=False), _switched(question, refusal=True)
@@ -94,7 +95,7 @@ def describe_refusal_cost(manifest: Manifest, question: ManifestQuestion) -> str
 
 
 def describe_rule_cost(manifest: Manifest, question: ManifestQuestion) -> str:
-    """What a rule adds or would add."""
+    """Say what a rule adds or would add."""
     any_rule = question.rule or {"all": []}
     if _is_full(question, rule=any_rule):
         return f"A rule {NO_ROOM}"
@@ -105,7 +106,7 @@ def describe_rule_cost(manifest: Manifest, question: ManifestQuestion) -> str:
 
 
 def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
-    """What the question's rule costs the questions that it names; empty if it names none."""
+    """Say what a rule costs the questions that it names; empty if it names none."""
     parents = manifest.parents_of(question)
     if not parents:
         return ""
@@ -168,11 +169,8 @@ def _write_expected(manifest: Manifest, question: ManifestQuestion) -> str:
     return f"{written} with your {whole(people)}"
 
 
-# --- sentences -----------------------------------------------------------------------------------
-
-
 def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
-    """Count the same codes as the label does."""
+    """Say how the answer is scrambled, with the same counts as the label."""
     kept = count_true_codes(question.mechanism)
     true = f"{kept} of 100 codes are the true answer."
     swapped = f"of every 100 people, {question.flips} send the other"
@@ -185,7 +183,7 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
 
 
 def _describe_codes(question: ManifestQuestion) -> str:
-    """The number of codes and what they stand for."""
+    """Say how many codes there are and what they stand for."""
     others = ["“prefer not to say”"] if question.refusal else []
     if question.rule is not None:
         others.append("“not asked”")

@@ -1,4 +1,4 @@
-"""Questions in words, as their author reads them."""
+"""Describes questions in words for their author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from surveys.planning.question_costs import QuestionCost, find_question_cost
 class QuestionFacts:
     """Everything that a page says about one question."""
 
-    number: int  # as respondents count; among the texts for a text
+    number: int  # as respondents count questions; a text counts among the texts
     called: str  # "question 3", or "text 1"
     question: ManifestQuestion
     type_name: str

@@ -1,4 +1,4 @@
-"""What it costs to ask each person only some blocks of questions."""
+"""Computes what it costs to ask each person only some blocks of questions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from privacy.planning.budgets import pair_fraction, question_fraction
 from surveys.manifest.manifest import Manifest
 
-# Few enough to compare at a glance; the others lie between.
+# Few enough to compare at a glance.
 FIRST_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subset:
-    """Each person is asked `drawn` of `blocks`."""
+    """Each person gets `drawn` of `blocks`."""
 
     drawn: int
     blocks: int
@@ -45,7 +45,7 @@ def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
 
 
 def list_subsets(manifest: Manifest) -> Sequence[Subset]:
-    """The sizes an author can choose, including the present one; none below two blocks."""
+    """List the sizes that an author can choose, with the current one; none below two blocks."""
     blocks = manifest.block_count
     if blocks < 2:
         return []
@@ -57,7 +57,7 @@ def list_subsets(manifest: Manifest) -> Sequence[Subset]:
 
 
 def list_blocks(manifest: Manifest) -> list[list[int]]:
-    """The numbers of the questions in each block."""
+    """List the numbers of the questions in each block."""
     blocks: list[list[int]] = [[] for _ in range(manifest.block_count)]
     for question in manifest.questions:
         if question.name in manifest.blocks:

@@ -1,10 +1,11 @@
 """Makes the files that a respondent's browser loads from the sources in client/.
 
-The icon is served as it is. Scripts are joined from their modules, and stylesheets are shortened,
-both without comments; the sources are served too, so that people can read them. The page's script
-and stylesheet have only the parts that a survey needs, and their names list them. All files share
-one version, which is computed from their bytes, with all parts. An address under /r/VERSION/
-always has the same bytes, so it may be cached forever, and a page never mixes two versions.
+The icon is served as it is. Scripts are joined from their modules, and stylesheets are shortened.
+Both lose their comments. The sources are served too, so that people can read them. The page's
+script and stylesheet contain only the parts that a survey needs, and their names list these parts.
+All files share one version, which is computed from the bytes of all files with all parts. An
+address under /r/VERSION/ always has the same bytes, so browsers may cache it forever, and a page
+never mixes two versions.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from surveys.respondent.parts import ONLY_IN_THE_FILE, PARTS
 from surveys.respondent.stylesheet import shorten_stylesheet
 
 FOLDER = Path(__file__).resolve().parent / "client"
-# The next two scripts import this one, so the self-test runs the same file that scrambles answers.
+# The next two scripts import this file, so the self-test runs the same code as the page.
 RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
 STYLESHEET = "respondent.css"
-OTHER_PAGES = "pages.css"  # over the stylesheet, on pages beside a visit
+OTHER_PAGES = "pages.css"  # added to the stylesheet on pages other than a visit
 ICON = "icon.svg"
 CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_TO_READ = "text/plain; charset=utf-8"  # browsers do not run it
+_TO_READ = "text/plain; charset=utf-8"  # so that browsers do not run it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class ClientFile:
     name: str
     content: bytes
     content_type: str
-    integrity: str  # for integrity attributes: what runs is what was published
+    integrity: str  # for integrity attributes
     url: str
 
 
@@ -52,7 +53,7 @@ class ClientFile:
 def client_version() -> str:
     """Return the first 16 hex digits of SHA-256 over the names and bytes of all files.
 
-    The page's script and stylesheet with all parts stand for those with some of them.
+    The script and the stylesheet with all parts stand for all their variants.
     """
     whole = {
         _name_joined(ENTRY, PARTS): _join_page(PARTS).encode(),
@@ -67,14 +68,14 @@ def client_version() -> str:
 
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
-    """Return the files that browsers load and then the sources, by name. They are made once."""
+    """Return by name the files that browsers load, then the sources. They are made once."""
     files = {**_make_files(), **_read_sources()}
     return {name: _build_file(name, content) for name, content in files.items()}
 
 
 @cache
 def page_script(parts: tuple[str, ...]) -> ClientFile:
-    """Return the page's script with these parts. It is made when it is first needed."""
+    """Return the page's script with these parts. The first call makes it."""
     return _build_joined(_name_joined(ENTRY, parts), _join_page(parts))
 
 
@@ -107,7 +108,8 @@ def list_sources() -> list[ClientFile]:
 def join_page(parts: tuple[str, ...]) -> str:
     """Write the page's script with these parts as one module that imports nothing.
 
-    It names its modules, which would be one part in a hundred of what a visit loads.
+    This version names its modules. The served script does not, because the names would make up one
+    percent of what a visit loads.
     """
     return join_modules(ENTRY, read=_read_module, parts=_find_modules(parts))
 
@@ -155,7 +157,7 @@ def _read_sources() -> dict[str, bytes]:
 
 @lru_cache(maxsize=1)
 def _make_files() -> dict[str, bytes]:
-    """Return what is in the folder itself. Modules in its subfolders are parts of the scripts."""
+    """Make the files at the top of the folder. Its subfolders contain parts of the scripts."""
     folder = _read_folder().items()
     return {name: _make(name, content) for name, content in folder if "/" not in name}
 

@@ -1,7 +1,7 @@
-"""What browsers allow respondents' pages to do.
+"""Defines what browsers allow respondents' pages to do.
 
-config/headers.py sends this with every response to respondents, and `manage.py verify_client`
-expects it.
+config/headers.py sends these headers with every response to respondents. `manage.py verify_client`
+expects them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from surveys.respondent.guard import GUARD
 
 
 def hash_source(text: str) -> str:
-    """Return the hash that names a script or a style, in a policy or for its integrity."""
+    """Return the hash of a script or a style, for a policy or an integrity attribute."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -30,7 +30,7 @@ CSP = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
-# Files do nothing on their own; the page that loads them has the policy above.
+# Files need no permission of their own. The page that loads them has the policy above.
 NOTHING = {
     "default-src": "'none'",
     "base-uri": "'none'",

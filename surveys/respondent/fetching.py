@@ -15,8 +15,8 @@ from surveys.respondent import csp
 
 TIMEOUT_SECONDS = 20.0
 LARGEST_BYTES = 2_000_000
-# Policies are compared word for word: browsers obey the first of two directives with the same name,
-# and know directives that this release does not use.
+# Policies are compared word for word. Browsers obey the first of two directives with the same name,
+# and they know directives that this release does not use.
 PAGE = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": csp.write_policy(csp.CSP),
@@ -27,8 +27,8 @@ FILE = {
     "Referrer-Policy": "no-referrer",
 }
 MANIFEST = {"Content-Type": "application/json", **FILE}
-# Other headers that are allowed: they decide how bytes travel or how long they are kept, or they
-# forbid more. Any other header is a finding, since new ones may load, send, report or keep.
+# Other headers that are allowed. They control transfer or caching, or they forbid more. Any further
+# header is a finding, because it may make a page load, send, report or keep something.
 HARMLESS = frozenset(
     {
         "cache-control",
@@ -52,7 +52,7 @@ HARMLESS = frozenset(
 
 
 class Unreadable(Exception):
-    """There is no respondent's page to compare."""
+    """The address has no respondent's page to compare."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Reply:
         return self.content.decode(errors="replace")
 
     def compare(self, expected: bytes, headers: Mapping[str, str]) -> str:
-        """Describe what this release would not send."""
+        """Describe every difference from what this release would send; empty if there is none."""
         return "; ".join(
             filter(None, [_compare(self.content, expected), *self.check_headers(headers)])
         )
@@ -80,7 +80,7 @@ class Reply:
     def check_headers(self, headers: Mapping[str, str]) -> Iterator[str]:
         wanted = {name.lower(): value for name, value in headers.items()}
         for name in dict.fromkeys([*wanted, *self.headers]):
-            # Browsers use all values of a repeated header, or one. Our values contain no commas.
+            # Browsers use one or all values of a repeated header. Our values contain no commas.
             values = set(self.headers.get_list(name, split_commas=True))
             if name not in wanted:
                 if name not in HARMLESS:
@@ -109,7 +109,7 @@ def fetch(client: httpx.Client, url: str, *, language: str = "") -> Reply:
 
 
 def _read_body(response: httpx.Response) -> bytes:
-    """Read no more than our largest file could contain: a few bytes can unpack to gigabytes."""
+    """Read at most LARGEST_BYTES, because a few bytes can unpack to gigabytes."""
     too_large = Unreadable(f"{response.url} is larger than any of our files.")
     body = bytearray()
     for part in response.iter_raw():
@@ -128,7 +128,7 @@ def _read_body(response: httpx.Response) -> bytes:
         raise Unreadable(f"{response.url} cannot be unpacked.") from None
     if len(content) == LARGEST_BYTES:
         raise too_large
-    # Browsers treat a second part, or a missing end, differently.
+    # Browsers differ in how they treat a second part or a missing end.
     if not unpacking.eof or unpacking.unused_data:
         raise Unreadable(f"{response.url} cannot be unpacked.")
     return content

@@ -1,4 +1,4 @@
-"""The script in the page itself, which says at once if the page's other scripts cannot run."""
+"""The inline script that says at once if the page's other scripts cannot run."""
 
 from __future__ import annotations
 

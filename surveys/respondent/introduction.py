@@ -1,4 +1,4 @@
-"""Divides a long introduction, so that it does not push what people must know off the screen."""
+"""Folds a long introduction, so that it does not push important text off the screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from surveys.respondent.label.length import WITHOUT_SPACES
 
 MOST_WORDS = 15
-MOST_LETTERS = 40  # of languages that put no spaces between words
+MOST_LETTERS = 40  # in languages that put no spaces between words
 _WORD = re.compile(r"\S+")
 _SENTENCE = re.compile(r".*?(?:[.!?؟…](?=\s)|[。！？])", re.DOTALL)
 
@@ -16,7 +16,7 @@ _SENTENCE = re.compile(r".*?(?:[.!?؟…](?=\s)|[。！？])", re.DOTALL)
 @dataclass(frozen=True)
 class Introduction:
     start: str
-    rest: str  # one tap below; empty for a short introduction
+    rest: str  # shown after a tap; empty for a short introduction
 
 
 def fold_introduction(text: str) -> Introduction:
@@ -26,7 +26,7 @@ def fold_introduction(text: str) -> Introduction:
     else:
         place = words[MOST_WORDS - 1].end() if len(words) > MOST_WORDS else len(text)
     if place < len(text):
-        # Whole sentences, if there are any.
+        # End after a whole sentence if one fits.
         ends = [found.end() for found in _SENTENCE.finditer(text) if found.end() <= place]
         place = max(ends, default=place)
     return Introduction(text[:place], text[place:].strip())

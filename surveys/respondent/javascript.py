@@ -1,4 +1,4 @@
-"""Splits our own JavaScript into tokens, to leave out comments and white space, or refuses it.
+"""Splits our own JavaScript into tokens and removes comments and white space.
 
 It supports the part of the language that the respondent's modules use. It refuses everything else,
 such as a slash that could either divide or begin a regular expression.
@@ -30,7 +30,7 @@ class Kind(Enum):
 class Token:
     kind: Kind
     text: str
-    depth: int  # the number of brackets that are open around it
+    depth: int  # the number of open brackets around it
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
@@ -54,37 +54,38 @@ _KIND_BY_FIRST = {
 }
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _IN_TEMPLATE = "${"
-# After these words, and after brackets that follow them, a slash could mean either.
+# After these words, or after brackets that follow them, a slash could divide or begin a regular
+# expression.
 _AMBIGUOUS = re.compile(
     "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
     "|throw|try|typeof|void|while|with|yield"
 )
-# A line end ends no statement after, or before, one of these.
+# A line end after the first set, or before the second, ends no statement.
 _ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
 _BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
-# Next to these, words and signs stay apart without a space.
+# Words and signs need no space next to these.
 _TIES = frozenset("=,;:(){}[]&|<>!?*%+-")
 _JOINED = ("++", "--", "?.", "/*")
 _REFUSED_CHARACTERS = re.compile("[\r\f\v\ufeff\u2028\u2029]")
 
 
 def split_tokens(source: str) -> list[Token]:
-    """Split a module into tokens. Their texts, joined, are the module."""
+    """Split a module into tokens. Their joined texts equal the module."""
     if _REFUSED_CHARACTERS.search(source):
         raise UnsupportedScriptError("unusual white space or line end")
     return list(_Splitter(source).split())
 
 
 def strip_comments(tokens: Iterable[Token]) -> str:
-    """Write tokens without comments and the white space that is not needed.
+    """Write tokens without comments and unnecessary white space.
 
-    Words stay separate. A line end remains after a statement of the module, and inside of brackets
-    where it could end one.
+    Words stay separate. A line end remains after a top-level statement, and inside brackets where
+    it could end a statement.
     """
     text, gap, last = "", "", ""
     for token in tokens:
         if token.kind is Kind.GAP:
-            gap = "\n" if "\n" in token.text else " "  # in a comment, too, it ends the line
+            gap = "\n" if "\n" in token.text else " "  # a line end inside a comment counts too
             continue
         is_between = last == ";" and token.depth
         if is_between or last in _ENDS_NOTHING or token.text in _BEGINS_NOTHING:
@@ -96,7 +97,7 @@ def strip_comments(tokens: Iterable[Token]) -> str:
 
 
 def _stay_apart(last: str, first: str) -> bool:
-    """Whether two tokens stay separate without a space between them."""
+    """Return whether two tokens need no space between them."""
     return (last in _TIES or first in _TIES) and last + first not in _JOINED
 
 
@@ -154,7 +155,7 @@ class _Splitter:
             raise UnsupportedScriptError(f"{bracket} closes nothing")
 
     def _slash_divides(self) -> bool:
-        """Return whether a slash here divides; otherwise it begins a regular expression."""
+        """Return whether a slash here divides. Otherwise it begins a regular expression."""
         last = self.last
         if last is None:
             return False

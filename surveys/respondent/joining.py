@@ -1,8 +1,8 @@
 """Joins the respondent's modules into the files that browsers load.
 
-A joined file contains the lines of its modules, each module after those that it imports. Only
-comments, white space, import statements and the word export are left out. The same sources always
-give the same bytes. Code that could behave differently after joining is refused.
+A joined file contains the lines of its modules, and each module follows those that it imports.
+Joining removes only comments, white space, import statements and the word export. The same sources
+always give the same bytes. Joining refuses code that could behave differently afterwards.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from surveys.respondent.javascript import (
     strip_comments,
 )
 
-ReadSource = Callable[[str], str]  # returns the text of the named module
-SOURCES = "source/"  # the folder under which the modules are served with their comments
+ReadSource = Callable[[str], str]  # from a module's name to its text
+SOURCES = "source/"  # the folder that serves the modules with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
-# A variable there would be state of the whole page; a comma would declare a second name.
+# A variable there would be state of the whole page. A comma would declare a second name.
 _REFUSED_AT_TOP = ("let", ",")
-# Names in and after these words would need more analysis than is done here.
+# Names in or after these words would need more analysis than this module does.
 _REFUSED = ("eval", "import", "switch", "var", "with")
 
 
@@ -51,8 +51,8 @@ def join_modules(
 ) -> str:
     """Write an entry and its imports as one file, which still imports the modules in `apart`.
 
-    `parts` are modules that nothing imports. They run before the entry does. The name of each
-    module stands above it, unless the file should be as small as possible.
+    `parts` are modules that nothing imports. They run before the entry. If `names_modules` is true,
+    the name of each module is above its code.
     """
     modules = _find_modules([*parts, entry], read=read, apart=apart)
     taken: dict[str, set[str]] = {name: set() for name in sorted(apart)}
@@ -110,7 +110,7 @@ def _parse(name: str, source: str) -> _Module:
 
 
 def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
-    """Refuse words that would mean something else in one file."""
+    """Refuse words that would change their meaning in a joined file."""
     exported = {module.name: module.exported for module in modules} | taken
     tops = {module.name: module.declared for module in modules} | taken
     for module in modules:
@@ -130,14 +130,14 @@ class _Parser:
         self.module = _Module(name=name)
         self.tokens = tokens
         self.places = [i for i, token in enumerate(tokens) if token.kind is not Kind.GAP]
-        # Empty texts before the first and after the last.
+        # Negative indexes reach the empty texts too, so there are texts before the first token.
         self.texts = [*(tokens[i].text for i in self.places), "", ""]
         self.dropped: set[int] = set()
 
     def parse(self) -> _Module:
         start = self._read_imports()
         places = self.places[start:]
-        # Otherwise a line could continue the one above it.
+        # Otherwise the module could continue the last line of the module above it.
         if not places or self.tokens[places[0]].kind is not Kind.WORD:
             raise UnsupportedScriptError("its first statement must begin with a word")
         if self.tokens[places[-1]].text not in (";", "}"):

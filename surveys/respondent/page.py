@@ -1,8 +1,8 @@
 """Makes the respondent's page as bytes.
 
-The survey's manifest, the language, its words, whether the survey is open, how many other surveys
-of the author share a question with it, the release and the address of "Exit this page" determine
-the page. Anyone who has these can make it again and compare (`manage.py verify_client`).
+The page depends only on the survey's manifest, the language, its words, whether the survey is open,
+how many other surveys of the author share a question with it, the release and the address of "Exit
+this page". Anyone who has these can make the page again and compare (`manage.py verify_client`).
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def render_questions(
 
     `content` is the manifest as bytes. `words` are the words of the language; empty for the
     author's own language. `asked_elsewhere` is how many other surveys of the author share a
-    question with this one today; the page states it if it is larger than at the launch, which the
-    manifest says. `context` replaces or adds variables of the template.
+    question with this one today. The page states it if it is larger than the number at the launch
+    in the manifest. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
-    # In a preview, words that are not translated appear in the author's language.
+    # A preview shows words without a translation in the author's language.
     known = read_words(words)
     own = "" if language == source.language else language_tag(source.language)
     with override(language):
@@ -114,8 +114,8 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
-        # The first has its own element, because the second imports it: browsers refuse a script
-        # whose hash the page does not state, and WebKit does not take it from a modulepreload.
+        # The second imports the first. The first has its own element, because browsers refuse a
+        # script whose hash the page does not state, and WebKit ignores the hash of a modulepreload.
         "modules": [client_files()[RANDOMIZER], page_script(parts)],
         "guard": mark_safe(GUARD),  # noqa: S308
         "stylesheet": page_style(parts),
@@ -135,12 +135,12 @@ def render_questions(
 
 
 def _escape_text(text: str) -> str:
-    """Escape what would end a text between tags: quotes, of which JSON is full, may stay."""
+    """Escape what would end a text between tags. The many quotes in JSON may stay."""
     return mark_safe(text.replace("&", "&amp;").replace("<", "&lt;"))  # noqa: S308
 
 
 def _list_addresses(content: bytes) -> dict[str, Any]:
-    """Return what the page loads and where it sends, with hashes."""
+    """Return the manifest's address and hashes, and the address for reports."""
     digest = hash_manifest(content)
     return {
         "manifest_url": reverse("surveys:manifest", args=[digest.hex()]),
@@ -157,7 +157,7 @@ def _coins_url(manifest: Manifest) -> str:
 
 
 def render_check(*, content: bytes, language: str, words: str, **context: Any) -> bytes:
-    """Make the page on which a person tests the scrambling and finds the hashes."""
+    """Make the page where a person tests the scrambling and finds the hashes."""
     parts = choose_parts(parse_manifest(content), mode="open")
     fixed = [client_files()[name] for name in (RANDOMIZER, SELF_TEST, NOTICE, OTHER_PAGES)]
     return render_questions(
@@ -205,9 +205,9 @@ def build_page_context(language: str, manifest: Manifest | None) -> dict[str, An
 
 
 def _name_page(manifest: Manifest | None) -> str:
-    """Return what the window and the browser's history call a page.
+    """Return the page's title for the window and the browser's history.
 
-    Where people may have to leave at once, this does not name the survey.
+    If people may have to leave at once, the title does not name the survey.
     """
     if manifest is None:
         return gettext("There is no survey here")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from surveys.manifest.manifest import Manifest
 
-# In the order in which they run. A part for one type of question has its name.
+# In the order in which they run. A part for one type of question has the name of the type.
 PARTS = (
     "consent",
     "drawn",

@@ -1,8 +1,8 @@
 """Makes the respondent's page as one file, which works from a disk and cannot reach any network.
 
-The file draws the code and shows it. The person hands the code in from elsewhere, whenever they
-like. The same manifest, words, language, release and settings of the server always give the same
-bytes, both for the file and for the page that names its hash.
+The file draws the code and shows it. The person can hand in the code later from elsewhere. The same
+manifest, words, language, release and server settings always give the same bytes, both for the file
+and for the page that names its hash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from surveys.respondent.parts import choose_parts
 def build_single_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """`content` is the manifest as bytes; `origin` is the server, such as https://example.org/."""
+    """Make the file.
+
+    `content` is the manifest as bytes. `origin` is the server, such as https://example.org/.
+    """
     manifest = parse_manifest(content)
     slug = manifest.survey
     parts = choose_parts(manifest, mode="disk")
@@ -53,7 +56,7 @@ def build_single_page(
 def build_check_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """Make the page on which a person checks the survey's page and this file."""
+    """Make the page where a person checks the survey's page and this file."""
     slug, query = parse_manifest(content).survey, f"?lang={language}"
     file = build_single_page(content, language=language, words=words, origin=origin, **context)
     return render_check(
@@ -70,7 +73,7 @@ def build_check_page(
 
 
 def _find_words(content: bytes, language: str) -> str:
-    """Return the address of a translation's frozen words, if there are any."""
+    """Return the address of a translation's frozen words; empty without a translation."""
     if language not in parse_manifest(content).translations:
         return ""
     return reverse("surveys:words", args=[hash_manifest(content).hex(), language])

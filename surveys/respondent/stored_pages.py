@@ -1,4 +1,4 @@
-"""The texts that respondents load of a survey, each made once: pages, manifest, words, scripts."""
+"""Makes each text of a survey once: its pages, manifest, words and scripts."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _PAGES: dict[str, Callable[..., bytes]] = {
     "check": build_check_page,
     "file": build_single_page,
 }
-# They name the server, which the others never do.
+# Only these pages name the server.
 _WITH_ORIGIN = ("check", "file")
 
 
 def build_page(wave: Wave, *, kind: str, language: str, asked_elsewhere: int) -> Text:
     """Describe one of a wave's pages: `open`, `closed`, `check` or `file`."""
     manifest = wave.description
-    # The page states it only if it is larger than at the launch.
+    # The page states the number only if it is larger than at the launch.
     elsewhere = asked_elsewhere if asked_elsewhere > manifest.asked_elsewhere else 0
     is_rehearsal = wave.survey.rehearsal
     origin = {"origin": f"{settings.PUBLIC_URL}/"} if kind in _WITH_ORIGIN else {}
@@ -83,12 +83,12 @@ def build_frozen(wave: Wave, language: str = "") -> Text:
         key=bytes(wave.manifest_hash),
         make=lambda: wave.words[language].encode() if language else bytes(wave.manifest),
         wave=wave.pk,
-        is_squeezed=not language,  # a page has the words in itself
+        is_squeezed=not language,  # pages contain the words
     )
 
 
 def build_file(name: str) -> Text:
-    """Describe a file of the browser; `name` is that of a file that is served."""
+    """Describe a client file. `name` must be that of a served file."""
 
     def make() -> bytes:
         file = find_client_file(name)
@@ -104,9 +104,9 @@ def build_file(name: str) -> Text:
 
 
 def is_served(name: str) -> bool:
-    """Whether the browser of some respondent, or of an author, may need a file of this name.
+    """Whether the browser of a respondent or an author may need a file of this name.
 
-    Of the script's parts, there are hundreds of choices, which a stranger could ask for.
+    Parts of the script can be combined in hundreds of ways. A stranger could request them all.
     """
     if name in client_files():
         return True
@@ -131,7 +131,7 @@ def _name_scripts(manifest: Manifest) -> list[str]:
 
 
 def store_texts(wave: Wave) -> None:
-    """Make all texts of a wave, so that no request has to."""
+    """Make all texts of a wave, so that no request has to make one."""
     for text in list_texts(wave):
         store_text(text)
 

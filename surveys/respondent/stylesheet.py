@@ -1,8 +1,8 @@
-"""Shortens our own stylesheet without changing what it means, exactly or not at all.
+"""Shortens our own stylesheet without changing its meaning.
 
-Comments go, white space that separates nothing, and the semicolon before a closing brace. The same
-source always gives the same bytes. Anything else than the part of the language that the stylesheet
-uses is refused: a comment within a line, an escape, or a string that does not end.
+It removes comments, white space that separates nothing, and the semicolon before a closing brace.
+The same source always gives the same bytes. The module supports only the part of the language that
+the stylesheet uses. It refuses anything else, such as a comment within a line or an escape.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class UnsupportedStylesheetError(ValueError):
     """The stylesheet uses a part of the language that is not supported."""
 
 
-# A comment fills its lines, so it separates nothing that the ends of the lines do not.
+# A comment fills whole lines, so it separates nothing that line ends do not separate.
 _COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/(?=\n)"
 _TOKEN = re.compile(
     rf"(?P<gap>(?:[ \n]|(?<![^ \n]){_COMMENT})+)"
@@ -22,7 +22,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>[{};,:])"
     r"|(?P<word>/(?!\*)|[^\s\"'/\\{};,:]+)"
 )
-# No white space matters next to the first, or after the second: `a :hover` is not `a:hover`.
+# White space has no meaning on either side of the first set. It has none after the second set,
+# but it does before: `a :hover` is not `a:hover`.
 _NEVER_AROUND = "{};"
 _NEVER_AFTER = ",:"
 
@@ -39,7 +40,7 @@ def shorten_stylesheet(source: str) -> str:
 
 
 def _add(text: str, found: re.Match[str]) -> str:
-    """Add a token to what is written so far."""
+    """Add a token to the text so far."""
     if found["gap"]:
         return text if not text or text[-1] in _NEVER_AROUND + _NEVER_AFTER else f"{text} "
     if found[0] in _NEVER_AROUND:

@@ -1,10 +1,10 @@
 """Compares what a server sends to respondents with what this release would send.
 
-The manifest, its words, the release and a few statements of the host determine the pages. They are
-made again here in each of the survey's languages and compared byte for byte, headers included, and
-so is every file that they name. The pages for coins, on paper and for handing in a code are not
-compared, because they differ at each visit. What a server sends to other people or at other times
-cannot be seen here.
+The pages depend only on the manifest, its words, the release and a few statements of the host. This
+module makes them again in each of the survey's languages and compares them byte for byte, with
+their headers. It does the same with every file that they name. It does not compare the pages for
+coins, for paper and for handing in a code, because they differ at each visit. It cannot see what a
+server sends to other people or at other times.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Finding:
         return f"differs  {self.what}: {self.problem}" if self.problem else f"same     {self.what}"
 
 
-# A manifest that this release would never write can raise any of these, wherever it is used.
+# Code can raise any of these if it uses a manifest that this release would never write.
 _FAILURES = (
     ArithmeticError,
     AssertionError,
@@ -73,15 +73,15 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         frozen = fetch(client, manifest_url)
         yield from _check_manifest(url, data, frozen)
         manifest = _read_manifest(frozen.content)
-        # The host chooses the address of the exit; the manifest says whether there is an exit.
+        # The host chooses the address of the exit. The manifest says whether there is an exit.
         exit_url = _find_exit(page.text) if manifest.quick_exit else ""
         if exit_url:
             yield Finding(what=f"“Exit this page” leads to {exit_url}")
         with _using_manifest():
             elsewhere = int(data["elsewhere"])
             asked = max(manifest.asked_elsewhere, elsewhere)
-        # The server counts them, and nobody else can. The manifest has the number at the launch;
-        # surveys that open later make it larger.
+        # Only the server can count them. The manifest has the number at the launch, and surveys
+        # that open later make it larger.
         yield Finding(what=f"“asked in {asked} other surveys of this author”")
         survey = _Survey(
             client=client,
@@ -97,7 +97,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
 
 
 def _check_manifest(url: str, data: Mapping[str, str], frozen: Reply) -> Iterator[Finding]:
-    """Compare the manifest with the hash that the page promises, and the page with the manifest."""
+    """Compare the manifest with the hash in the page, and the page with the manifest."""
     digest = hash_manifest(frozen.content)
     problems = [*frozen.check_headers(MANIFEST)]
     if encode_base64url(digest) != data["hash"]:
@@ -151,7 +151,7 @@ class _Survey:
     def _check_checking(self, *, language: str, words: str) -> Iterator[Finding]:
         """Compare the page for checking the survey's page, and the page as one file."""
         slug, name = _read_manifest(self.content).survey, NAMES[language]
-        # The server reads its own address without a default port.
+        # The server's own address has no default port.
         origin = str(httpx.URL(self.url).join("/"))
         made: dict[str, Any] = {
             "language": language,
@@ -200,7 +200,7 @@ def _read_manifest(content: bytes) -> Manifest:
 
 @_using_manifest()
 def _read_words(page: Reply, manifest: Manifest, language: str) -> str:
-    """Read the survey's words from the page; none if the manifest names others."""
+    """Read the survey's words from the page; empty if the manifest names other words."""
     found = re.search(r'<p id="own">([^<]*)</p>', page.text)
     words = html.unescape(found[1]) if found else ""
     if manifest.translations.get(language) != hash_words(words):
@@ -214,7 +214,7 @@ def _read_words(page: Reply, manifest: Manifest, language: str) -> str:
 
 @_using_manifest()
 def _list_addresses(manifest: Manifest) -> dict[str, Iterable[str]]:
-    """List the addresses of the survey, each with the languages that it can have."""
+    """List the addresses of the survey, each with its possible languages."""
     slug, languages = manifest.survey, manifest.languages
     try:
         return {

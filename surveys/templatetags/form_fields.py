@@ -1,4 +1,4 @@
-"""The targets of the links in a form's error summary."""
+"""Finds the targets of the links in a form's error summary."""
 
 from django import template
 from django.forms import BoundField, RadioSelect

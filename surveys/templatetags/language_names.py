@@ -20,5 +20,5 @@ def language_names(codes: Iterable[str]) -> str:
 
 @register.filter
 def own_name(code: str) -> str:
-    """Return what the speakers of a language call it."""
+    """Return the name of a language in that language."""
     return languages.NAMES[code]

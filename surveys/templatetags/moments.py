@@ -1,4 +1,4 @@
-"""Moments on respondents' pages, whose scripts show them in the device's own time zone."""
+"""Writes times on respondents' pages. Their scripts show them in the device's time zone."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.filter
 def time_element(value: datetime) -> SafeString:
-    """Write a time element, which says UTC for browsers without scripts."""
+    """Write a time element with the time in UTC, for browsers without scripts."""
     inside = value.astimezone(UTC)
     text = date_format(inside, pgettext("format of a moment", "j F Y, H:i"))
     return format_html('<time datetime="{}">{} UTC</time>', f"{inside:%Y-%m-%dT%H:%MZ}", text)

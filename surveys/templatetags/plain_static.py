@@ -1,4 +1,4 @@
-"""Static files for pages that must load even when nothing else works."""
+"""Links to static files on pages that must load even if nothing else works."""
 
 from urllib.parse import urljoin
 

@@ -1,4 +1,4 @@
-"""A table that scrolls sideways on small screens, including with the keyboard."""
+"""Writes a table that scrolls sideways on small screens, also with the keyboard."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class DeleteFirst(AppConfig):
     def ready(self) -> None:
         from scripts.attacks.broken_builds.sealers import seal_delete_first
 
-        mock.patch(SEALER, seal_delete_first).start()  # fails if Murmur's own has another name
+        mock.patch(SEALER, seal_delete_first).start()  # fails if Murmur's own sealer is renamed
 
 
 class InsertFirst(AppConfig):

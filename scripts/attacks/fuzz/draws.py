@@ -66,7 +66,7 @@ class Case:
     """Bytes to send, and the correct outcomes."""
 
     request: bytes
-    # The reports in it that must be stored if the reply is 201, and those that must never be.
+    # The reports that must be stored if the reply is 201, and those that must never be stored.
     allowed: tuple[bytes, ...] = ()
     expected: frozenset[int] = REFUSED
     # Another request can follow on the same connection; the next reply belongs to it.
@@ -109,5 +109,5 @@ class Draw:
         return Case(bytes(request), expected=frozenset(expected or REFUSED), framed=framed)
 
     def either(self, request: Request | bytes, *, framed: bool = False) -> Case:
-        """Return an unusual but valid case, so both accepting and refusing it are right."""
+        """Return an unusual but valid case, which may be accepted or refused."""
         return Case(bytes(request), (self.new_id(),), TAKEN | REFUSED, framed=framed)

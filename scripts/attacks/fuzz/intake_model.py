@@ -1,7 +1,7 @@
 """A model of what intake and sealing should do, in dictionaries, without SQL or product code.
 
-It has its own reader of a report's bytes, which parses the JSON and writes it again, so that
-tests do not rely on the reader that they test.
+It reads a report's bytes itself: it parses the JSON and writes it again. So tests do not rely on
+the reader that they test.
 """
 
 from __future__ import annotations

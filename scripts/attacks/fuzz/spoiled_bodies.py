@@ -48,7 +48,7 @@ def cut_or_extended(draw: Draw) -> Case:
 
 
 def spelled_otherwise(draw: Draw) -> Case:
-    """Write JSON with the same meaning, at least to some parsers."""
+    """Write JSON that means the same, at least to some parsers."""
     body = write(draw.sent())
     content = json.loads(body)
     changes: tuple[bytes, ...] = (

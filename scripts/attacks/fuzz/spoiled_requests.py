@@ -13,7 +13,7 @@ Mutation = Callable[[Draw], Case]
 CHUNKED = b"Transfer-Encoding"
 
 
-# --- headers -------------------------------------------------------------------------------------
+# Headers.
 
 
 def foreign(draw: Draw) -> Case:
@@ -58,12 +58,12 @@ def foreign(draw: Draw) -> Case:
 
 def lacking_a_header(draw: Draw) -> Case:
     name, status = draw.rng.choice(((b"Host", 400), (b"Content-Type", 415)))
-    # Without one host, a request is no HTTP/1.1, and the connection is closed.
+    # A request without a host is not HTTP/1.1, so the server closes the connection.
     return draw.refused(draw.request().lacking(name), status, framed=name != b"Host")
 
 
 def doubled_header(draw: Draw) -> Case:
-    """Send two values of which one is right: it is unclear which one counts."""
+    """Send a right and a wrong value, so that it is unclear which one counts."""
     name, right, wrong = draw.rng.choice(
         (
             (b"Host", b"localhost", b"evil.example"),
@@ -94,7 +94,7 @@ def from_our_own_page(draw: Draw) -> Case:
 
 
 def other_header(draw: Draw) -> Case:
-    """Send headers that mean nothing here, of any size and with any bytes."""
+    """Send headers without a meaning here, of any size and with any bytes."""
     rng = draw.rng
     name = rng.choice(
         (
@@ -139,7 +139,7 @@ def very_many_headers(draw: Draw) -> Case:
     return draw.either(draw.request().having(*((b"X-%d" % i, b"a") for i in range(count))))
 
 
-# --- length, chunks and what hides behind them --------------------------------------------------
+# Length, chunks, and what follows the body.
 
 
 def odd_length(draw: Draw) -> Case:
@@ -211,7 +211,7 @@ def trailers(draw: Draw) -> Case:
 
 
 def smuggled(draw: Draw) -> Case:
-    """Send a request whose end can be read in two ways; the second must never be accepted."""
+    """Send a request whose end is ambiguous; the hidden second request must never be accepted."""
     inner = bytes(draw.request(write(draw.sent(salt="inner"))))
     outer = replace(draw.request(), measured=False)
     chunk = b"%x\r\n%s\r\n0\r\n\r\n" % (len(outer.body), outer.body)
@@ -231,7 +231,7 @@ def smuggled(draw: Draw) -> Case:
     return replace(draw.either(request), silent=True)
 
 
-# --- the first line ------------------------------------------------------------------------------
+# The request line.
 
 METHODS = (
     *(b"GET", b"HEAD", b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"TRACE", b"PROPFIND", b"QUERY"),
@@ -302,7 +302,7 @@ def expecting(draw: Draw) -> Case:
     return Case(bytes(request), (draw.new_id(),), frozenset({201}), framed=True)
 
 
-# --- anything ------------------------------------------------------------------------------------
+# Random damage.
 
 
 def shuffled_bytes(draw: Draw) -> Case:

@@ -1,7 +1,7 @@
 """The product's settings with three faults that the linker must find.
 
-This build logs addresses, seals rows in the order of arrival (kept in the raw table as a serial
-number) and purges nothing.
+This build logs addresses, seals rows in their order of arrival (a serial number in the raw table)
+and purges nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Leaky(AppConfig):
     def ready(self) -> None:
         from aggregator.intake.asgi import IntakeApplication
 
-        # Each fails if Murmur's own function has another name.
+        # Each patch fails if Murmur's own function is renamed.
         mock.patch("aggregator.tasks.purge_is_due", return_value=False).start()
         mock.patch("aggregator.batches.sealing._take_raw_reports", _take_as_they_came).start()
         mock.patch("aggregator.batches.sealing.pack_reports", _pack_unsorted).start()

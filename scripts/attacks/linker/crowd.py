@@ -1,4 +1,4 @@
-"""A crowd that sends reports with canaries in every other part of the request."""
+"""A crowd that sends reports with canaries in all other parts of the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 QUESTIONS = 60  # enough weak coins to make every report unique
 FLIPS = 49
 CONNECTIONS = 16
-# The middle of everybody's address. The beginning differs, because networks of /48 have a limit.
+# The middle of every address. The beginnings differ, because each /48 network has a limit.
 NETWORK = "5ca1:ab1e:7ace"
 FIRST_NETWORK = 0x2000
 MARK = "Kanarie-7/ö"
@@ -39,7 +39,7 @@ class Person:
 @dataclass
 class Crowd:
     people: list[Person]
-    # In the order of acknowledgement, which the linker tries to find.
+    # In order of acknowledgement, which the linker tries to find.
     acknowledged: list[Person] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
 

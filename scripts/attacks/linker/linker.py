@@ -46,9 +46,9 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
-# Where a file has one of these, a time stands next to it.
+# In a file, a time stands next to each of these.
 DATES = {"a task's message": b"aggregator.tasks.", "a checkpoint in a log": b"LOG:  checkpoint "}
-# A window of almost only zeros is padding; a report of 40 or more weak coins never looks so.
+# A window of almost only zeros is padding; a report of 40 or more weak coins never looks like that.
 FEWEST_ONES = 3
 # One guess for each row of a batch: a number that grows with the guessed moment, or NaN.
 Guess = NDArray[np.float64]
@@ -78,9 +78,6 @@ class Findings:
     guesses: dict[str, list[Guess]] = field(default_factory=dict)
     files: int = 0
     size: int = 0
-
-
-# --- reading the dump ---------------------------------------------------------------------------
 
 
 class Dump:
@@ -143,9 +140,6 @@ def _unhex(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("\\x"))  # as PostgreSQL writes it
 
 
-# --- canaries -----------------------------------------------------------------------------------
-
-
 def spell(text: str) -> dict[str, bytes]:
     """Return the spellings in which software stores a text."""
     plain = text.encode()
@@ -174,7 +168,7 @@ def spell(text: str) -> dict[str, bytes]:
 
 class CanaryFinder:
     def __init__(self, canaries: Mapping[str, str]) -> None:
-        # Texts with the same beginning are distinguished only where that beginning is found.
+        # Texts with the same beginning are told apart only where a file has that beginning.
         self._needles: dict[str, dict[tuple[str, str], bytes]] = {}
         for canary, text in canaries.items():
             needles = self._needles.setdefault(text[:BEGINNING], {})
@@ -197,9 +191,6 @@ class CanaryFinder:
             whole = [key for key, needle in self._needles[beginning].items() if needle in content]
             for canary, spelling in whole or [(beginning, "in part")]:
                 yield Hit(canary=canary, spelling=spelling, file=name)
-
-
-# --- where reports and ids are in a file ----------------------------------------------------------
 
 
 class Finder:
@@ -235,7 +226,7 @@ class Finder:
         if len(codes) < width:
             return
         is_code = codes <= 1
-        # Every window covers one such piece, and in most files no piece consists only of codes.
+        # Every window covers one such piece. In most files, no piece consists only of codes.
         half = width // 2
         pieces = is_code[: len(codes) // half * half].reshape(-1, half)
         if not pieces.all(axis=1).any():
@@ -279,14 +270,11 @@ class IdFinder:
         return found
 
 
-# --- guessing -----------------------------------------------------------------------------------
-
-
 def assign_ids(spent: list[dict[str, Any]], sizes: list[int], minimum: int) -> list[list[bytes]]:
-    """Return the sorted ids in each batch of a wave, if sealing took the lowest ids that wait.
+    """Return the sorted ids in each batch of a wave, if sealing took the lowest waiting ids.
 
-    It did so once. Now chance decides, and waiting.py looks for anything else that does. While a
-    wave is open, a batch takes all but `minimum` of the waiting ids; the last one takes the rest.
+    Sealing once did so. Now chance decides, and waiting.py searches for other patterns. While a
+    wave is open, a batch takes all but `minimum` of the waiting ids; the last batch takes the rest.
     """
     ids = [row["id"] for row in spent]
     waiting: list[bytes] = []
@@ -317,7 +305,7 @@ def link(dump: Dump) -> Findings:
         findings.files += 1
         findings.size += len(content)
         findings.hits += canaries.find(name, content)
-        if name.startswith("files/"):  # what is in memory only is gone after a restart
+        if name.startswith("files/"):  # data held only in memory is gone after a restart
             findings.dates |= {(what, name) for what, text in DATES.items() if text in content}
         for encoding, (base, stride) in ENCODINGS.items():
             if answers.find(content, base=base, stride=stride):

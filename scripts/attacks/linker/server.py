@@ -15,7 +15,7 @@ from scripts.attacks.linker.linker import Finder
 from scripts.stack.postgres import Postgres
 
 ROLE, PASSWORD = "app", "no secret"
-# As deploy/postgresql-init.sh does.
+# The same as in deploy/postgresql-init.sh.
 GRANTS = (
     f"GRANT pg_checkpoint TO {ROLE}",
     f"GRANT pg_monitor TO {ROLE}",

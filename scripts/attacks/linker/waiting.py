@@ -1,7 +1,7 @@
 """Searches successive dumps for a pattern in who stays behind when a batch is sealed.
 
-While a survey is open, K reports wait. They lie alone, with their ids, in every backup and in every
-dump. If something decides which ones these are, it is the same people again and again.
+While a survey is open, K reports wait. Every backup and every dump has them unsealed, with their
+ids. If anything but chance decides which reports wait, they may always be the same people's.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from scipy import stats
 
 @dataclass(frozen=True, kw_only=True)
 class Sealing:
-    """What two dumps show of one sealing: who waited before, as they came, and who still does."""
+    """What two dumps show of a sealing: who waited, in order of arrival, and who still waits."""
 
     waited: Sequence[bytes]
     stayed: frozenset[bytes]
 
 
 def find_patterns(sealings: Sequence[Sealing]) -> dict[str, float]:
-    """Return p for each property that may decide who stays; small if it does.
+    """Return p for each property that may decide who stays; p is small if it does.
 
-    If every report stays with the same chance, those who stay are a simple random sample of those
-    who waited. Then the sum of any score over those who stay has the mean and the variance of
-    sampling without replacement, and sums over sealings are normal.
+    If every report is equally likely to stay, those that stay are a simple random sample of those
+    that waited. The sum of any score over them then has the mean and variance of sampling without
+    replacement, and sums over sealings are normal.
     """
     return {
         "the id": _test(sealings, [_rank_ids(sealing.waited) for sealing in sealings]),

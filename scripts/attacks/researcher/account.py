@@ -35,9 +35,9 @@ class Sight:
     asked: Mapping[str, int]  # of each question; 0 where that is not shown
     yes: Mapping[str, int]  # codes of each question that show Yes
     # The cells of the questions in reports.csv, in the order of the file; empty if there is none.
-    # Where each block has its own file, those of all of them.
+    # If each block has its own file, the rows of all files.
     rows: Sequence[Row]
-    # What each row shows of its person: the file, the background, and which cells are empty.
+    # What each row reveals about its person: the file, the background, and which cells are empty.
     known: Sequence[tuple[object, ...]] = ()
 
     @property
@@ -59,26 +59,26 @@ class Account:
         self.client.force_login(self.user, backend=BACKEND)
 
     def look(self, wave: Wave) -> Sight:
-        """Read everything; if the background of the rows waits for a choice, accept all of it."""
+        """Read everything; if a choice of background for the rows is pending, accept all of it."""
         _, content = self._fetch(f"/api/surveys/{wave.survey.slug}/reports.csv")
         if NOT_CHOSEN in content:
             self.choose(wave)
         return read_everything(self._fetch, slug=wave.survey.slug)
 
     def choose(self, wave: Wave, *, left_out: Collection[str] = ()) -> None:
-        """Choose all that is proposed but what is left out."""
+        """Choose everything that is proposed except `left_out`."""
         path = f"/surveys/{wave.survey.slug}/data/background"
         _, page = self._fetch(path)
         chosen = {"is_sent", *OFFERED.findall(page.decode())} - set(left_out)
         assert self.client.post(path, dict.fromkeys(chosen, "on")).status_code == FOUND
 
     def count_sealed(self, wave: Wave) -> int:
-        """Return the number of reports that is shown while there are no results, too."""
+        """Return the number of sealed reports, which is shown even without results."""
         _, content = self._fetch(f"/api/surveys/{wave.survey.slug}")
         return int(json.loads(content)["sealed"])
 
     def break_down(self, wave: Wave, question: str) -> dict[tuple[str, str], tuple[int, int]]:
-        """Map the groups and questions that are shown to their people, and codes that show Yes."""
+        """Map each group and question shown to the number of people and of codes that show Yes."""
         path = f"/surveys/{wave.survey.slug}/breakdown/{question}"
         self._fetch(path)
         work()

@@ -1,11 +1,11 @@
-"""Attacks the crowd of a survey from an ordinary account, and prints what it finds out.
+"""Attacks the crowd of a survey from an ordinary account, and prints what the attacker learns.
 
     python -m scripts.attacks.researcher.attack
 
-The attacker made the survey, has its public link, reads every figure and file that Murmur offers,
-and sends fakes with ids of their own choice. Everything runs in this process on an empty SQLite
-file. The columns before the bar are from before there were looks, sealing by chance and files of
-the whole wave: then every attack found everybody.
+The attacker is the survey's author, has its public link, reads every figure and file that Murmur
+offers, and sends fakes with ids of their choice. Everything runs in this process on an empty SQLite
+file. The columns before the bar date from before looks, random sealing and files of the whole wave.
+At that time, every attack found everybody.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scripts.attacks.researcher.together import Changes, Cost
 
 PEOPLE = 12
-# Before, by attack and K: fakes for each person, and people of whom a row was found, of twelve.
+# Before, by attack and K: fakes per person, and of twelve people those whose row was found.
 BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("live, 9 fakes for each person", 10): (11, 12),
     ("live, 20 fakes for each person", 10): (22, 12),
@@ -41,7 +41,7 @@ BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("one survey for each person, which ends after 150", 50): (149, 12),
     ("after the close, 29 fakes in each person's groups", 10): (29, 12),
 }
-# Before: rows alone in what people know, and rows that share it with too few.
+# Before: rows that are unique in what people know, and rows that share it with too few others.
 ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
     "three declared groups of eight": (168, 320),
     "8 of 16 questions drawn": (314, 320),
@@ -202,7 +202,7 @@ def _set_up(var: Path) -> None:
     from django.test.utils import setup_test_environment
 
     setup_test_environment()
-    # Among much else, that results have too few responses yet.
+    # Silence messages, such as that results have too few responses yet.
     logging.disable(logging.WARNING)
     call_command("migrate", "--no-input", "--verbosity", "0")
 

@@ -1,7 +1,7 @@
-"""Attacks that need no fakes: rows that are alone in what others know about a person.
+"""Attacks that need no fakes: rows that are unique in what others know about a person.
 
-Somebody knows a colleague's declared answers, or heard which questions they were asked. If no other
-row agrees with that, the row shows all codes of the colleague.
+Somebody knows a colleague's declared answers, or which questions the colleague was asked. If only
+one row agrees with that, it shows all of the colleague's codes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CROSSINGS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprints:
-    """How many rows of reports.csv can be told from the others by what people know."""
+    """How many rows of reports.csv can be identified by what people know."""
 
     attack: str
     people: int
@@ -79,7 +79,7 @@ def _cross_groups(wave: Wave, people: list[bytes]) -> int:
 
 
 def attack_small_groups(*, people: int) -> Outcome:
-    """Add fakes to people who are alone in their groups: their rows left whole, among fakes.
+    """Add fakes to people who are alone in their groups; count whole rows among the fakes.
 
     The attacker knows these people's declared answers.
     """
@@ -96,7 +96,7 @@ def attack_small_groups(*, people: int) -> Outcome:
     victims = [person for person in crowd if shared[person[:width]] == 1][:people]
     send(wave, crowd)
     for victim in victims:
-        # Codes that the person did not send, so that the rows differ.
+        # The opposite of what the person sent, so that the rows differ.
         fake = victim[:width] + bytes(1 - code for code in victim[width:])
         send(wave, [fake] * (design.crowd - 1))
         outcome.fakes += design.crowd - 1

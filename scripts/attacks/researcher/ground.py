@@ -1,8 +1,8 @@
 """One Murmur without servers: surveys of an ordinary account, people who answer, and the workers.
 
-Reports go through the intake's own code, and the work that beat and workers would do is done in
-this process, so that thousands of fakes take seconds. The limits per network are left out: they
-slow an attacker down, but somebody with enough networks is not stopped by them.
+Reports go through the intake's own code. This process also does the work of beat and workers, so
+that thousands of fakes take seconds. Limits per network are left out: they slow an attacker down,
+but do not stop one who has enough networks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Design:
 
     minimum_batch: int
     display_minimum: int
-    questions: int = 24  # yes or no; everybody is asked all of them, unless some are drawn
+    questions: int = 24  # yes or no; everybody gets all of them, unless some are drawn
     flips: int = 45  # of 100 people
     groups: Sequence[int] = ()  # the number of options of each declared question, which come first
     cap: int | None = None
@@ -70,7 +70,7 @@ def open_survey(owner: User, design: Design) -> Wave:
 
 
 def draw_codes(design: Design, *, generator: random.Random) -> bytes:
-    """Draw the codes of one person. What they answered in truth plays no part in the attacks."""
+    """Draw the codes of one person. The true answers play no part in the attacks."""
     asked = set(range(design.questions))
     if design.drawn is not None:
         asked = set(generator.sample(range(design.questions), design.drawn))
@@ -98,7 +98,7 @@ def send(wave: Wave, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
 
 
 def work() -> None:
-    """Do what is due until nothing is. Charts are left out: they show the newest snapshot."""
+    """Do all work that is due. Charts are left out: they show the newest snapshot."""
     for _ in range(MOST_ROUNDS):
         closed = close_due_waves()
         due = [item for item in find_due_work() if item.kind is not WorkKind.RENDER]

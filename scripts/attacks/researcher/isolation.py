@@ -1,9 +1,9 @@
-"""Attacks that surround one person with known reports, and subtract these from what is shown.
+"""Attacks that surround one person with known reports and subtract these from the results.
 
-The attacker knows when each person answers, and nobody else answers in between: the worst case for
-the people, and the best for an attacker. Fakes show No to every second question and Yes to the
-others. So the figures of the reports that came in between two looks tell how many of them are not
-fakes: with exactly one, every question differs by 0 or 1, and these are the person's codes.
+The attacker knows when each person answers, and nobody else answers in between. This is the worst
+case for the people. Fakes show No to every second question and Yes to the others. The difference
+between two looks therefore shows how many of the new reports are not fakes. If there is exactly
+one, every question differs by 0 or 1, and these are the person's codes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scripts.attacks.researcher.ground import Design, close, draw_codes, open_su
 
 SEED = 20261122
 FIRST, LAST = b"\x00" * 4, b"\xff" * 4  # beginnings of the ids that the attacker chooses
-# An attacker who sends fakes until a person is seen gives up after this many times K.
+# An attacker who sends fakes until a person shows up gives up after this many times K.
 PATIENCE = 40
 
 
@@ -32,10 +32,10 @@ class Outcome:
     people: int
     fakes: int = 0
     isolated: int = 0  # people whose codes were all read from figures of one report
-    named: int = 0  # those of them of whom the attacker knows who they are
+    named: int = 0  # those of them whom the attacker can name
     rows: int = 0  # people of whom a row of reports.csv was found and known to be theirs
     wrong: int = 0  # readings that are nobody's codes
-    acknowledged: Sequence[str] = ()  # limits of which the author must have read why they exist
+    acknowledged: Sequence[str] = ()  # limits whose reasons the author must have read
 
     @property
     def fakes_each(self) -> float:
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass
 class Watcher:
-    """Compares looks of one survey, and writes down what they reveal."""
+    """Compares looks of one survey and records what they reveal."""
 
     outcome: Outcome
     fake: bytes
@@ -54,7 +54,7 @@ class Watcher:
     found_rows: set[bytes] = field(default_factory=set)
 
     def watch(self, sight: Sight) -> int:
-        """Take in a new look; return how many people it shows who were not shown before."""
+        """Record a new look; return how many people it shows for the first time."""
         before, self.last = self.last, sight
         if before is None or not before.n:
             return 0
@@ -68,7 +68,7 @@ class Watcher:
         return new
 
     def _count_people(self, before: Sight, sight: Sight) -> int:
-        """Infer it from the question in which most of the people differ from the fakes."""
+        """Infer the number from the question in which most people differ from the fakes."""
         return max(self._differing(before, sight))
 
     def _differing(self, before: Sight, sight: Sight) -> list[int]:
@@ -86,7 +86,7 @@ class Watcher:
             self.outcome.wrong += 1
             return
         self.outcome.isolated += 1
-        # Only one person had answered and was not in the results yet.
+        # Exactly one person had answered without being in the results yet.
         if self.counted == len(self.people) and codes == self.people[-1]:
             self.outcome.named += 1
 
@@ -104,11 +104,11 @@ def read_codes(row: Row) -> bytes:
 
 
 class Place(Protocol):
-    """Where one survey runs, as its author reaches it."""
+    """Where a survey runs, as its author sees it."""
 
     def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None: ...
     def look(self) -> Sight:
-        """Read everything, once the work that is due is done."""
+        """Read everything after the work that is due."""
 
     def close(self) -> None: ...
 
@@ -138,7 +138,7 @@ def attack_live(
     people: int,
     begin: Callable[[Design], Place] = Here,
 ) -> Outcome:
-    """Surround each person with so many fakes, or with as many as it takes to see them."""
+    """Surround each person with this many fakes, or with as many as it takes to see the person."""
     words = (
         f"live, {fakes} fakes for each person" if fakes else "live, fakes until a person is seen"
     )
@@ -153,7 +153,7 @@ def attack_live(
         outcome.fakes += number
         return watcher.watch(place.look())
 
-    # These would wait for ever if the lowest ids were sealed first.
+    # These would wait forever if the lowest ids were sealed first.
     add_fakes(minimum_batch, LAST)
     for _ in range(PATIENCE):  # until there are results
         add_fakes(minimum_batch)
@@ -175,10 +175,10 @@ def attack_live(
 
 
 def attack_after_the_close(minimum_batch: int, *, fakes: int, people: int) -> Outcome:
-    """Give the fakes around each person a mark, and look for their neighbours in the file.
+    """Mark the fakes around each person, and look for their neighbours in the file.
 
-    The marks come last in their batch. If batches stand one after another in the file, the row
-    before each mark is the person's.
+    The marks come last in their batch. If the file has one batch after another, the row before each
+    mark is the person's.
     """
     words = f"after the close, {fakes} marked fakes for each person"
     outcome = Outcome(attack=words, minimum_batch=minimum_batch, people=people)
@@ -207,7 +207,7 @@ def attack_after_the_close(minimum_batch: int, *, fakes: int, people: int) -> Ou
 
 
 def _mark(number: int, *, design: Design) -> bytes:
-    """Write a number into the last codes, after so many ones that hardly any person comes later."""
+    """Write a number into the last codes, after enough ones to sort behind almost every person."""
     bits = 8
     return bytes([1] * (design.questions - bits)) + bytes(
         number >> bit & 1 for bit in reversed(range(bits))
@@ -227,7 +227,7 @@ def _read_neighbours(
 
 
 def attack_one_by_one(design: Design, *, people: int) -> Outcome:
-    """Copy the survey for each person, send them the link, and fill it up to its end with fakes."""
+    """Copy the survey for each person, send them the link, and add fakes until it closes."""
     assert design.cap is not None
     words = f"one survey for each person, which ends after {design.cap}"
     outcome = Outcome(attack=words, minimum_batch=design.minimum_batch, people=people)

@@ -1,15 +1,16 @@
-"""Who is in a group that the file of rows does not mark?
+"""Guesses who is in a group that the file of rows does not mark.
 
-The file has everybody's codes, and a break down counts the codes of each group. So every count is
-a linear equation about the rows of its members: 0 <= x <= 1 for each row, and the sum of x over the
-rows that show a code is how often the group shows it. As many equations as people find everybody.
-A group of ten people for each equation is told by a tenth of what it would take.
+The file has everybody's codes, and a breakdown counts the codes of each group. Every count is
+therefore a linear equation: 0 <= x <= 1 for each row, and the sum of x over the rows that show a
+code is how often the group shows it. As many equations as people find all members. With ten people
+for each equation, there is a tenth of the equations that this would take.
 
-Two programs guess. The linear program takes any solution; it is what finds everybody if there are
-enough equations. Least squares takes the one next to the known share, which is the best guess of
-all where there are too few. E independent equations place x in a space of E dimensions. So a row
-moves from the share by h = E/n towards its own group, with a standard deviation of sqrt(h(1 - h)),
-and in two groups of n/2 a guess is right with probability Phi(sqrt(h/(1 - h))): 59 % at h = 1/20.
+Two programs guess. The linear program takes any solution; it finds all members if there are enough
+equations. Least squares takes the solution nearest to the known share, which is the best guess if
+there are too few equations. E independent equations place x in a space of E dimensions. A row
+therefore moves from the share by h = E/n towards its own group, with a standard deviation of
+sqrt(h(1 - h)). In two groups of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 %
+at h = 1/20.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Guesses:
 
 
 def guess_by_program(counted: Matrix, totals: Matrix) -> Members:
-    """Guess the members; `counted` has a row of 0 and 1 for each equation, of which one counts."""
+    """Guess the members; `counted` has a row for each equation, with 1 for each row that counts."""
     found = linprog(
         np.zeros(counted.shape[1]), A_eq=counted, b_eq=totals, bounds=(0, 1), method="highs"
     )
@@ -67,16 +68,16 @@ def guess_by_squares(counted: Matrix, totals: Matrix) -> Members:
 
 
 def find_bound(people: int, *, told: float = 0.0) -> float:
-    """Return how often guesses about halves may be right, but for one in a million attacks.
+    """Return the share of right guesses about halves that one attack in a million exceeds.
 
-    `told` is the share h of equations per row; chance adds what it may over all people (Hoeffding).
+    `told` is the share h of equations per row. Hoeffding's bound limits what chance adds.
     """
     right = NormalDist().cdf(sqrt(told / (1 - told)))
     return right + sqrt(log(ONE_IN) / (2 * people))
 
 
 def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guesses:
-    """Run both programs on several surveys: equations, what they amount to, and the truth."""
+    """Run both programs on several surveys, each with its equations, their totals and the truth."""
     pairs = [
         ((guess_by_program(*known) == truth).mean(), (guess_by_squares(*known) == truth).mean())
         for *known, truth in runs
@@ -86,7 +87,7 @@ def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guess
     return Guesses(
         attack=attack,
         people=sum(len(truth) for *_, truth in runs),
-        equations=len(runs[0][0]) - 1,  # the last is the size, which Table 1 shows
+        equations=len(runs[0][0]) - 1,  # the last one is the group's size, which Table 1 shows
         known=float(np.mean(shares)),
         by_program=float(program),
         by_squares=float(squares),
@@ -104,10 +105,10 @@ def guess_from_all_pairs() -> Guesses:
 
 
 def guess_from_pages(*, surveys: int, smaller: int = 0) -> Guesses:
-    """Guess from what pages and files show, where ten people stand for each equation.
+    """Guess from what pages and files show: one equation for every ten people.
 
-    The owner leaves the declared question out of the file. `smaller` is how many people one group
-    lacks; then it is hidden, and so is the other.
+    The owner leaves the declared question out of the file. `smaller` is the number of people that
+    one group lacks; if it lacks any, both groups are hidden.
     """
     runs = [_read_survey(number, smaller=smaller) for number in range(surveys)]
     lack = f", {smaller} fewer" if smaller else ""
@@ -120,7 +121,7 @@ def _read_survey(number: int, *, smaller: int) -> tuple[Matrix, Matrix, Members]
         minimum_batch=10, display_minimum=10, questions=QUESTIONS, flips=30, groups=(2,)
     )
     half = PEOPLE_FOR_EQUATION * QUESTIONS
-    # All codes differ, so that each row is somebody's.
+    # All codes differ, so that each row belongs to one person.
     codes = [
         bytes(code >> place & 1 for place in range(QUESTIONS))
         for code in generator.sample(range(2**QUESTIONS), 2 * half)

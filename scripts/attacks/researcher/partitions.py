@@ -1,17 +1,17 @@
-"""Attacks without fakes: declared groups that are large one by one, and single out one person.
+"""Attacks without fakes, in which large declared groups together single out one person.
 
-Two lists cut the same people differently. The author knows that everybody in "B" of the first list
-is in "B" of the second, and no one else. So "A", of one person, is everybody without "C" of the
-first and without "B" of the second list, which are both shown because they are large.
+Two lists divide the same people differently. The author knows that "B" of the first list and "B" of
+the second contain the same people. So "A", with one person, is everybody without "C" of the first
+list and without "B" of the second, which are both shown because they are large.
 
-Three lists of "yes" and "no" do the same although no two of them do: nearly everybody is in one of
-the three groups, and one person in two.
+Three lists of "yes" and "no" do the same, although no two of them do: nearly everybody is in one of
+the three groups, and one person is in two.
 
-Two conditions hold together for one person. A question that is asked only of people in both of
-their groups, each of them large, is then estimated from that person's code.
+Two conditions hold together for one person. Each group is large, but a question that is asked only
+of people in both groups is then estimated from that person's code.
 
 Many questions are asked only of one group. Each estimate is an equation about its members, as in a
-break down.
+breakdown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Limit
 from surveys.models import Question, Survey, Wave
 
-LARGE = 6  # times C: enough people for each equation
+LARGE = 6  # times C; enough people for each equation
 ASKED = 6  # questions behind both conditions
 MANY = 40  # questions behind one condition
 JOINT = "likelihood_ratio_joint"  # the method of a share among the members of a group
@@ -94,7 +94,7 @@ def _attack_lists(
 
 
 def attack_two_conditions(k: int) -> Outcome:
-    """Ask only people of two groups together, and read the code off the estimate."""
+    """Ask only people in both of two groups, and read the code off the estimate."""
     outcome = Outcome(attack="two conditions of a question", minimum_batch=k, people=1)
     account, generator = Account(), random.Random(SEED)
     wave = _open_with_conditions(account, k, conditions=("Unit", "Age"), questions=ASKED)
@@ -123,7 +123,7 @@ def attack_two_conditions(k: int) -> Outcome:
 
 
 def attack_many_conditions(k: int) -> Outcome:
-    """Count the equations about a group of C people; `isolated` if they are few for so many."""
+    """Count the equations about a group of C people; if there are too many, it is `isolated`."""
     outcome = Outcome(attack="many questions behind a condition", minimum_batch=k, people=3 * k)
     account, generator = Account(), random.Random(SEED)
     wave = _open_with_conditions(account, k, conditions=("Unit",), questions=MANY)

@@ -3,7 +3,7 @@
 from config.settings import *  # noqa: F403
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-# Refusals are pages, and pages name files that nobody collected here.
+# Refusals are pages, and pages link to static files, which are not collected here.
 STORAGES = {
     **STORAGES,  # noqa: F405
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -1,7 +1,7 @@
-"""Attacks that make the crowd small instead of surrounding somebody in a large one.
+"""Attacks that make the crowd small instead of surrounding a person in a large one.
 
-Nothing that the author does at the close, and no part of a survey, may show figures or rows of
-fewer than C reports. So whoever wants the codes of one person has to add C - 1 fakes.
+No action of the author at the close, and no part of a survey, may show figures or rows of fewer
+than C reports. Whoever wants one person's codes therefore has to add C - 1 fakes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def attack_by_hand(k: int, *, fakes: int) -> Outcome:
 
 
 def attack_coins(k: int, *, fakes: int, people: int) -> Outcome:
-    """Hand the paper sheet to one person of a survey that many answer in their browsers."""
+    """Hand the paper sheet to one person in a survey that many others answer in their browsers."""
     design = Design(minimum_batch=k, display_minimum=k, questions=12, flips=25, coins=True)
     outcome = Outcome(attack=f"on paper, {fakes} fakes", minimum_batch=k, people=1)
     account, generator = Account(), random.Random(SEED)
@@ -49,7 +49,7 @@ def attack_coins(k: int, *, fakes: int, people: int) -> Outcome:
 
 
 def find_smallest_move(*, k: int, blocks: int, people: int) -> int | None:
-    """Return how few people moved a block at the close; None if no block was shown before."""
+    """Return the fewest people that the close adds to a block; None if no block was shown."""
     design = Design(minimum_batch=k, display_minimum=k, questions=blocks, drawn=1)
     account, generator = Account(), random.Random(SEED)
     wave = open_survey(account.user, design)

@@ -1,4 +1,4 @@
-"""The place of an attack on a Murmur whose processes run, over HTTP only."""
+"""The place of an attack over HTTP on a Murmur that runs in its own processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _networks = itertools.count(1)
 
 
 class There:
-    """The attacker waits as long as it takes until everything has been sealed and decided."""
+    """The attacker waits until everything has been sealed and decided."""
 
     def __init__(self, design: Design, *, world: World, client: httpx.Client) -> None:
         settings = {

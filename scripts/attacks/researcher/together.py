@@ -1,8 +1,8 @@
-"""Attacks that put the known ones together: groups, random subsets, coins, copies and accounts.
+"""Attacks that combine the known ones: groups, random subsets, coins, copies and accounts.
 
-One person is known to have answered, and all fakes send what is known about this person: the same
-groups, the same block, on paper. Many others answer too, whose groups or block differ. A person is
-found if anything that is shown describes exactly this person and the fakes.
+One person is known to have answered. All fakes send what is known about this person: the same
+groups, the same block, on paper. Many others, whose groups or block differ, answer too. The person
+is found if any figure describes exactly this person and the fakes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Survey, Wave
 
 OTHERS = 4  # times the crowd C
-CHANGES = 25  # times that a few people come
-FLIPS = 30  # few enough that coins stay within the largest ε
+CHANGES = 25  # times that a few people answer
+FLIPS = 30  # few enough for coins to stay within the largest ε
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the attacker puts together; the cheapest way is written down, not the sum of all."""
+    """What the attacker combines; the result is the cheapest way, not the sum of all."""
 
     name: str
     groups: Sequence[int] = ()
@@ -94,14 +94,14 @@ def find_cost(plan: Plan, *, k: int) -> Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """How few people a figure moved by between two looks, and at the close; None if by nobody."""
+    """The fewest people by which a figure changed, or None: between two looks, and at the close."""
 
     between_looks: int | None
     at_close: int | None
 
 
 def find_changes(plan: Plan, *, k: int) -> Changes:
-    """Let people come a few at a time, and look after each few."""
+    """Let people answer a few at a time, and look after each group."""
     design = Design(
         minimum_batch=k, display_minimum=k, questions=4, flips=FLIPS,
         groups=plan.groups, drawn=plan.drawn, coins=plan.coins,
@@ -123,7 +123,7 @@ def find_changes(plan: Plan, *, k: int) -> Changes:
 
 
 def _count_people(account: Account, wave: Wave, design: Design) -> dict[str, int]:
-    """Map all figures that are shown to the number of people whom they describe."""
+    """Map all figures shown to the number of people whom they describe."""
     if design.coins:
         return _read_paper(account, wave)
     sight = account.look(wave)
@@ -132,13 +132,13 @@ def _count_people(account: Account, wave: Wave, design: Design) -> dict[str, int
 
 
 def _find_change(before: Mapping[str, int], after: Mapping[str, int]) -> int | None:
-    """Return the least number of people by which a figure moved that was shown before."""
+    """Return the fewest people by which a figure changed that was shown before."""
     moved = (after[name] - people for name, people in before.items() if people)
     return min(filter(None, moved), default=None)
 
 
 def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iterator[int]:
-    """Yield how many reports each figure or kind of row describes that holds the person."""
+    """Yield the number of reports behind each figure or kind of row that includes the person."""
     generator = random.Random(SEED)
     person = _draw_person(design, generator)
     around = [person, *[_turn(person, design)] * fakes]
@@ -184,14 +184,14 @@ def _read_paper(account: Account, wave: Wave) -> dict[str, int]:
 
 
 def _draw_person(design: Design, generator: random.Random) -> bytes:
-    """Draw somebody in the first group of each question, who was asked the first blocks."""
+    """Draw somebody who is in the first group of each question and was asked the first blocks."""
     codes = draw_codes(replace(design, groups=(), drawn=None), generator=generator)
     drawn = design.drawn or design.questions
     return bytes(len(design.groups)) + codes[:drawn] + bytes([NOT_DRAWN]) * (len(codes) - drawn)
 
 
 def _turn(person: bytes, design: Design) -> bytes:
-    """Make a fake with the same groups and blocks, and all other codes."""
+    """Make a fake with the same groups and blocks and the opposite codes."""
     width = len(design.groups)
     own = (code if code == NOT_DRAWN else 1 - code for code in person[width:])
     return person[:width] + bytes(own)

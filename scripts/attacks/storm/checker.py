@@ -32,7 +32,7 @@ def spell(number: int) -> bytes:
 
 
 def read_number(symbols: bytes) -> int | None:
-    """Return the encoded number; None if the codes encode no number."""
+    """Return the encoded number, or None."""
     content = np.packbits(np.frombuffer(symbols, dtype=np.uint8)).tobytes()
     number = int.from_bytes(content[: NUMBER_BITS // 8], "big")
     return number if spell(number) == symbols else None

@@ -64,7 +64,7 @@ def run_broken_sealer(name: str, *, var: Path, database_url: str) -> Caught:
 
 
 def run_naive_celery(*, var: Path, database_url: str) -> Caught:
-    """Kill the worker when Redis has given it a message that it has not stored anywhere."""
+    """Kill the worker when Redis has given it a message that is not stored anywhere else."""
     world = make_storm_world(
         var=var,
         database_url=database_url,
@@ -75,7 +75,7 @@ def run_naive_celery(*, var: Path, database_url: str) -> Caught:
 
     def look(query: Query, crowd: Crowd) -> str:
         time.sleep(REST_SECONDS)  # the worker waits for a message and receives one
-        # Counted first, because the others only grow.
+        # Count these first, because the other numbers only grow.
         acknowledged = len(crowd.history.acknowledged)
         waiting = [*broker.lrange(QUEUE, 0, -1), *broker.hvals("unacked")]
         kept = int(query(KEPT)[0][0]) + sum(TASK in message for message in waiting)

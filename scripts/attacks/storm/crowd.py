@@ -22,7 +22,7 @@ from scripts.attacks.storm.checker import Event, History, spell
 ACKNOWLEDGED = (200, 201)
 LATER = (408, 425, 429, 503)
 REPLY_SECONDS = 10.0
-MAX_PAUSE_SECONDS = 0.5  # a server may ask for more; these people are in a hurry
+MAX_PAUSE_SECONDS = 0.5  # a server may ask for more; these people do not wait that long
 FINISH_SECONDS = 60.0
 
 
@@ -123,7 +123,7 @@ class Crowd:
 
     # What the kills use. Times are those of the event loop.
     in_flight: set[Attempt] = field(default_factory=set)
-    served: dict[str, float] = field(default_factory=dict)  # newest request that was acknowledged
+    served: dict[str, float] = field(default_factory=dict)  # the newest acknowledged request
     last_acknowledged: float = 0.0
     longest_gap: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)

@@ -177,17 +177,17 @@ class Nemesis:
         else:
             self.world.stack.start(victim)
 
-    # --- evidence of work in flight --------------------------------------------------------------
+    # Evidence of work in flight.
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop it while earlier requests are unanswered; return how many."""
+        """Stop a process while earlier requests are unanswered; return how many there are."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:
             await asyncio.sleep(self._random.uniform(0.001, 0.01))
             if not self.crowd.waiting_at(web):
                 continue
-            if victim != "limiter":  # it is killed because requests must continue without it
+            if victim != "limiter":  # it is killed to show that requests continue without it
                 self._signal(victim, signal.SIGSTOP)
             sent = self.crowd.waiting_at(web)
             await asyncio.sleep(0.005)  # all replies have been read by then
@@ -198,7 +198,7 @@ class Nemesis:
         return ""
 
     def _stop_with_due_work(self, victims: Sequence[str]) -> str:
-        """Stop them while the rows show due work; if possible, in the middle of sealing."""
+        """Stop processes while the rows show due work; if possible, in the middle of sealing."""
         stack = self.world.stack
         with suppress(*AWAY), open_rows(self.world) as query:
             may_aim = victims[0].startswith("worker") and self.world.database_url
@@ -221,7 +221,7 @@ class Nemesis:
                 for victim in victims:
                     stack.signal(victim, signal.SIGCONT)
                 time.sleep(0.02)
-        for victim in victims:  # the database has become unavailable in between
+        for victim in victims:  # the database has become unavailable
             stack.signal(victim, signal.SIGCONT)
         return ""
 
@@ -238,7 +238,7 @@ class Nemesis:
             with suppress(ProcessLookupError):
                 os.kill(int(child), number)
 
-    # --- recovery ------------------------------------------------------------------------------
+    # Recovery.
 
     async def _recover(self, kill: Kill, batch_before: int) -> None:
         """Wait until the part's own work resumes: a report or batch from after the kill."""
@@ -263,7 +263,7 @@ class Nemesis:
             file.write(f"{kill.at:.2f} {kill}\n")
 
     def _is_back(self, victim: str) -> bool:
-        """Whether a worker or beat is connected to its broker, so that it can work."""
+        """Return whether a worker or beat is connected to its broker, so that it can work."""
         process = self.world.stack.processes.get(victim)
         if kind_of(victim) not in ("worker", "leisure", "beat"):
             return True
@@ -306,7 +306,7 @@ def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         stack.signal(victim, signal.SIGSTOP)
-        time.sleep(0.001)  # what it sent before this arrives
+        time.sleep(0.001)  # by then, what it sent before has arrived
         with suppress(*AWAY):
             if seen := look(leader):
                 return seen

@@ -16,7 +16,7 @@ from scripts.stack.world import World
 
 # A refused connection, a killed server or a locked file.
 AWAY = (psycopg.OperationalError, sqlite3.OperationalError)
-# The process under inspection may be stopped while it locks the table; then it must continue.
+# The inspected process may be stopped while it locks the table; then it must continue.
 IMPATIENT = "-c lock_timeout=200ms -c statement_timeout=5s"
 Query = Callable[[str], list[tuple[Any, ...]]]
 
@@ -91,7 +91,7 @@ def find_open_sealing(query: Query, *, leader: int) -> str:
 
 
 def is_connected(leader: int, *, to: int) -> bool:
-    """Whether a process or a child of it has a connection to a port of this machine."""
+    """Return whether a process or a child of it is connected to a port of this machine."""
     return to in {remote for _, remote in _connections(leader)}
 
 

@@ -55,7 +55,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    start: float  # seconds that everything took to start without kills
+    start: float  # seconds that a start without kills took
     seconds: float  # the length of the storm, from then to the last recovery
     acknowledged_meanwhile: int
     kills: Sequence[Kill]

@@ -38,7 +38,7 @@ class Victims:
         self._drawn = self._draw()
 
     def choose(self, *, recovering: Set[str], starting: Set[str]) -> list[str]:
-        """Choose the next victim that may die now; None if none may.
+        """Choose the next victims that may die now.
 
         `recovering` lists the parts whose work has not resumed yet. `starting` lists the parts that
         are not running again yet, although their twins may do the work.

@@ -1,4 +1,4 @@
-"""Five surveys on which the start page is measured, in all six languages.
+"""Five surveys for measuring the start page in all six languages.
 
 "mine" is long, sensitive and uses nearly everything; "one" is the shortest; "three" has only yes/no
 questions, and "weak" the same with hardly any protection; "mixed" has three types that may be
@@ -247,7 +247,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 def make_mine(**settings: Any) -> Wave:
-    """Nine entries: a text, a group that is not scrambled, and seven questions of all types."""
+    """Make nine entries: a text, a declared group, and seven questions of all types."""
     title, introduction, closing, organization, help_name, *_ = WORDS
     survey = _make(
         title,
@@ -336,7 +336,7 @@ def _ask(survey: Survey, text: str, **content: Any) -> Question:
 
 
 def _open(survey: Survey) -> Wave:
-    """Launch it with a translation of everything into the five other languages."""
+    """Launch a survey that is fully translated into the five other languages."""
     texts = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     for place, language in enumerate(OTHERS):
         translated = {text: WORDS[text][place] for text in texts}

@@ -1,4 +1,4 @@
-"""A database with a launched survey, Murmur's own processes on it, and everything sent to them."""
+"""A database with a launched survey, Murmur's own processes, and everything sent to them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 QUESTIONS = 10
 READY_SECONDS = 60.0
 REPORTS_PATH = "/api/reports"
-# Reports are counted per address as usual, but none is refused, which would save work.
+# Reports are counted per address as usual, but none are refused, because that would save work.
 SETTINGS = {
     "MURMUR_BEHIND_PROXY": "true",
     "MURMUR_REPORTS_PER_MINUTE": "1000000",
@@ -144,7 +144,7 @@ class Ground:
         rows = self.execute("SELECT id FROM aggregator_spent_id")
         missing = acknowledged - {base64.urlsafe_b64encode(name)[:43] for (name,) in rows}
         unknown = spent - (len(acknowledged) - len(missing))
-        # Reports that were cut off without an answer may or may not be stored; no others may be.
+        # Reports that got no answer may or may not be stored; all other stored ones got an answer.
         if unknown > self.unanswered:
             raise SystemExit(f"{unknown} reports were recorded but never acknowledged.")
         lost = len(missing) + max(0, spent - raw - sealed)
@@ -217,7 +217,7 @@ def wait_for(condition: Callable[[], bool], *, seconds: float, what: str) -> flo
 
 
 def wait_until_answered(urls: Sequence[str], *, path: str = REPORTS_PATH) -> None:
-    """Wait until every process has loaded the intake and says that GET is not allowed."""
+    """Wait until every process has loaded the intake and refuses GET."""
     for url in urls:
         wait_for(lambda url=url: _status(url + path) == 405, seconds=READY_SECONDS, what=url)  # type: ignore[misc]
 

@@ -1,8 +1,8 @@
-"""Surveys with all types of questions, filled with batches of reports that are drawn at once.
+"""Surveys with all types of questions, filled with batches of simulated reports.
 
-Imported after Django is set up. The true answers are drawn column by column, and each symbol is
-scrambled by its own mechanism, so that estimates, tables and snapshots are like those of real
-reports. The reports go straight into batches, as sealing packs and counts them.
+Import this after Django is set up. True answers are drawn column by column, and each symbol's own
+mechanism randomizes it, so that estimates, tables and snapshots resemble those of real reports. The
+reports go straight into batches, packed and counted as in sealing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.models import Survey, Wave
 
 BATCH = 1_000
-REFUSING = 0.05  # of those who are asked and may decline
+REFUSING = 0.05  # of those asked who may decline
 FLIPS = 45  # so that 50 questions stay below the largest total ε
 Codes = NDArray[np.uint8]
-# Repeated until there are enough; the third is asked after Yes to the second.
+# Repeated until there are enough questions; the third is asked after Yes to the second.
 _DECLINABLE = {"refusal": True}
 _QUESTIONS: tuple[dict[str, Any], ...] = (
     {"type": QuestionType.YES_NO},
@@ -61,7 +61,7 @@ def open_mixed_survey(*, owner: User, questions: int, **settings: Any) -> Wave:
 
 
 def fill(wave: Wave, *, reports: int, batch: int = BATCH, seed: int = 19) -> None:
-    """Give an empty wave so many reports, in batches that differ little in size."""
+    """Give an empty wave this many reports, in batches of almost equal size."""
     manifest, generator = wave.description, np.random.default_rng(seed)
     ks, tables = Columns.of(manifest).ks, list_tables(manifest)
     for number, size in enumerate(_divide(reports, batch), start=1):
@@ -119,7 +119,7 @@ def _draw_state(
 def _find_truth(
     symbol: Symbol, question: ManifestQuestion, state: Codes, generator: np.random.Generator
 ) -> Codes:
-    """Draw the true code of each person: the first answers are given most."""
+    """Draw the true code of each person; earlier answers are more frequent."""
     missing = {_DECLINES: question.refused_code or 0, _NOT_ASKED: question.not_asked_code or 0}
     is_item = symbol.item is not None
     answers = 1 if symbol.is_gate else question.answers

@@ -1,4 +1,4 @@
-"""How much of a start page there is to read before Start, and how far down Start is."""
+"""How much people read on a start page before Start, and how far down Start is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 SHORTEST_QUOTE = 5  # letters
 WORDS_OF_A_MINUTE = 200
 SIGNS_OF_A_WORD = 2  # Chinese
-# The text that is visible above the lower edge of Start, Start included, a node in each line.
+# The text visible above the lower edge of Start, including Start, with one node per line.
 READ = """() => {
     const start = document.getElementById("start");
     const inView = start.getBoundingClientRect();
@@ -42,12 +42,12 @@ class Opening:
     text: str  # all of it
     own: str  # Murmur's words
     words: int  # of these
-    pixels: int  # from the top of the page to the lower edge of Start, without sticking
+    pixels: int  # from the top of the page to the lower edge of Start when Start does not stick
     is_on_screen: bool
 
 
 def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
-    """Measure the page before Start; `authors` are the author's words, which do not count."""
+    """Measure the page before Start; the words of its author, `authors`, do not count."""
     expect(page.locator("#start")).to_be_visible()
     found = page.evaluate(READ)
     text = _squeeze(" ".join(found["lines"]))
@@ -62,7 +62,7 @@ def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
 
 
 def _remove(own: str, authors: Iterable[str]) -> str:
-    """Remove the author's words, and their beginnings where they are cut off."""
+    """Remove the author's words, also where only their beginnings are shown."""
     for text in sorted(map(_squeeze, authors), key=len, reverse=True):
         own = own.replace(text, " ")
         for length in range(len(text), SHORTEST_QUOTE, -1):

@@ -1,1 +1,1 @@
-"""What the intake is compared with: the same reports accepted by a plain view."""
+"""A plain view that accepts the same reports, for comparison with the intake."""

@@ -1,7 +1,7 @@
-"""The usual way to write it: a serializer that validates, the ORM in a transaction, 201.
+"""The usual way to write an intake: a serializer validates, the ORM stores in a transaction, 201.
 
-It makes the same checks as the intake and refuses the same reports, but has no limit per address,
-no limit on waiting requests and no rule about origins: it does less work, not more.
+The view makes the same checks as the intake and refuses the same reports. It has no limit per
+address, no limit on waiting requests and no rule about origins, so it does less work, not more.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 It works on copies of the last commit. One run of the tests records which of them run which line.
 Each mutant then meets the tests that ran its line, until one fails. The worst survivors also meet
-the long tests, and those with servers, of the same files. Everything is kept in var/mutants.
+the long tests and the tests with servers of the same files. Everything is kept in var/mutants.
 cosmic-ray and mutmut neither choose tests by line nor draw by a seed.
 """
 
@@ -45,10 +45,10 @@ AREAS = {
     "exports": ("aggregator/exports/*.py",),
     "limiter": ("aggregator/intake/*limiter.py", "accounts/networks.py"),
 }
-# These are permissions, wherever they are.
+# These decorators count as permissions in every file.
 GUARDS = ("@for_owner", "@authoring", "@login_required", "@require_POST")
 GUARDED = ("aggregator/**/*.py", "surveys/**/*.py")
-# The recorded run leaves these folders out: their tests need servers, or run few of these lines.
+# The recorded run leaves out these folders: their tests need servers or run few of these lines.
 OTHER_PRIVACY = ("associations", "central", "planning", "shares")
 LEFT_OUT = ("browser", "docs", "scripts", "system", *(f"privacy/{one}" for one in OTHER_PRIVACY))
 WITHOUT_SERVERS = "not (postgres or redis or browser or long)"
@@ -56,7 +56,7 @@ OUTCOMES = {0: "survived", 5: "no tests"}  # by the status of pytest; all others
 EACH = 6  # mutants of each area
 WORST = 10
 SECONDS_IN_ALL = 40 * 60
-SECONDS_EACH = 40.0  # of tests, as recorded
+SECONDS_EACH = 40.0  # of tests, by their recorded times
 SECONDS_LONG = 150.0
 
 
@@ -124,7 +124,7 @@ def run_chosen(tree: Path, tests: Iterable[str], *options: str, seconds: float) 
     chosen.write_text(json.dumps(list(tests)))
     failed.unlink(missing_ok=True)
     files = sorted({test.partition("::")[0] for test in tests})
-    # Otherwise Python could take what it compiled from the file before it was changed.
+    # Otherwise Python could use bytecode from before the file was changed.
     environment = {"MUTANTS_CHOSEN": str(chosen), "PYTHONDONTWRITEBYTECODE": "1"}
     status = run_pytest(tree, "-x", *files, *options, seconds=seconds, **environment)
     return status, failed.read_text().partition("\n")[0] if failed.exists() else ""
@@ -137,13 +137,13 @@ def record(tree: Path, folder: Path, jobs: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     status = run_pytest(tree, *options, MUTANTS_RECORD=str(folder), MUTANTS_LINES=lines)
-    if status > 1:  # not only red tests, which then meet no mutant
+    if status > 1:  # something other than failed tests, which meet no mutant
         sys.exit((tree / "output").read_text())
     coverage.Coverage(data_file=str(folder / "lines"), config_file=False).combine([str(folder)])
 
 
 def list_files(root: Path) -> list[tuple[str, str]]:
-    """List the areas and their files. A file that only has guards belongs to the permissions."""
+    """List the areas and their files. A file that has only guards belongs to the permissions."""
     found = [(area, path) for area in AREAS for one in AREAS[area] for path in root.glob(one)]
     guarded = [path for one in GUARDED for path in root.glob(one)]
     found += [
@@ -162,9 +162,9 @@ def list_all_mutants(root: Path) -> list[Mutant]:
 
 
 def draw(mutants: Iterable[Mutant], *, seed: str, each: int) -> list[Mutant]:
-    """Draw lines of each area, for each line a kind of fault, and one fault of that kind.
+    """Draw lines of each area, then for each line a kind of fault and one fault of that kind.
 
-    Another line anywhere changes nothing about the order of the others.
+    A new line anywhere does not change the order of the others.
     """
     lines: dict[tuple[str, str, int], list[Mutant]] = defaultdict(list)
     for mutant in mutants:
@@ -181,7 +181,7 @@ def draw(mutants: Iterable[Mutant], *, seed: str, each: int) -> list[Mutant]:
 
 
 def find_again(results: Path, mutants: Iterable[Mutant]) -> list[Mutant]:
-    """Find the same faults, also in functions that have moved to other files."""
+    """Find the same faults, even in functions that have moved to other files."""
     names = ("function", "before", "after", "place")
     known: dict[tuple[object, ...], Mutant] = {}
     for mutant in mutants:

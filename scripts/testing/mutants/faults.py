@@ -13,7 +13,7 @@ KINDS = (
     *("decorator", "deleted", "boolean", "comparison"),
     *("arguments", "returned", "arithmetic", "constant"),
 )
-# Without one of these decorators, either no test could tell or every test could.
+# If one of these decorators is removed, either no test or every test notices.
 KEPT = ("dataclass", "cache", "lru_cache", "wraps", "property", "classmethod", "staticmethod")
 PAIRS: list[tuple[type[ast.AST], type[ast.AST]]] = [
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn)),
@@ -53,7 +53,7 @@ def list_mutants(source: bytes, *, area: str, path: str) -> Iterator[Mutant]:
     """List the mutants of a module that compile."""
     lines = source.splitlines(keepends=True)
     starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
-    # What is outside of functions runs at import, so every test of the module meets it.
+    # Code outside of functions runs at import, so every test of the module meets it.
     everywhere = range(1, len(lines) + 1)
     same: Counter[tuple[str, str, str]] = Counter()
     for kind, function, ran, place, after in _walk(ast.parse(source), "", everywhere, False):
@@ -152,7 +152,7 @@ def _list_faults(node: ast.AST) -> Iterator[tuple[str, Place, ast.AST | str]]:
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Whether arithmetic with it fails in every test."""
+    """Return whether arithmetic with this node fails in every test."""
     return isinstance(node, ast.JoinedStr | ast.Constant) and not isinstance(
         getattr(node, "value", None), int | float
     )

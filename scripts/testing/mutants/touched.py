@@ -1,8 +1,8 @@
 """A plugin of pytest: records which tests run which lines, or runs chosen tests in their order.
 
-The environment says what to do. MUTANTS_RECORD: write into this folder; MUTANTS_LINES are the
-patterns of files to record. MUTANTS_CHOSEN: run only the tests that this file lists, and write the
-first one that fails beside it.
+The environment says what to do. MUTANTS_RECORD is the folder to write into, and MUTANTS_LINES are
+the patterns of files to record. MUTANTS_CHOSEN is a file that lists the only tests to run; the
+first one that fails is written beside it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Recorder:
-    """Records in each process that runs tests. CPU seconds do not depend on what else runs."""
+    """Records in each process that runs tests, in CPU seconds, which other load does not affect."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

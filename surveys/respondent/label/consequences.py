@@ -1,7 +1,7 @@
-"""What scrambling means for a person: a few questions with their answers, before the first page.
+"""Says what scrambling means for a person, in questions and answers before the first page.
 
-The lines say the worst that holds of any scrambled question, or of all codes together. They name
-the questions of which it holds, if these are not all.
+The lines state the worst case of any scrambled question, or of all codes together. They name the
+questions in this worst case unless these are all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Worst:
     """The most that a reader of the codes knows."""
 
     level: Level
-    questions: tuple[ManifestQuestion, ...] = ()  # none if only all codes together tell as much
+    questions: tuple[ManifestQuestion, ...] = ()  # empty if only all codes together tell as much
 
 
 def describe_lead(manifest: Manifest) -> str:
@@ -94,7 +94,7 @@ def _list_seen(worst: _Worst) -> Iterator[str]:
 
 
 def _name_worst(manifest: Manifest, worst: _Worst) -> str:
-    """Answer for the questions of which it is true, if these are not all."""
+    """Write the answer with the names of the questions in the worst case."""
     # Translators: "name" is "Question 3", "Questions 1, 3 and 4" or the words of questions.
     partly, mostly = _("Partly: %(name)s."), _("Mostly yes: %(name)s.")
     answer = partly if worst.level == Level.PARTLY else mostly
@@ -102,7 +102,7 @@ def _name_worst(manifest: Manifest, worst: _Worst) -> str:
 
 
 def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
-    """Say whether anyone can prove an answer, or how well it can be guessed."""
+    """Say whether anyone can prove an answer, or how well they can guess it."""
     question = _("Can anyone prove my answer?")
     if worst.questions:
         return _answer(question, worst.level, describe_readable(manifest, worst.questions))
@@ -112,7 +112,7 @@ def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
 
 
 def draw_picture(manifest: Manifest) -> Picture | None:
-    """Show who sends the same code; nothing if several codes tell more than one."""
+    """Show how many people send the same code; None if several codes tell more than one."""
     worst = _find_worst(manifest)
     if not scrambled(manifest):  # a draft that cannot be launched yet
         return None
@@ -124,7 +124,7 @@ def draw_picture(manifest: Manifest) -> Picture | None:
 
 
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
-    """Say what is published; nothing where the researchers decide."""
+    """Say what is published; empty if the researchers decide."""
     published = describe_anyone(manifest)
     return (_answer(_("Can anyone see the results?"), Level.YES, published),) if published else ()
 
@@ -143,14 +143,12 @@ def describe_unscrambled(manifest: Manifest) -> str:
     return _("Sent as it is: %(name)s.") % {"name": name_questions(manifest, plain)}
 
 
-# --- warnings ------------------------------------------------------------------------------------
-
-
 def describe_warnings(manifest: Manifest, *, asked_elsewhere: int = 0) -> tuple[Consequence, ...]:
     """Say what people should know before anything else, one thing at a time.
 
-    The website is named where a code tells much. `asked_elsewhere` is how many other surveys of
-    the author share a question with this one today; fewer than at the launch change nothing.
+    If a code tells much, the first warning is about the website. `asked_elsewhere` is how many
+    other surveys of the author share a question with this one today. It counts only if it is larger
+    than at the launch.
     """
     said = [_warn(*sentences) for sentences in _list_warnings(manifest, asked_elsewhere)]
     if _find_worst(manifest).level != Level.NO:

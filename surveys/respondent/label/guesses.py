@@ -1,4 +1,4 @@
-"""How much better a person's codes make a guess, about one answer and about all of them."""
+"""Says how much a person's codes improve a guess about one answer or about all of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def write_guess(epsilon: float) -> str:
 
 
 def is_practically_certain(manifest: Manifest) -> bool:
-    """Whether all codes of a person together leave hardly any doubt about one thing."""
-    # With coins an answer may reveal more, and the coins page has its own label.
+    """Whether a person's codes together leave hardly any doubt about one fact."""
+    # With coins, an answer may reveal more. The coins page has its own label.
     return manifest.drawn_epsilon >= PRACTICALLY_CERTAIN_FROM
 
 
@@ -44,6 +44,6 @@ def describe_together(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _most_codes(manifest: Manifest) -> int:
-    """Count the scrambled codes of a person who is drawn the largest blocks."""
+    """Count the scrambled codes of a person who gets the blocks with the most codes."""
     codes = {one.name: len(list(one.symbols(block=None))) for one in scrambled(manifest)}
     return int(sum(manifest.pick_drawn(codes)))

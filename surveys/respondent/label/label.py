@@ -1,7 +1,7 @@
 """The privacy label: what scrambling means for a respondent, in plain sentences.
 
-Every sentence is one message in the language that is active (surveys.manifest.languages); the
-words of the survey come from the manifest. Every number comes from the question's real k and T.
+Every sentence is one message in the active language (surveys.manifest.languages). The survey's own
+words come from the manifest. Every number comes from the question's real k and T.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = ["PrivacyLabel", "Quote", "describe_in_english", "describe_protection"
 
 
 def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> PrivacyLabel:
-    """Write the label of one survey, in the language that is active.
+    """Write the label of one survey in the active language.
 
-    `asked_elsewhere` is how many other surveys of the author share a question with this one
-    today. The label never says fewer than the manifest.
+    `asked_elsewhere` is how many other surveys of the author share a question with this one today.
+    The label never states a smaller number than the manifest.
     """
     manifest = _without_impossible_subset(manifest)
     return PrivacyLabel(
@@ -57,7 +57,7 @@ def describe_protection(manifest: Manifest, *, asked_elsewhere: int = 0) -> Priv
 
 
 def describe_in_english(manifest: Manifest) -> PrivacyLabel:
-    """Write the label for pages of results, which are in English."""
+    """Write the label for results pages, which are in English."""
     with override("en"):
         return describe_protection(manifest)
 
@@ -79,7 +79,7 @@ def quote_label(manifest: Manifest) -> Quote | None:
 
 
 def _without_impossible_subset(manifest: Manifest) -> Manifest:
-    """Ask everyone everything in a draft whose subset is too large to be drawn."""
+    """Remove the random subset of a draft that has too few blocks for it."""
     if manifest.drawn is not None and manifest.drawn >= manifest.block_count:
         return replace(manifest, drawn=None)
     return manifest

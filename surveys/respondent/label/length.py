@@ -1,4 +1,4 @@
-"""How long a survey is: its questions, and the minutes that answering them takes."""
+"""Says how long a survey is: how many questions it has, and how many minutes they take."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from surveys.respondent.label.names import branches, counts_pages, write_whole
 
 SECONDS_OF_A_PAGE = 12
 WORDS_OF_A_MINUTE = 200
-# Chinese, Japanese, Thai and others put no spaces between words; two letters count as one word.
+# Chinese, Japanese, Thai and others put no spaces between words. Two letters count as one word.
 WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
 LETTERS_OF_A_WORD = 2
 
 
 def describe_length(manifest: Manifest) -> str:
-    """Say how many questions or pages a person meets, and about how many minutes that takes.
+    """Say how many questions or pages a person sees, and about how many minutes they take.
 
     It counts what the pages count.
     """
@@ -57,7 +57,7 @@ def _count_questions(manifest: Manifest) -> int:
 
 
 def _count_pages(manifest: Manifest) -> int:
-    """Count the pages from Start to the check: also those with a text, or what people agree to."""
+    """Count the pages from Start to the check, with those that show a text or ask for consent."""
     pages = sum(max(1, question.described.pages) for question in _list_most(manifest))
     return pages + manifest.asks_consent
 
@@ -73,7 +73,7 @@ def _list_texts(question: ManifestQuestion) -> Iterator[str]:
 
 
 def _list_most(manifest: Manifest) -> list[ManifestQuestion]:
-    """List all pages that one person can see, or those of the longest blocks that are drawn."""
+    """List the most that one person can see. With a random subset, it has the longest blocks."""
     if manifest.drawn is None:
         return list(manifest.questions)
     blocks = manifest.blocks

@@ -1,4 +1,4 @@
-"""What the sentences refer to: questions by their names, and numbers."""
+"""Writes names of questions and numbers for the sentences of the label."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def branches(manifest: Manifest) -> bool:
 
 
 def counts_pages(manifest: Manifest) -> bool:
-    """Whether pages are counted instead of questions: some have none, or answers decide."""
+    """Whether pages are counted instead of questions: not every page has one, or answers decide."""
     if manifest.mode == Mode.MANUAL:
         return False
     are_all_questions = all(question.is_answered for question in manifest.questions)
@@ -51,7 +51,7 @@ def counts_pages(manifest: Manifest) -> bool:
 
 
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
-    """Name questions by their numbers, or by their first words if pages do not show any."""
+    """Name questions by their numbers, or by their first words if pages show no numbers."""
     if counts_pages(manifest):
         return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
     to_answer = [question for question in manifest.questions if question.is_answered]

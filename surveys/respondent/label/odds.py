@@ -1,7 +1,7 @@
-"""How each answer is scrambled, in whole numbers, and the questions grouped by their strength.
+"""Says in whole numbers how each answer is scrambled, and groups the questions by strength.
 
-Every number comes from the question's real k and T, rounded so that it never promises more
-than what runs.
+Every number comes from the question's real k and T. Rounding never promises more protection than
+the code gives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PICTURED = 10  # people
 
 
 def word_of(manifest: Manifest, question: ManifestQuestion) -> str:
-    """Return the word for all that is said about one answer."""
+    """Return the word for the strength of all that a person's codes say about one answer."""
     return strength_word(manifest.statement_epsilon(question))
 
 
@@ -53,10 +53,11 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
 
 
 def count_codes(mechanism: RandomizedResponse) -> tuple[int, int]:
-    """Return how many codes a sentence counts, and of how many people or codes.
+    """Return the number that a sentence counts, and the number of codes or people out of which.
 
-    They are true codes of 100 where most are. Otherwise they are the people with another answer
-    who send the same code, rounded down: of 100, or of 1,000 if it is less than one of 100.
+    If most codes are true, the sentence counts the true codes of 100. Otherwise it counts the
+    people with another answer who send the same code, rounded down. They are out of 100 people, or
+    out of 1,000 if fewer than one in 100 sends it.
     """
     kept = count_true_codes(mechanism)
     if kept:
@@ -75,10 +76,10 @@ def _count_same(mechanism: RandomizedResponse, people: int) -> int:
 
 
 def picture_least(questions: Iterable[ManifestQuestion], *, are_read: bool) -> Picture:
-    """Show for all of these questions at once how many people send the same code, at least.
+    """Show how many people send the same code for the weakest of these questions.
 
-    `are_read` says that most codes are the answers. Otherwise, none of ten people would look like
-    that, so the sentence counts more people instead.
+    `are_read` says that most codes are the true answers. If they are not, a picture with none of
+    ten people would suggest that they are, so the sentence counts more people instead.
     """
     weakest = min((one.mechanism for one in questions), key=lambda one: _count_same(one, 10_000))
     same = _count_same(weakest, PICTURED)

@@ -11,7 +11,7 @@ from django.utils.translation import pgettext
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences into one paragraph: not every language puts spaces between sentences."""
+    """Join sentences into one paragraph. Not every language puts spaces between sentences."""
 
     def add(first: str, second: str) -> str:
         return pgettext("between two sentences", "%(first)s %(second)s") % {
@@ -23,7 +23,7 @@ def join_sentences(sentences: Iterable[str]) -> str:
 
 
 class Level(StrEnum):
-    """How far a fear comes true. Marks differ by level in shape and colour."""
+    """How far a fear is justified. Each level has a mark with its own shape and colour."""
 
     NO = "no"
     PARTLY = "partly"
@@ -34,14 +34,14 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Consequence:
-    """What scrambling means for a person: a question, its answer in a word, and more of it."""
+    """What scrambling means for a person: a question, a short answer, and sentences about it."""
 
     question: str
     level: Level
     answer: str
     sentences: tuple[str, ...]
     exception: str = ""  # to the sentences
-    of_page: bool = False  # not true of a person who answers on paper
+    of_page: bool = False  # does not apply to a person who answers on paper
 
     @property
     def sentence(self) -> str:
@@ -52,7 +52,7 @@ class Consequence:
 class Picture:
     """Ten people with another answer, of whom some send the same code."""
 
-    same: int | None  # rounded down; None where ten people are too few to show any
+    same: int | None  # rounded down; None if ten people are too few to show any
     sentence: str
 
     @property
@@ -65,8 +65,8 @@ class Picture:
 class Odds:
     """How one group of equally protected questions is scrambled."""
 
-    names: tuple[str, ...]  # of the questions, as in the manifest
-    scope: str  # "Questions 1 and 3"; empty where one statement covers all
+    names: tuple[str, ...]  # the names of the questions in the manifest
+    scope: str  # "Questions 1 and 3"; empty if one statement covers all
     sentence: str  # stands alone, without the scope
 
 
@@ -74,14 +74,14 @@ class Odds:
 class Group:
     """The questions of one strength."""
 
-    strength: str  # the key of the word in every language; `protection` is shown
+    strength: str  # the same key in every language; pages show `protection`
     protection: str
     odds: tuple[Odds, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """What authors read of the label, in the words and the language of its readers."""
+    """The label as authors see it, in the words and the language of respondents."""
 
     label: PrivacyLabel
     by_coins: PrivacyLabel | None  # the same for people who toss coins, if that reveals more
@@ -91,7 +91,7 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyLabel:
-    """What comes up to `length` stands before the first question, the rest below."""
+    """The fields up to `length` are shown before the first question, the others below."""
 
     lead: str
     consequences: tuple[Consequence, ...]
@@ -100,16 +100,16 @@ class PrivacyLabel:
     length: str  # how many questions there are, and how many minutes they take
     groups: tuple[Group, ...]
     together: tuple[str, ...]
-    unscrambled: str  # names what is sent as it is
+    unscrambled: str  # names the questions whose answers are sent as they are
     finding: tuple[str, ...]
-    shows: tuple[str, ...]  # although answers are scrambled
+    shows: tuple[str, ...]  # what is visible although answers are scrambled
     crowd: tuple[str, ...]
     process: tuple[str, ...]
     formulas: tuple[str, ...]  # on the page for checking only
 
     @property
     def on_paper(self) -> PrivacyLabel:
-        """The label for a person who opens no page."""
+        """The label for a person who answers on paper."""
         lines, warnings = (
             tuple(one for one in told if not one.of_page)
             for told in (self.consequences, self.warnings)

@@ -1,4 +1,4 @@
-"""What researchers can learn from everyone's codes, and how precisely."""
+"""Says what researchers can learn from everyone's codes, and how precisely."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from privacy.planning.precision import watched_half_width
 from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.names import scrambled, write_whole
 
-# Rounded, unlike `privacy.distributions.Z_95`: labels of open surveys have promised margins that
-# were computed with it, and the exact quantile would change some of them by a point.
+# Rounded, unlike `privacy.distributions.Z_95`. Labels of open surveys promise margins that were
+# computed with it, and the exact quantile would change some of them by a point.
 ROUNDED_Z_95 = 1.96
 
 
@@ -40,7 +40,7 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     weakest = min((q.mechanism for q in shares or means), key=lambda mechanism: mechanism.slope)
     width = _half_width(manifest, weakest, people=asked)
     points = math.ceil(100 * width - 1e-9)
-    # People who do not answer, or are not asked, make the crowd smaller.
+    # People who are not asked, or do not answer, make the crowd smaller.
     fewer = any(question.has_extra_codes for question in questions)
     return (*learned, _describe_precision(people, points, of_shares=bool(shares), fewer=fewer))
 
@@ -74,10 +74,10 @@ def _describe_precision(people: int, points: int, *, of_shares: bool, fewer: boo
 
 
 def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int) -> float:
-    """Return the half-width of the 95 % interval in the results, for the least precise share."""
+    """Return the half-width of the results' 95 % interval for the least precise share."""
     c, d = weakest.other_probability, weakest.slope
     if manifest.is_watched:
-        # The end is not fixed, so the interval of a look is shown; random subsets have no looks.
+        # The end is not fixed, so results show the interval of one look. Subsets have no looks.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(
             share=middle,

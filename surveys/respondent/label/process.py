@@ -1,4 +1,4 @@
-"""What happens to an answer, step by step."""
+"""Describes step by step what happens to an answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe_process(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
-    """Describe how the respondent tosses coins and the page only passes on what was ticked."""
+    """Describe how the respondent tosses coins and the page only sends what was ticked."""
     return (
         (
             _("You toss two coins for each question.")
@@ -32,7 +32,7 @@ def _describe_coins(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _describe_chance(manifest: Manifest) -> tuple[str, ...]:
-    """Describe how the browser draws."""
+    """Describe how the browser draws the codes."""
     return (
         _("You answer honestly."),
         _describe_draw(manifest),

@@ -1,4 +1,4 @@
-"""What anyone may read of the results, and how much that tells about a person."""
+"""Says which results anyone may read, and how much they tell about a person."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surveys.respondent.label.guesses import write_guess
 from surveys.respondent.label.names import name_questions, sent_as_answered, write_whole
 from surveys.respondent.label.parts import join_sentences
 
-# Does not break: in Arabic, the two halves of a formula would change places.
+# Prevents a line break. In Arabic, a break would swap the two halves of a formula.
 _GAP = "\N{NO-BREAK SPACE}"
 
 
@@ -27,7 +27,7 @@ def describe_publication(manifest: Manifest) -> str:
 
 
 def describe_anyone(manifest: Manifest) -> str:
-    """Say what anyone can see, before the first question and again below: "" for nothing."""
+    """Say what anyone can see; "" for nothing. Pages say it at the top and again below."""
     if manifest.publishes_exact:
         return _(
             "Once the survey has closed, anyone can see estimates for everyone together, but no "
@@ -43,7 +43,8 @@ def describe_anyone(manifest: Manifest) -> str:
 def _describe_releases(manifest: Manifest) -> Iterator[str]:
     """Say the most that releases can tell, however the researchers spend the cap."""
     once = find_taking_part(manifest)
-    # With the smallest batch less one, there are no figures: then one person decides about them.
+    # One person fewer than the smallest batch gives no figures, so a single person could decide
+    # whether there are any.
     # Translators: "most" is a number of guesses, "others" a number of people.
     taking_part = _(
         "Without these figures, a guess about whether you took part is right 50 times in 100. With "
@@ -72,7 +73,7 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
 
 
 def list_formulas(manifest: Manifest) -> Iterator[str]:
-    """Write the largest losses as formulas, for people who check the page."""
+    """Write the largest losses as formulas for people who check the page."""
     if manifest.ledger:
         # Translators: a formula follows, in all of these.
         yield _("All your codes together: %(loss)s") % {"loss": _write_loss(manifest.drawn_epsilon)}
@@ -95,7 +96,7 @@ def _write_guess(loss: Loss) -> str:
 
 
 def _write_loss(epsilon: float) -> str:
-    """Round ε up, unless it is a number of hundredths, as the cap is."""
+    """Round ε up, unless it is a whole number of hundredths, as the cap is."""
     shown = Decimal(round(100 * epsilon)) / 100
     if float(shown) != epsilon:
         shown = round_up_epsilon(epsilon)

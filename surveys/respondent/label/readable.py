@@ -1,4 +1,4 @@
-"""Which answers a reader of the codes mostly knows, and how well."""
+"""Says which answers a reader of the codes mostly knows, and how well."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from surveys.respondent.label.odds import word_of
 
 
 def are_read_alone(manifest: Manifest, questions: Iterable[ManifestQuestion]) -> bool:
-    """Whether one code is all that tells each answer, and most codes are the answer itself.
+    """Whether only one code tells each answer, and most of these codes are the answer itself.
 
-    The code of a number only rounds it.
+    The code of a number only rounds it, so a number does not count.
     """
     return all(
         not question.is_rounded
@@ -41,12 +41,12 @@ def describe_readable(manifest: Manifest, questions: Sequence[ManifestQuestion])
 
 
 def _describe_guess(manifest: Manifest) -> str:
-    """Say how often a guess from all codes is right at most."""
+    """Say how often a guess from all codes can be right at most."""
     guess = _("%(most)s of 100 guesses can be right.")
     return guess % {"most": write_guess(manifest.drawn_epsilon)}
 
 
 def hides_every_answer(manifest: Manifest) -> bool:
-    """Whether no answer is protected weakly, in the browser or with coins, alone or together."""
+    """Whether no answer has weak protection, in the browser or with coins, alone or together."""
     weak = any(is_weak(word_of(manifest, question)) for question in scrambled(manifest))
     return not weak and manifest.epsilon < PRACTICALLY_CERTAIN_FROM

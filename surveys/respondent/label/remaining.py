@@ -1,4 +1,4 @@
-"""What remains: what shows although answers are scrambled, and what the crowd cannot prevent."""
+"""Says what is visible although answers are scrambled, and what the crowd cannot prevent."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def describe_what_shows(manifest: Manifest) -> tuple[str, ...]:
 
 
 def describe_website() -> str:
-    """Say what the servers' operator can do, whom nothing on the page can stop."""
+    """Say what the operator of the server can do. Nothing on the page can prevent it."""
     return _("The website’s owners see which code is yours, and could change this page.")
 
 
 def describe_crowd(manifest: Manifest) -> tuple[str, ...]:
-    """Say who a code hides among, and when it does not."""
+    """Say which crowd hides a code, and when it does not."""
     others = manifest.minimum_batch - 1
     together = ngettext(
         "Your code is counted together with at least %(count)s other.",

@@ -1,4 +1,4 @@
-"""What authors do to a survey: only its owner may, and only in some states of the survey."""
+"""Lets only the owner change a survey, and only in a state that allows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.authoring.forms.translations import PREFIX
 from surveys.lifecycle.errors import SurveyError
 from surveys.models import Survey
 
-# The conflict page shows these fields again, so that authors do not lose what they typed.
+# The conflict page shows these fields again, so that authors keep the text that they typed.
 TYPED_FIELDS = (
     "title",
     "introduction",
@@ -30,7 +30,7 @@ TYPED_FIELDS = (
 
 
 def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
-    """Pass the owner's survey to the view, and explain what its state does not allow."""
+    """Pass the owner's survey to the view, and explain an action that its state forbids."""
 
     @for_owner
     @wraps(view)
@@ -41,7 +41,7 @@ def authoring(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBa
             translated = [name for name in request.POST if name.startswith(PREFIX)]
             names = (*TYPED_FIELDS, *translated)
             typed = [request.POST[name] for name in names if request.POST.get(name)]
-            stored = get_own_survey(request.user, survey.slug)  # the view may have changed its own
+            stored = get_own_survey(request.user, survey.slug)  # the view may have changed its copy
             context = {"problem": str(error), "typed": typed, "survey": stored}
             return render(request, "surveys/authoring/conflict.html", context, status=409)
 

@@ -1,4 +1,4 @@
-"""The pages of a draft, and what all views of authoring share."""
+"""Shows the pages of a draft, and has the functions that all authoring views share."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from surveys.planning.question_facts import QuestionFacts, list_facts
 from surveys.planning.subsets import describe_subset
 from surveys.respondent.label.label import quote_label
 
-REFUSED = 422  # a form with errors: nothing was stored
+REFUSED = 422  # a form with errors; nothing was stored
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def total_context(manifest: Manifest) -> dict[str, object]:
-    """The context for everything about the survey as a whole."""
+    """Return the context that describes the survey as a whole."""
     return {
         "manifest": manifest,
         "frozen": list_frozen(manifest),
@@ -48,7 +48,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
 
 
 def require_draft(survey: Survey) -> None:
-    """Forms of a launched survey are not shown; the services check again under a lock."""
+    """Raise NotDraft for a launched survey. The services check again under a lock."""
     if not survey.is_draft():
         raise NotDraft
 
@@ -62,19 +62,19 @@ def to_questions(survey: Survey, fragment: str = "") -> HttpResponse:
 
 
 def posted_to(request: HttpRequest) -> QueryDict | None:
-    """The posted data, even if empty; None if the request is not a POST."""
+    """Return the posted data, even if empty; None if the request is not a POST."""
     return request.POST if request.method == "POST" else None
 
 
 def read_stamp(request: HttpRequest) -> str:
-    """The stamp of what the author's form showed; empty in a form from before stamps."""
+    """Return the stamp of what the author's form showed; empty if the form has no stamp."""
     return request.POST.get("stamp", "")
 
 
 def show_questions(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
-    """Show the workbench, with a refusal if something could not be done."""
+    """Show the workbench, with a refusal if an action failed."""
     load_draft(survey)
     questions = list(survey.questions.all())
     manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
@@ -91,7 +91,7 @@ def show_questions(
 
 
 def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show what a draft still needs, and what it reveals in total."""
+    """Show what a draft still needs and what it reveals in total."""
     load_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
     plan = plan_for(manifest)
@@ -112,7 +112,7 @@ def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
 def _list_items(
     survey: Survey, manifest: Manifest, questions: Sequence[Question]
 ) -> list[tuple[Question, QuestionFacts, str, str]]:
-    """Each question with its facts and its links to the planner and to packing."""
+    """List each question with its facts and its links to the planner and to packing."""
     all_facts = list_facts(manifest)
     parents = [None, *questions]
     return [
@@ -127,7 +127,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Link to the form that asks both as one: in the parent's place if the child is not stored."""
+    """Link to a form for both as one question; it edits the parent if the child is not stored."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])
@@ -138,6 +138,6 @@ def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, chil
         "text": parent.text,
         "follow_up": child.text,
         "flips": facts.packing.flips,
-        "refusal": "",  # the offer was worked out without it
+        "refusal": "",  # the offer assumes no refusal
     }
     return f"{path}?{urlencode(offered)}"

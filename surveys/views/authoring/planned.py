@@ -1,4 +1,4 @@
-"""Planned comparisons of a draft: add one, remove one."""
+"""Adds and removes planned comparisons of a draft."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CARD = "#planned"
 @page_or_form
 @authoring
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Add a comparison; show the card alone with what is wrong about it."""
+    """Add a comparison. If it has errors, show only the card with them."""
     require_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
     form = PlannedForm(posted_to(request), manifest=manifest)
@@ -43,7 +43,7 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_POST
 @authoring
 def remove(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
-    """Remove a comparison, unless it is gone already."""
+    """Remove a comparison unless it is already gone."""
     services.drop_planned(survey=survey, pk=pk)
     messages.success(request, "The planned comparison was removed.")
     return to_questions(survey, CARD)

@@ -1,4 +1,4 @@
-"""Plan: what a survey can find out, before anyone is asked. Nothing is stored."""
+"""Shows what a survey could find out before it asks anyone. Nothing is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A survey as respondents will see it, for its author; nothing can be sent from here."""
+"""Shows authors a survey as respondents will see it. The preview cannot send anything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surveys.views.respondent.compressed import HTML, answer
 @require_safe
 @authoring
 def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the author the page that respondents see; this one neither stores nor sends."""
+    """Show the author the page that respondents see. The preview neither stores nor sends."""
     wave = survey.find_wave()
     content, words = _freeze(survey, wave)
     way_back: dict[str, Any] = {
@@ -32,7 +32,7 @@ def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
     language = request.GET.get("lang", manifest.language)
     if language not in manifest.languages:
         language = manifest.language
-    if not manifest.ledger:  # browsers refuse a survey in which nothing is scrambled
+    if not manifest.ledger:  # respondents' pages refuse a survey that scrambles nothing
         # The notice is for the author, so it is in the author's language.
         notice = render_notice("empty", manifest=manifest, **way_back)
         return answer(request, notice, content_type=HTML)
@@ -58,7 +58,7 @@ def preview_manifest(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def _freeze(survey: Survey, wave: Wave | None) -> tuple[bytes, dict[str, str]]:
-    """Manifest and words of the wave, or those that a draft would be frozen as."""
+    """Return the manifest and words of the wave, or those that a draft would have."""
     if wave is not None:
         return bytes(wave.manifest), wave.words
     manifest = build_manifest(survey=survey, wave_number=1)

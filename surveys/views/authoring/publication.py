@@ -1,4 +1,4 @@
-"""The switch that takes back the page of results that anyone may read."""
+"""Withdraws the public page of results, or shows it again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID = {
 @require_POST
 @authoring
 def switch_public_results(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Both buttons say what they switch to, so that sending one twice changes nothing."""
+    """Switch to the state that the button names, so that sending it twice changes nothing."""
     wave = survey.find_wave()
     if wave is None or not wave.description.has_public_results:
         raise Http404("This survey publishes nothing.")

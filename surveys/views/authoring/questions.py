@@ -1,4 +1,4 @@
-"""Questions of a draft: choose a type, write, see the cost, move, delete."""
+"""Lets authors write, move and delete the questions of a draft, and see what they cost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ RULE_DROPPED = (
 @require_safe
 @authoring
 def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """A workbench for a draft; after the opening, the frozen words."""
+    """Show the workbench of a draft. After the opening, show the frozen words."""
     wave = survey.find_wave()
     if wave is None:
         return show_questions(request, survey)
@@ -136,7 +136,7 @@ def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
 
 
 def _posted(request: HttpRequest) -> QueryDict | None:
-    """The posted data. While the author is still writing, the question text may be missing."""
+    """Return the posted data. While the author is writing, the question text may be missing."""
     posted = posted_to(request)
     if posted is None or not _is_while_writing(request) or posted.get("text", "").strip():
         return posted
@@ -193,7 +193,7 @@ def _show_form(
 
 
 def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
-    """Earlier questions and the names of their answers in rules; none if a rule cannot use them."""
+    """List earlier questions with their answers' names in rules; no names if unusable."""
     return [
         (number, question, _call_answers(question)) for number, question in number_answered(earlier)
     ]
@@ -207,7 +207,7 @@ def _call_answers(question: Question) -> list[str]:
 
 
 def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
-    """The cost of the question as it stands in the form, and the total with it."""
+    """Return the cost of the question as the form has it, and the total with it."""
     candidate = form.shown()
     if candidate is None:
         symbols = form.guess_codes()
@@ -216,7 +216,7 @@ def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
     manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.position - 1]
     facts = find_facts(manifest, described)
-    # The first question has no parent, so it stands in for one: nothing is offered there.
+    # The first question has no parent. It is its own parent here, and there is no offer for it.
     parent = questions[max(0, form.position - 2)]
     return {
         "strengths": _pair(form, partial(describe_strength_for, manifest, described)),

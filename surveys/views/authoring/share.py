@@ -1,4 +1,4 @@
-"""How a survey reaches people: its links, their QR codes, and a poster to print."""
+"""Shows a survey's links, their QR codes, and a poster to print."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ LONG_TITLE = 70
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """The address where people answer; `language` is empty if the page chooses one."""
+    """The address where people answer. `language` is empty if the page chooses one."""
 
     address: str
     language: str = ""
 
     @property
     def query(self) -> str:
-        """The query for the QR code and the poster of the same link."""
+        """The query string for the QR code and the poster of this link."""
         return f"?lang={self.language}" if self.language else ""
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The address as people type it, without https://, split where a line may break."""
+        """The address as people type it, without https://. It is split where a line may break."""
         site, _, path = self.address.partition("://")[2].partition("/")
         return site, f"/{path}"
 
@@ -88,10 +88,10 @@ def qr_png(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 @authoring
 def poster(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """One page to print, in the language of its readers; only its top bar is for the author."""
+    """Show a page to print in its readers' language. Only the top bar is for the author."""
     wave = survey.find_wave()
     if wave is None:
-        # That page says that the poster comes later.
+        # The share page says that the poster comes later.
         return redirect("surveys:share", slug=survey.slug)
     manifest = wave.description
     link = _read_link(request, survey, manifest)
@@ -121,7 +121,7 @@ def _find_link(request: HttpRequest, survey: Survey) -> Link:
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:
-    """The survey's link, in the language that the address names, if any."""
+    """Return the survey's link, in the language that the request names, if any."""
     language = request.GET.get("lang", "")
     if language and language not in manifest.languages:
         raise Http404

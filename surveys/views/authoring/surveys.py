@@ -1,4 +1,4 @@
-"""Authoring: make a draft, open it, close it. Each view parses, calls one service, answers."""
+"""Makes, opens and closes a survey. Each view parses a request, calls one service and answers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _status(form: forms.Form) -> int:
 @require_safe
 @authoring
 def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """The overview: what a draft still needs; after the opening, the link and what comes next."""
+    """Show what a draft still needs. After the opening, show the link and what comes next."""
     wave = survey.find_wave()
     if wave is None:
         return show_draft(request, survey)
@@ -98,7 +98,7 @@ def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
 @page_or_form
 @authoring
 def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """The form of a draft; after the opening, what was frozen."""
+    """Show the form of a draft. After the opening, show the frozen settings."""
     wave = survey.find_wave()
     if wave is not None and request.method != "POST":
         return _show_frozen_settings(request, survey, wave)
@@ -122,7 +122,7 @@ def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
         except Overtaken as error:
             form.add_error(None, str(error))
             stored, stamp = list_stored(form, shown), newer
-            survey.refresh_from_db()  # the page shows what is stored, and what was typed in fields
+            survey.refresh_from_db()  # the page shows stored values, and typed ones in fields
         except BrokenRules as error:
             form.add_error("may_decline", str(error))
             survey.refresh_from_db()
@@ -153,16 +153,16 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 
 
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """Count the waves, and add up what one person gives away by answering all; None for one.
+    """Count the waves, and add up what a person who answers all of them reveals; None for one wave.
 
-    The totals include coins: they count the way of answering that costs more.
+    The totals include coins. They count the way of answering that reveals more.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 
 
 def _describe_switched(switched: services.Switched) -> str:
-    """Say how many questions changed because people may decline from now on, or no longer."""
+    """Say how many questions changed because people may now decline, or no longer may."""
     said = ""
     if switched.changed:
         count = len(switched.changed)
@@ -176,7 +176,7 @@ def _describe_switched(switched: services.Switched) -> str:
 @page_or_form
 @authoring
 def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show exactly what would be frozen; freeze it only if it is still the same."""
+    """Show exactly what the launch freezes. Freeze it only if it has not changed since."""
     require_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
     form = LaunchForm(posted_to(request), limits=list_exceeded_limits(manifest))

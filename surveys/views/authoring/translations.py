@@ -1,4 +1,4 @@
-"""The languages of a survey, and the author's words in each of them."""
+"""Shows the languages of a survey, and saves the author's words in each of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from surveys.views.authoring.draft_page import (
     require_draft,
 )
 
-# The most fields on one page: Django limits them, and long pages are tiring.
+# The most fields on one page. Django limits them, and long pages tire authors.
 TEXTS_OF_A_PART = 100
 
 
@@ -62,7 +62,7 @@ def languages(request: HttpRequest, survey: Survey) -> HttpResponse:
 @page_or_form
 @authoring
 def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse:
-    """The words of one language; a long survey is divided into parts."""
+    """Show and save the words of one language. A long survey is divided into parts."""
     require_draft(survey)
     found = _find_translation(request, survey, code)
     manifest = build_manifest(survey=survey, wave_number=1)
@@ -75,7 +75,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
     form = make_form(sources=shown)
     context: dict[str, object] = {"stamp": stamp_translation(found)}
     if request.method == "POST":
-        # Texts that were added earlier in the survey may have moved some of these to another part.
+        # New texts earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
         form = make_form(request.POST, sources=sent)
         homeless = _find_homeless(request.POST, sources)
@@ -105,7 +105,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
 def _save(
     request: HttpRequest, form: TranslationForm, *, survey: Survey, found: Translation
 ) -> dict[str, object] | None:
-    """Save the words, or return what to show if others were saved in the meantime."""
+    """Save the words. If others were saved in the meantime, return what to show instead."""
     try:
         services.save_translation(
             survey=survey,
@@ -139,7 +139,7 @@ def _read_part(request: HttpRequest, parts: int) -> int:
 
 
 def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str]:
-    """Words typed for texts that were changed or deleted while the page was open."""
+    """List words typed for texts that were changed or deleted while the page was open."""
     known = {field_name(source.text) for source in sources}
     typed = {name: str(words) for name, words in posted.items() if name.startswith(PREFIX)}
     return [words for name, words in typed.items() if name not in known and words.strip()]

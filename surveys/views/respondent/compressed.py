@@ -1,4 +1,4 @@
-"""Sends texts compressed to clients that accept it, and as they are to all others.
+"""Sends compressed texts to clients that accept them, and plain texts to all others.
 
 The responses contain no secrets and do not echo the request, so compression reveals nothing.
 """
@@ -34,7 +34,7 @@ def answer(
 
 
 def serve(request: HttpRequest, text: Text, *, content_type: str) -> HttpResponse:
-    """Answer with a stored text; with 503 if it has to be made while another one is being made."""
+    """Answer with a stored text, or with 503 if it is missing and another one is being made."""
     try:
         compressed = read_text(text)
     except Busy:
@@ -55,9 +55,9 @@ def answer_compressed(
 
 
 def refuse_busy() -> HttpResponse:
-    # Without the request, whose context processors would read the session.
+    # Without the request, because its context processors would read the session.
     response = HttpResponse(render_to_string("503.html"), status=503)
     response["Retry-After"] = RETRY_SECONDS
-    # Django would log it as an error, and say when somebody opened which survey.
+    # Otherwise Django logs an error, which says when somebody opened which survey.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

@@ -1,4 +1,4 @@
-"""Tells respondents that a survey has been deleted; its questions and its words are gone."""
+"""Tells respondents that a survey, with its questions and words, has been deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show_deleted(request: HttpRequest, *, language: str = "") -> HttpResponse:
 
 
 def is_deleted(*, slug: str = "", digest: str = "") -> bool:
-    """Whether a survey, or the one of a manifest, was deleted, or should be: its day has come."""
+    """Whether a survey, or that of a manifest, was deleted or is past its deletion date."""
     if slug:
         deleted = DeletedWave.objects.filter(slug=slug)
         waves = Wave.objects.filter(survey__slug=slug)
@@ -35,7 +35,7 @@ def is_deleted(*, slug: str = "", digest: str = "") -> bool:
 
 
 def unless_deleted(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer 410 instead of 404 if the address names a survey, or a manifest, that was deleted."""
+    """Answer 410 instead of 404 if the address names a deleted survey or its manifest."""
 
     @wraps(view)
     def wrapper(

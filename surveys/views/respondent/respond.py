@@ -1,6 +1,6 @@
-"""The respondent's pages: what is asked, its manifest, and the files that the browser runs.
+"""Serves the respondent's pages, the survey's manifest, and the files that the browser runs.
 
-No view here looks at a session, a cookie or an account, and none receives a respondent's answers:
+No view here reads a session, a cookie or an account. None receives a respondent's answers, because
 the browser sends reports to the intake.
 """
 
@@ -28,8 +28,8 @@ from surveys.respondent.stored_pages import (
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import is_deleted, show_deleted, unless_deleted
 
-# Browsers keep such a page in memory when it is left, with its answers, and show it again by Back.
-# They do not keep one that may not be stored.
+# Browsers keep such a page in memory with its answers, and Back shows it again. They do not keep a
+# page with no-store.
 IN_MEMORY = "private, no-cache"
 FOR_EVER = "public, max-age=31536000, immutable"
 JSON = "application/json"
@@ -51,12 +51,12 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         known = language.lower()
         if known in languages:
             return redirect("surveys:respond_in", slug=slug, language=known)
-        return redirect("surveys:respond", slug=slug)  # in a language that it has
+        return redirect("surveys:respond", slug=slug)  # in a language that the survey has
     language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
         return serve(request, build_early_page(wave, language=language), content_type=HTML)
-    # A closed survey still loads the scripts: a report that looks unsent may have been counted.
+    # A closed survey still loads the scripts, because a report that looks unsent may count.
     kind = "open" if wave.accepts_at(now) else "closed"
     text = build_page(wave, kind=kind, language=language, asked_elsewhere=wave.count_elsewhere())
     response = serve(request, text, content_type=HTML)
@@ -74,7 +74,7 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     """Return the stored bytes of a manifest, which never change.
 
-    Where several people share a device, its browser stores nothing that names the questions.
+    If people may share a device, its browser stores nothing that names the questions.
     """
     return _serve_frozen(request, digest)
 
@@ -97,7 +97,7 @@ def _serve_frozen(request: HttpRequest, digest: str, language: str = "") -> Http
 
 @require_safe
 def client_file(request: HttpRequest, version: str, name: str) -> HttpResponse:
-    """Return one of our files exactly as written; another version is a different file."""
+    """Return a client file, byte for byte. A file of another version is not found."""
     if version != client_version() or not is_served(name):
         raise Http404
     return _for_ever(serve(request, build_file(name), content_type=find_content_type(name)))
@@ -113,7 +113,7 @@ def _for_ever(response: HttpResponse) -> HttpResponse:
 def elsewhere(_request: HttpRequest) -> HttpResponse:
     """Lead to the neutral page.
 
-    "Exit this page" leaves this address, which names no survey, as the next one in the browser's
-    history (leaving.js).
+    "Exit this page" puts this address next in the browser's history (leaving.js). The address names
+    no survey.
     """
     return redirect(settings.EXIT_URL)
