@@ -32,7 +32,7 @@ from aggregator.comparisons.choice import (
     settle_answers,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.result import INTERCEPT, StoredResult, TwoQuestionsResult
+from aggregator.comparisons.result import StoredResult, TwoQuestionsResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
@@ -43,16 +43,14 @@ from aggregator.results.snapshots import (
     list_shown_looks,
     list_told,
 )
-from privacy.associations.maximum_likelihood import NotSettledError, SeparationError
+from privacy.associations.maximum_likelihood import NotSettledError
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import (
-    Factor,
     Indicator,
     find_indicators,
     find_plain_indicators,
     list_names,
 )
-from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
@@ -186,19 +184,6 @@ def _drop_old(wave: Wave) -> None:
     settled.exclude(planned=True).exclude(pk__in=list(kept)).delete()
 
 
-def describe_divergence(names: Sequence[str], manifest: Manifest) -> str:
-    """Name the predictors whose coefficient grows without bound, and what to do about them."""
-    diverging = dict.fromkeys(name.partition("=")[0] for name in names if name != INTERCEPT)
-    found = find_indicators(manifest, list(diverging))
-    which = f" of {join_list([one.label for one in found])}" if found else ""
-    other = ", another reference" if any(isinstance(one, Factor) for one in found) else ""
-    return (
-        f"The reports do not determine the effect{which}: for some combination of answers, it is "
-        f"possible that nobody, or everybody, has the outcome. It needs fewer predictors{other}, "
-        "or more reports."
-    )
-
-
 def run_comparison(*, comparison_id: int) -> bool:
     """Compute a comparison; False if nothing was due or another worker is computing it."""
     rows = Comparison.objects.select_related("wave").filter(pk=comparison_id)
@@ -221,9 +206,6 @@ def _attempt(comparison: Comparison) -> None:
         stored = write_result(result)
         # A result that cannot be read back would be computed again at every visit.
         _check_readable(comparison, stored)
-    except SeparationError as error:
-        # The reports do not allow it, so later attempts would fail too.
-        QUEUE.fail(comparison, describe_divergence(error.names, comparison.wave.description))
     except NotSettledError:
         QUEUE.fail(comparison, NOT_SETTLED)
     except NotPrepared:

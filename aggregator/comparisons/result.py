@@ -162,7 +162,8 @@ class RegressionResult:
 
     @property
     def indicators(self) -> set[str]:
-        return {term.indicator for term in self.terms} - {""}
+        named = {term.indicator for term in self.terms} | {one.indicator for one in self.factors}
+        return named - {""}
 
     @property
     def test_methods(self) -> set[str]:

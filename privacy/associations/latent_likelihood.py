@@ -8,17 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit, xlogy
 
-from privacy.associations.maximum_likelihood import SeparationError, maximize_likelihood
+from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
 _ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
-_FARTHEST = 12.0  # log odds: 6 in a million, which no randomized survey can distinguish from zero
+_FARTHEST = 4.0  # log odds: 1.8 %
+FAR = 6.0  # log odds: a coefficient beyond may be infinite
+_NEAR = 0.2  # how far below the limit of the log-likelihood finite coefficients may be
+_SMOOTH = 1e-3
+_SMALLEST = 1e-7  # from 0, EM never moves
+_FLATTEST = 1e-12
 _NEWTON_ROUNDS = 50
 _CONVERGED = 1e-12
 
@@ -64,37 +70,61 @@ class LatentModel:
     channel: Floats
     layout: CellLayout
     design: Floats
-    names: tuple[str, ...]
-    # Whether a coefficient that grows without bound is an error, not merely large.
-    strict: bool = True
     offset: Floats | float = 0.0  # log odds of each row that no coefficient changes
+    # People added to each row for each that it has, half of them with the event.
+    added: float = 0.0
 
-    def solve(self) -> ModelState:
-        """Run EM close to the maximum, then Newton's method to the maximum."""
-        coefficients = np.zeros(self.design.shape[1])
+    def solve(self, *, near: Floats | None = None) -> ModelState:
+        """Run EM close to the maximum, then Newton's method to the maximum.
+
+        EM starts near these shares of all cells: it hardly moves where an event is certain.
+        """
+        start = None if near is None else np.maximum(near, _SMALLEST)
+        coefficients: Floats | None = None
 
         def fit_model(expected: Floats) -> Floats:
             nonlocal coefficients
             masses = self._masses(expected / expected.sum())
+            totals = expected[self.layout.events] + expected[self.layout.others]
+            added = self.added * (totals + totals.mean())  # to empty rows too
             coefficients = _fit_expected(
-                events=expected[self.layout.events],
-                totals=expected[self.layout.events] + expected[self.layout.others],
+                events=expected[self.layout.events] + added / 2,
+                totals=totals + added,
                 design=self.design,
                 offset=self.offset,
                 start=coefficients,
-                names=self.names,
-                strict=self.strict,
             )
             return self.find_shares(masses, coefficients)
 
-        shares, _ = maximize_likelihood(counts=self.counts, channel=self.channel, project=fit_model)
-        return self._polish(
-            ModelState(
-                masses=self._masses(shares),
-                coefficients=coefficients,
-                log_likelihood=self.find_log_likelihood(self._masses(shares), coefficients),
-            )
+        shares, _ = maximize_likelihood(
+            counts=self.counts, channel=self.channel, start=start, project=fit_model
         )
+        assert coefficients is not None
+        found = ModelState(
+            masses=self._masses(shares),
+            coefficients=coefficients,
+            log_likelihood=self.find_log_likelihood(self._masses(shares), coefficients),
+        )
+        return found if self.added else self._polish(found)
+
+    def solve_inside(self, limit: ModelState) -> ModelState:
+        """Find moderate coefficients whose likelihood is almost that of `limit`.
+
+        Where nobody or everybody in a row may have the event, the likelihood hardly changes with
+        the coefficients, or rises for ever.
+        """
+        if not self._is_far(limit):
+            return limit
+        for power in range(1, 12):
+            inside = replace(self, added=10.0**-power).solve(near=self.find_shares_of(limit))
+            if limit.log_likelihood - inside.log_likelihood < _NEAR:
+                break
+        return inside
+
+    def _is_far(self, state: ModelState) -> bool:
+        has_people = state.masses[: self.layout.rows] > _ZERO
+        odds = np.abs(self.design @ state.coefficients)[has_people]
+        return bool(odds.max() > _FARTHEST) or not has_people.all()
 
     def find_events(self, coefficients: Floats) -> Floats:
         """Return the share of the event in each row."""
@@ -114,12 +144,14 @@ class LatentModel:
         shares[layout.free] = masses[layout.rows :]
         return shares
 
+    def find_shares_of(self, state: ModelState) -> Floats:
+        return self.find_shares(state.masses, state.coefficients)
+
     def find_log_likelihood(self, masses: Floats, coefficients: Floats) -> float:
-        seen = self.counts > 0
-        reported = self.channel[seen] @ self.find_shares(masses, coefficients)
-        if (reported <= 0).any():
+        reported = self.channel @ self.find_shares(masses, coefficients)
+        if (reported <= 0)[self.counts > 0].any():
             return -math.inf
-        return float(self.counts[seen] @ np.log(reported))
+        return float(xlogy(self.counts, reported).sum())
 
     def _polish(self, state: ModelState) -> ModelState:
         for _ in range(_NEWTON_ROUNDS):
@@ -195,23 +227,25 @@ class LatentModel:
         )
 
     def covariance(self, state: ModelState) -> Floats:
+        """Return the covariance of the coefficients; huge where the reports say nothing."""
         _, information, directions = self._derivatives(state)
         values, vectors = np.linalg.eigh(information)
-        if values.min() <= 1e-12 * values.max():
-            raise SeparationError(
-                "design must have columns that the reports can tell apart: the information is "
-                "singular; leave out a predictor or collect more reports",
-                names=self.names,
-            )
+        values = np.maximum(values, _FLATTEST * values.max())
         back = (directions @ (vectors / np.sqrt(values)))[len(state.masses) :]
         covariance: Floats = back @ back.T
         return covariance
 
 
+@lru_cache(maxsize=16)
+def find_contrasts(cells: int) -> Floats:
+    """Return orthonormal directions in which as many masses keep their sum."""
+    return np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
+
+
 def _keep_sum(active: NDArray[np.bool_], columns: int) -> Floats:
     """Return directions in which the active masses keep their sum and the coefficients are free."""
     cells, places = len(active), np.flatnonzero(active)
-    basis = np.linalg.qr(np.eye(len(places)) - 1 / len(places))[0][:, : len(places) - 1]
+    basis = find_contrasts(len(places))
     directions = np.zeros((cells + columns, basis.shape[1] + columns))
     directions[places, : basis.shape[1]] = basis
     directions[cells:, basis.shape[1] :] = np.eye(columns)
@@ -224,11 +258,15 @@ def _fit_expected(
     totals: Floats,
     design: Floats,
     offset: Floats | float,
-    start: Floats,
-    names: tuple[str, ...],
-    strict: bool,
+    start: Floats | None,
 ) -> Floats:
     """Do the M step: fit an ordinary logistic regression to expected counts by Newton's method."""
+    if start is None:
+        # Least squares on the log odds, which is close for any offset.
+        shares = (events + _SMOOTH * totals.mean()) / (totals + 2 * _SMOOTH * totals.mean())
+        weights = np.sqrt(totals * shares * (1 - shares))
+        odds = (logit(shares) - offset) * weights
+        start = np.linalg.lstsq(design * weights[:, None], odds, rcond=_FLATTEST)[0]
     coefficients = start
 
     def height(values: Floats) -> float:
@@ -240,12 +278,8 @@ def _fit_expected(
         event = expit(offset + design @ coefficients)
         score = design.T @ (events - totals * event)
         information = design.T @ (design * (totals * event * (1 - event))[:, None])
-        try:
-            step = np.linalg.solve(information, score)
-        except np.linalg.LinAlgError:
-            if strict:
-                _raise_separation(design, coefficients, totals, names)
-            return coefficients
+        # The shortest step, because the reports may say nothing about some direction.
+        step = np.linalg.lstsq(information, score, rcond=_FLATTEST)[0]
         for halvings in range(30):
             moved: Floats = coefficients + step / 2**halvings
             value = height(moved)
@@ -256,22 +290,4 @@ def _fit_expected(
         gained, coefficients, best = value - best, moved, value
         if gained < 1e-14 * totals.sum():
             break
-    odds = np.abs(design @ coefficients)[totals > _ZERO * totals.sum()]
-    if strict and odds.max(initial=0) > _FARTHEST:
-        _raise_separation(design, coefficients, totals, names)
     return coefficients
-
-
-def _raise_separation(
-    design: Floats, coefficients: Floats, totals: Floats, names: tuple[str, ...]
-) -> None:
-    seen = totals > _ZERO * totals.sum()
-    far = seen & (np.abs(design @ coefficients) > _FARTHEST)
-    guilty = np.abs(coefficients) > _FARTHEST / 2
-    blamed = tuple(name for name, bad in zip(names, guilty, strict=True) if bad) or names
-    raise SeparationError(
-        f"counts must determine every coefficient, but {', '.join(blamed)} grows without bound: in "
-        f"{int(far.sum())} of {int(seen.sum())} combinations of the predictors, nobody or "
-        "everybody seems to have the event; leave that predictor out, or collect more reports",
-        names=blamed,
-    )

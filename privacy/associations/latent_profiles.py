@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, sqrt
 
 import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import chdtri
 
-from privacy.associations.latent_likelihood import LatentModel, ModelState
+from privacy.associations.latent_likelihood import LatentModel, ModelState, find_contrasts
 from privacy.checks import Floats
 
 _FLOOR = 1e-12  # the smallest share: a boundary that the search keeps away from
 _HAIR = 1e-9
-_FLAT = 40.0  # log odds: further out the likelihood does not change
+_LONGEST = 3.0  # log odds: a step of a search
+_FLAT = 25.0  # log odds: further out the likelihood does not change
 _SLACK = 1e-6  # how far a search may overstep the limit of the likelihood
 _PULLS = 40
+_BARRIERS = (0.01,)  # of the log-likelihood, for log odds of 1 in all rows
+_MORE_BARRIERS = (0.05,)  # where the likelihood is flat at its maximum
 
 # Maps masses and coefficients to a number and its derivatives by both.
 Estimand = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
@@ -32,13 +35,16 @@ class LatentProfiles:
     ----------
     model : LatentModel
         With its reports.
+    top : ModelState
+        Its maximum; with very large coefficients, if the likelihood rises for ever.
     best : ModelState
-        Its maximum.
+        The same, or else a state with moderate coefficients close to it.
     level : float
         Confidence level of one interval, in (0, 1).
     """
 
     model: LatentModel
+    top: ModelState
     best: ModelState
     level: float
 
@@ -51,26 +57,30 @@ class LatentProfiles:
         value = float(self.best.coefficients[column])
         reach = sqrt(2 * self._allowed)
         own = self.model.design[:, column]
-        names = tuple(name for place, name in enumerate(self.model.names) if place != column)
-        others = replace(
-            self.model,
-            design=np.delete(self.model.design, column, axis=1),
-            names=names,
-            strict=False,
-        )
+        others = replace(self.model, design=np.delete(self.model.design, column, axis=1))
+        error = min(error, _LONGEST / np.abs(own).max())
 
-        def excess(at: float) -> float:
+        def refit(at: float, near: Floats) -> tuple[float, Floats]:
             """Return the root of the deviance minus the limit; negative inside the interval."""
-            height = replace(others, offset=own * at).solve().log_likelihood
-            return sqrt(max(0.0, 2 * (self.best.log_likelihood - height))) - reach
+            moved = replace(others, offset=own * at)
+            state = moved.solve(near=near)
+            drop = self.top.log_likelihood - state.log_likelihood
+            return sqrt(max(0.0, 2 * drop)) - reach, moved.find_shares_of(state)
+
+        def find_excess(at: float, near: Floats) -> float:
+            return refit(at, near)[0]
 
         def find_end(outward: int) -> float:
+            near = self.model.find_shares_of(self.best)
             inner, width = value, 1.1 * reach * error
-            while abs(inner - value) * np.abs(own).max() < _FLAT:
-                outer = inner + outward * width
-                if excess(outer) >= 0:
-                    return float(brentq(excess, inner, outer, xtol=1e-7 * error, rtol=1e-12))
-                inner, width = outer, 2 * width
+            farthest = value + outward * _FLAT / np.abs(own).max()
+            while inner != farthest:
+                outer = inner + outward * min(width, abs(farthest - inner))
+                excess, reached = refit(outer, near)
+                if excess >= 0:
+                    find = partial(find_excess, near=near)
+                    return float(brentq(find, inner, outer, xtol=1e-7 * error, rtol=1e-12))
+                inner, near, width = outer, reached, 2 * width
             return outward * inf
 
         return find_end(-1), find_end(1)
@@ -91,30 +101,42 @@ class LatentProfiles:
         masses, coefficients = self._split(np.zeros(0))
         cells, columns = len(masses), len(coefficients)
         directions = np.zeros((cells + columns, cells - 1 + columns))
-        directions[:cells, : cells - 1] = np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, :-1]
+        directions[:cells, : cells - 1] = find_contrasts(cells)
         directions[cells:, cells - 1 :] = np.eye(columns)
         reported = self.model.channel @ self.model.find_shares(masses, coefficients)
         changed = self.model.channel @ self.model.find_slopes(masses, coefficients) @ directions
         information = changed.T @ (changed * (self.model.counts.sum() / reported)[:, None])
         values, vectors = np.linalg.eigh(information)
-        axes: Floats = directions @ (vectors / np.sqrt(np.maximum(values, values.max() * 1e-12)))
-        return axes
+        axes = directions @ (vectors / np.sqrt(np.maximum(values, values.max() * 1e-12)))
+        odds = np.abs(self.model.design @ axes[cells:]).max(axis=0)
+        shortened: Floats = axes * np.minimum(1.0, _LONGEST / np.maximum(odds, _HAIR))
+        return shortened
 
     def _split(self, u: Floats) -> tuple[Floats, Floats]:
         place = self._start + self._axes @ u if u.size else self._start
         cells = len(self.best.masses)
         return np.maximum(place[:cells], _FLOOR), place[cells:]
 
-    def _left(self, u: Floats) -> float:
-        """Return how far the log-likelihood is above the limit; negative outside the region."""
-        height = self.model.find_log_likelihood(*self._split(u))
-        return height - self.best.log_likelihood + self._allowed
+    def _left(self, u: Floats, barrier: float = 0.0) -> float:
+        """Return how far the log-likelihood is above the limit; negative outside the region.
 
-    def _left_gradient(self, u: Floats) -> Floats:
+        A `barrier` falls evenly with the log odds of each row, so that a search does not get stuck
+        where nobody or everybody has the event: there the likelihood is flat.
+        """
+        masses, coefficients = self._split(u)
+        odds = np.abs(self.model.offset + self.model.design @ coefficients)
+        drop = self.top.log_likelihood - self.model.find_log_likelihood(masses, coefficients)
+        return self._allowed - drop - barrier * float(odds.mean())
+
+    def _left_gradient(self, u: Floats, barrier: float = 0.0) -> Floats:
         masses, coefficients = self._split(u)
         reported = self.model.channel @ self.model.find_shares(masses, coefficients)
-        slopes = self.model.channel @ self.model.find_slopes(masses, coefficients)
-        gradient: Floats = (self.model.counts / reported) @ slopes @ self._axes
+        slopes = self.model.find_slopes(masses, coefficients)
+        # From the left, so that no two matrices are multiplied.
+        uphill = (self.model.counts / reported) @ self.model.channel @ slopes
+        outward = np.sign(self.model.offset + self.model.design @ coefficients)
+        uphill[len(masses) :] -= barrier / len(outward) * outward @ self.model.design
+        gradient: Floats = uphill @ self._axes
         return gradient
 
     def _extreme(self, estimand: Estimand, sign: float) -> float:
@@ -132,22 +154,33 @@ class LatentProfiles:
         if length == 0:
             return sign * value(zero)
         start = self._pull(0.95 * sqrt(2 * self._allowed) * down / length)
-        found = minimize(
-            value,
-            start,
-            jac=gradient,
-            method="SLSQP",
-            constraints=[
-                {"type": "ineq", "fun": self._left, "jac": self._left_gradient},
-                {
-                    "type": "ineq",
-                    "fun": lambda u: (self._start + self._axes @ u)[:cells] - _FLOOR,
-                    "jac": lambda u: self._axes[:cells],  # noqa: ARG005
-                },
-            ],
-            options={"ftol": 1e-10, "maxiter": 200},
-        )
-        return sign * min(value(self._pull(found.x)), value(start))
+
+        def search(start: Floats, barrier: float) -> Floats:
+            found = minimize(
+                value,
+                start,
+                jac=gradient,
+                method="SLSQP",
+                constraints=[
+                    {
+                        "type": "ineq",
+                        "fun": self._left,
+                        "jac": self._left_gradient,
+                        "args": (barrier,),
+                    },
+                    {
+                        "type": "ineq",
+                        "fun": lambda u, *_: (self._start + self._axes @ u)[:cells] - _FLOOR,
+                        "jac": lambda *_: self._axes[:cells],
+                    },
+                ],
+                options={"ftol": 1e-10, "maxiter": 200},
+            )
+            return self._pull(found.x)
+
+        barriers = _BARRIERS if self.best is self.top else (*_BARRIERS, *_MORE_BARRIERS)
+        ends = [search(search(start, barrier), 0.0) for barrier in barriers]
+        return sign * min(map(value, [start, *ends]))
 
     def _pull(self, u: Floats) -> Floats:
         """Move a point towards the maximum until it lies inside the region."""

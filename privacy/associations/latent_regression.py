@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, expit
 
-from privacy.associations.latent_likelihood import CellLayout, LatentModel, ModelState
+from privacy.associations.latent_likelihood import FAR, CellLayout, LatentModel, ModelState
 from privacy.associations.latent_profiles import Estimand, LatentProfiles
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.tables import Variable, prepare_table
@@ -70,11 +70,12 @@ class LatentLogisticFit:
     names : tuple of str
         Names of the coefficients, with the intercept first.
     coefficients : ndarray of float64, shape (p,)
-        Log odds and their changes.
+        Log odds and their changes; infinite where the likelihood rises for ever, because nobody or
+        everybody with some combination of answers may have the event.
     standard_errors : ndarray of float64, shape (p,)
-        Computed from the observed information.
+        Computed from the observed information; infinite for infinite coefficients.
     covariance : ndarray of float64, shape (p, p)
-        Covariance of the coefficients.
+        Covariance of the coefficients, if all are finite.
     low, high : ndarray of float64, shape (p,)
         Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
         never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
@@ -148,9 +149,6 @@ def fit_latent_logistic(
     ValueError
         If the table, trends or names do not match the variables, the outcome does not have two
         answers, there is no predictor, or there are more than 1,024 latent cells.
-    SeparationError
-        If a coefficient grows without bound (a ValueError): in some combination of predictors,
-        nobody or everybody seems to have the event.
     NotSettledError
         If the search does not converge.
 
@@ -193,27 +191,30 @@ def fit_latent_logistic(
         channel=channel,
         layout=layout,
         design=coding.build(coding.answers),
-        names=labels,
     )
     fit = problem.solve()
+    inside = problem.solve_inside(fit)
     covariance = problem.covariance(fit)
     errors = np.sqrt(np.diag(covariance))
-    profiles = LatentProfiles(model=problem, best=fit, level=level)
+    profiles = LatentProfiles(model=problem, best=inside, top=fit, level=level)
     ends = np.array(
         [
             profiles.coefficient_interval(column, error=float(error))
             for column, error in enumerate(errors)
         ]
     )
+    # The end on the side of the estimate is infinite too.
+    outward = np.where(fit.coefficients < 0, ends[:, 0], ends[:, 1])
+    infinite = (inside is not fit) & np.isinf(outward) & (np.abs(fit.coefficients) > FAR)
     tests = tuple(_test_without(problem, fit, [column]) for column in range(len(labels)))
     return LatentLogisticFit(
         names=labels,
-        coefficients=fit.coefficients,
-        standard_errors=errors,
+        coefficients=np.where(infinite, outward, fit.coefficients),
+        standard_errors=np.where(infinite, np.inf, errors),
         covariance=covariance,
         low=ends[:, 0],
         high=ends[:, 1],
-        adjusted=tuple(_adjust(profiles, coding)),
+        adjusted=tuple(_adjust(profiles, coding, labels[1:])),
         tests=tests,
         predictor_tests=tuple(
             tests[columns[0]] if len(columns) == 1 else _test_without(problem, fit, columns)
@@ -231,9 +232,7 @@ def _test_without(
     problem: LatentModel, fit: ModelState, columns: Sequence[int]
 ) -> SignificanceTest:
     design = np.delete(problem.design, columns, axis=1)
-    names = tuple(name for place, name in enumerate(problem.names) if place not in columns)
-    # Under a wrong hypothesis other coefficients may diverge; the likelihood still has a limit.
-    smaller = replace(problem, design=design, names=names, strict=False).solve()
+    smaller = replace(problem, design=design).solve()
     statistic = max(0.0, 2 * (fit.log_likelihood - smaller.log_likelihood))
     return SignificanceTest(
         method="latent_likelihood_ratio",
@@ -307,16 +306,18 @@ class _Coding:
         return self.build(answers)
 
 
-def _adjust(profiles: LatentProfiles, coding: _Coding) -> Iterator[AdjustedShares]:
+def _adjust(
+    profiles: LatentProfiles, coding: _Coding, names: Sequence[str]
+) -> Iterator[AdjustedShares]:
     """Compute the adjusted shares of the answers that the columns stand for."""
-    names = iter(profiles.model.names[1:])
+    labels = iter(names)
     for place, steps in enumerate(coding.steps):
         first = coding.build_if_all(place, 0)
         reference = _read_adjusted(profiles, _Standardized(design=first))
         for step in steps:
             design = coding.build_if_all(place, step)
             yield AdjustedShares(
-                name=next(names),
+                name=next(labels),
                 share=_read_adjusted(profiles, _Standardized(design=design)),
                 reference=reference,
                 difference=_read_adjusted(profiles, _Standardized(design=design, less=first)),
@@ -350,7 +351,7 @@ class _Standardized:
 
 def _read_adjusted(profiles: LatentProfiles, estimand: Estimand) -> AdjustedShare:
     low, high = profiles.interval(estimand)
-    estimate, _, _ = estimand(profiles.best.masses, profiles.best.coefficients)
+    estimate, _, _ = estimand(profiles.top.masses, profiles.top.coefficients)
     return AdjustedShare(estimate=estimate, low=min(low, estimate), high=max(high, estimate))
 
 

@@ -25,20 +25,6 @@ class NotSettledError(ArithmeticError):
     """The search for the most likely shares or coefficients did not converge."""
 
 
-class SeparationError(ValueError):
-    """The likelihood has no maximum at finite coefficients.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The coefficients that grow without bound.
-    """
-
-    def __init__(self, message: str, *, names: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.names = names
-
-
 def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
     """Refuse flat counts without any report, and a channel that does not match their cells."""
     check_whole_counts("counts", counts)
@@ -74,8 +60,8 @@ def maximize_likelihood(
     channel : ndarray of float64, shape (reported, cells)
         Probabilities of the reported cell given the true one.
     start : ndarray of float64, shape (cells,), optional
-        If given without a model and inside the simplex, with the reported shares as its image,
-        it is the maximum itself.
+        Where the search begins under a model. Without one, if it is inside the simplex and the
+        reported shares are its image, it is the maximum itself.
     project : callable, optional
         Maps expected true counts to the model's most likely shares: the M step. Without it
         the shares are free.
@@ -124,7 +110,8 @@ def maximize_likelihood(
         return start, log_likelihood_of(counts=counts, channel=channel, shares=start)
     seen = counts > 0
     climb = _Climb(channel=channel[seen], reported=reported[seen], project=project)
-    shares = climb.step(np.full(channel.shape[1], 1 / channel.shape[1]))
+    begin = np.full(channel.shape[1], 1 / channel.shape[1])
+    shares = climb.step(begin if start is None or project is None else start)
     for number in range(_MAX_ROUNDS):
         if project is None and number % _NEWTON_EVERY == _NEWTON_EVERY - 1:
             # EM is slow where a share is 0 and would be just below 0 without the constraint.

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, expit, ndtri, xlog1py, xlogy
 
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
-from privacy.associations.maximum_likelihood import SeparationError
 from privacy.associations.tables import Variable, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
@@ -185,7 +184,6 @@ class Regressed:
     flips: int
     people: int
     runs: int
-    diverged: int
     covered: NDArray[np.float64]  # by coefficient, the intercept first
     adjusted: NDArray[np.float64]  # adjusted shares and differences that are covered
     spread: NDArray[np.float64]  # SD of the estimates over the mean standard error
@@ -201,17 +199,13 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
     channel = kronecker([mechanism.channel()] * (predictors + 1))
     generator = np.random.default_rng(SEED + predictors)
     adjusted_truth = _adjust(masses, cells, truth)
-    found, errors, covered, adjusted, diverged = [], [], [], [], 0
+    found, errors, covered, adjusted = [], [], [], []
     for _ in range(runs):
         counts = generator.multinomial(people, channel @ shares)
-        try:
-            fit = fit_latent_logistic(
-                counts=counts.reshape((2,) * (predictors + 1)),
-                variables=[Variable.plain(mechanism)] * (predictors + 1),
-            )
-        except SeparationError:
-            diverged += 1
-            continue
+        fit = fit_latent_logistic(
+            counts=counts.reshape((2,) * (predictors + 1)),
+            variables=[Variable.plain(mechanism)] * (predictors + 1),
+        )
         found.append(fit.coefficients)
         errors.append(fit.standard_errors)
         covered.append((fit.low <= truth) & (truth <= fit.high))
@@ -221,7 +215,6 @@ def simulate_regression(*, predictors: int, flips: int, people: int, runs: int) 
         flips=flips,
         people=people,
         runs=runs,
-        diverged=diverged,
         covered=np.mean(covered, axis=0),
         adjusted=np.mean(adjusted, axis=0),
         spread=np.std(found, axis=0, ddof=1) / np.mean(errors, axis=0),
@@ -253,13 +246,13 @@ def _cover_adjusted(fit: LatentLogisticFit, truth: NDArray[np.float64]) -> NDArr
 def write_regression_table(rows: Sequence[Regressed]) -> str:
     lines = [
         (
-            "| predictors | flips of 100 | reports | samples | diverged | odds ratios | "
+            "| predictors | flips of 100 | reports | samples | odds ratios | "
             "least and greatest | adjusted shares and differences | SD/SE, least and greatest |"
         ),
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {row.predictors} | {row.flips} | {row.people:,} | {row.runs} | {row.diverged} | "
+        f"| {row.predictors} | {row.flips} | {row.people:,} | {row.runs} | "
         f"{row.covered.mean():.3f} | {row.covered.min():.3f}, {row.covered.max():.3f} | "
         f"{row.adjusted.mean():.3f} | {row.spread.min():.2f}, {row.spread.max():.2f} |"
         for row in rows

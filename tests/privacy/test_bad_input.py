@@ -659,7 +659,7 @@ ELSEWHERE = {
     "statement_epsilons", "tail_significance",
 }  # fmt: skip
 NOTHING_TO_REFUSE = {
-    "binomial", "gaussian_terms", "kronecker", "log_likelihood_of",
+    "binomial", "find_contrasts", "gaussian_terms", "kronecker", "log_likelihood_of",
     "one_report_ratio_spread", "secure_uint32", "smallest_number",
 }  # fmt: skip
 

@@ -67,9 +67,7 @@ def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
         lines.append(_write_term(result, term, manifest))
         of_factor = [one for one in result.terms if one.indicator == term.indicator]
         if term.indicator in factors and term is of_factor[-1]:
-            is_shown = any(rate_term(one) is not Reliability.NOT_SHOWN for one in of_factor)
-            test = factors[term.indicator]
-            lines.append(_write_factor(test, result.together, manifest, is_shown=is_shown))
+            lines.append(_write_factor(factors[term.indicator], result.together, manifest))
     return lines
 
 
@@ -84,13 +82,9 @@ def name_term(term: Term, manifest: Manifest) -> str:
     return f"{answer} rather than {reference} (Q{indicator.number})"
 
 
-def _write_factor(
-    test: FactorTest, together: Together, manifest: Manifest, *, is_shown: bool
-) -> TermLine:
+def _write_factor(test: FactorTest, together: Together, manifest: Manifest) -> TermLine:
     [factor] = find_indicators(manifest, [test.indicator])
     name, p_value = f"Q{factor.number} as a whole", adjust_p(test.p_value, together)
-    if not is_shown:
-        return TermLine(name=name, sentence=TOO_FEW, odds_ratio=NOTHING)
     if p_value is None:
         return TermLine(name=name, sentence=NOT_AT_LOOKS, odds_ratio=NOTHING)
     return TermLine(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from math import log
 from typing import Any
 
 import numpy as np
 import pytest
+from django.urls import reverse
+from scipy.special import expit
 
 from aggregator.background.levels import Levels, write_background
 from aggregator.comparisons.analysis import analyse_regression
@@ -19,9 +20,13 @@ from aggregator.comparisons.choice import (
     check_choice,
     settle_answers,
 )
+from aggregator.comparisons.result import RegressionResult
+from aggregator.comparisons.sentences import UNCLEAR
+from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.comparisons.words.regression_sentences import NOT_AT_LOOKS, write_terms
 from aggregator.models import Comparison, RowsFile
+from aggregator.results.sentences import TOO_FEW
 from aggregator.simulation.respondents import randomize_answers
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import ONE_ANSWER, TOO_LARGE, NotComparable
@@ -57,8 +62,8 @@ def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
     rows = []
     for _ in range(people):
         place, often, ward = draw.randrange(3), draw.randrange(4), draw.randrange(wards)
-        hurt = draw.random() < (0.1, 0.1, 0.6)[place] + 0.1 * often
-        answers = {"q1": int(hurt), "q2": place, "q3": often + 1, "q4": ward}
+        hurt = draw.random() < expit((-2.0, -2.0, 0.2)[place] + 0.4 * often)
+        answers = {"q1": int(hurt), "q2": place, "q3": often, "q4": ward}
         rows.append(
             randomize_answers(manifest, answers, random_uint32=lambda: draw.getrandbits(32))
         )
@@ -125,9 +130,9 @@ def test_a_table_has_one_answer_on_each_side(wave: Wave) -> None:
 
 def test_too_many_combinations_are_refused_before_anything_is_queued() -> None:
     survey = make_survey(questions=["Hurt?"])
-    for _ in range(2):
-        options = [str(number) for number in range(32)]
-        add_question(survey=survey, type=QuestionType.CHOICE, text="?", options=options)
+    for text in ("Where were you?", "Who paid?"):
+        options = [f"{text} {number}" for number in range(32)]
+        add_question(survey=survey, type=QuestionType.CHOICE, text=text, options=options)
     manifest = open_survey(survey=survey).description
     assert refuse(manifest, "q1", "q2.all", "q3.all") == TOO_LARGE
     assert refuse(manifest, "q1", "q2.all") == ""
@@ -136,9 +141,10 @@ def test_too_many_combinations_are_refused_before_anything_is_queued() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
-    answer(wave, people=6000)
+    answer(wave, people=30_000)
     wave = finish(wave, ending=Wave.Ending.DATE)
-    client, compare = sign_in(wave.survey.owner), f"/surveys/{wave.survey.slug}/compare"
+    client, slug = sign_in(wave.survey.owner), wave.survey.slug
+    compare = reverse("aggregator:compare", args=[slug])
     menus = client.get(compare).content.decode()
     # Only in the menus of predictors, and each point of a scale once.
     assert menus.count('<option value="q3.points">Q3 · per point</option>') == 6
@@ -158,15 +164,17 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
         "q2.all": 2, "q4.all": 2
     }  # fmt: skip
     assert 7 * tests["q2.all"]["p_value"] < 0.001
-    assert terms["q2.all=2-0"]["low"] < log(17) / 1.5 < terms["q2.all=2-0"]["high"]
-    page = client.get(f"{compare}/{comparison.pk}")
+    for name, truth in (("q2.all=2-0", 2.2), ("q3.points", 0.4), ("q4.all=1-0", 0.0)):
+        assert terms[name]["low"] < truth < terms[name]["high"]
+    page = client.get(reverse("aggregator:comparison", args=[slug, comparison.pk]))
     words = text_of(page)
     assert "“School” rather than “Home” (Q2) (higher odds)" in words
     assert "Q2 as a whole" in words
     assert "hold at 95 % for all 7 answers and tests together" in words
     offered = re.findall(r'<option value="(q[24]\.all\.\d)">', page.content.decode())
     assert offered == ["q2.all.0", "q2.all.1", "q2.all.2", "q4.all.0", "q4.all.1", "q4.all.2"]
-    rows = client.get(f"{compare}/{comparison.pk}/csv").content.decode()
+    file = client.get(reverse("aggregator:comparison_csv", args=[slug, comparison.pk]))
+    rows = b"".join(file).decode()
     assert ",factors,q2.all,q1,q2.all,degrees_of_freedom,2," in rows
     # Another reference changes the contrasts, not the model.
     chosen |= {"predictor_2": "q2.all.2"}
@@ -183,7 +191,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
 
 def test_at_looks_a_factor_has_no_test_of_its_own(wave: Wave) -> None:
     indicators = find_indicators(wave.description, ["q1", "q2.all"])
-    counts = np.array([[200, 150, 100], [100, 150, 200]])
+    counts = np.array([[3200, 3000, 2800], [2600, 2800, 3000]])
     result = analyse_regression(indicators=indicators, counts=counts, times=[0.5])
     assert result.together.family == 3
     lines = write_terms(result, wave.description)
@@ -205,20 +213,34 @@ def test_empty_groups_are_left_out(wave: Wave) -> None:
 
 
 @pytest.mark.slow
-def test_a_reference_that_nobody_chose_is_named(wave: Wave) -> None:
+def test_a_reference_that_nobody_chose_leaves_the_other_predictors(wave: Wave) -> None:
     manifest, draw = wave.description, random.Random(3)
     send_rows(
         wave,
         [
             randomize_answers(
                 manifest,
-                {"q1": draw.randrange(2), "q2": draw.randrange(1, 3), "q3": 1, "q4": 0},
+                {
+                    "q1": draw.randrange(2),
+                    "q2": draw.randrange(1, 3),
+                    "q3": 1,
+                    "q4": 0,
+                },
                 random_uint32=lambda: draw.getrandbits(32),
             )
-            for _ in range(1500)
+            for _ in range(3000)
         ],
     )
-    wave = finish(wave)
-    failed = compute(ask(wave, Kind.REGRESSION, "q1", "q2.all"))
-    assert "of Q2 (all answers)" in failed.problem
-    assert "another reference" in failed.problem
+    wave = finish(wave, ending=Wave.Ending.DATE)
+    found = compute(ask(wave, Kind.REGRESSION, "q1", "q2.all"))
+    result = find_standing(found).result
+    assert isinstance(result, RegressionResult)
+    lines = {line.name: line for line in write_terms(result, wave.description)}
+    assert lines["“Work” rather than “Home” (Q2)"].sentence == TOO_FEW
+    again = compute(ask(wave, Kind.REGRESSION, "q1", "q2.all.1"))
+    other = find_standing(again).result
+    assert isinstance(other, RegressionResult)
+    lines = {line.name: line for line in write_terms(other, wave.description)}
+    assert lines["“School” rather than “Work” (Q2)"].sentence == UNCLEAR
+    assert lines["“Home” rather than “Work” (Q2)"].sentence == TOO_FEW
+    assert other.log_likelihood == pytest.approx(result.log_likelihood, abs=1e-4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from math import inf
 
 import numpy as np
 import pytest
@@ -21,14 +22,19 @@ from aggregator.comparisons.choice import (
 from aggregator.comparisons.jobs import (
     GAVE_UP,
     NOT_SETTLED,
-    describe_divergence,
     find_comparisons_to_run,
     run_comparison,
 )
-from aggregator.comparisons.result import StoredResult, Together
+from aggregator.comparisons.result import RegressionResult, StoredResult, Together
 from aggregator.comparisons.standing import find_standing
+from aggregator.comparisons.words.regression_sentences import (
+    NOTHING_SHOWN,
+    summarize_terms,
+    write_terms,
+)
 from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison
+from aggregator.results.sentences import TOO_FEW
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.tables import Variable
@@ -305,15 +311,17 @@ def test_an_alarm_is_passed_on_to_the_comparisons_of_its_question() -> None:
     assert find_standing(compute(ask(wave, Kind.PAIRS))).alarms == ("q1",)
 
 
-def test_reports_that_do_not_determine_an_effect_say_so() -> None:
+def test_reports_that_do_not_determine_an_effect_show_none() -> None:
     wave = make_wave(questions=2)
     send_many(wave, [bytes([1, i % 2]) for i in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    found = compute(ask(wave, Kind.REGRESSION, "q1", "q2"))
-    assert found.state == Comparison.State.FAILED
-    assert found.result is None
-    assert found.problem == describe_divergence(["intercept"], wave.description)
+    result = find_standing(compute(ask(wave, Kind.REGRESSION, "q1", "q2"))).result
+    assert isinstance(result, RegressionResult)
+    assert result.terms[0].coefficient == inf
+    lines = write_terms(result, wave.description)
+    assert [line.sentence for line in lines] == [TOO_FEW]
+    assert summarize_terms(lines) == NOTHING_SHOWN
 
 
 def test_a_comparison_is_reliable_only_after_a_fixed_end() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from aggregator.comparisons.jobs import OLDER_METHOD, find_comparisons_to_run
 from aggregator.comparisons.result import (
     ComparisonResult,
+    FactorTest,
     PairsResult,
     PairTest,
     RegressionResult,
@@ -44,7 +45,7 @@ from tests.support.fielding import sign_in
 from tests.support.reading import text_of
 
 Kind = Comparison.Kind
-NAMES = ("q1", "q2", "q3")
+NAMES = ("q1", "q2", "q2.all", "q3")
 FIGURE = AssociationEstimate(
     raw=-0.1, standard_error=None, estimate=0.0, low=-inf, high=inf, level=0.95
 )
@@ -92,6 +93,7 @@ REGRESSION = RegressionResult(
     log_likelihood=-12.5,
     level=0.95,
     terms=(TERM, replace(TERM, adjusted=None)),
+    factors=(FactorTest(indicator="q2.all", degrees_of_freedom=2, statistic=1.5, p_value=0.47),),
 )
 PAIRS = PairsResult(
     n=10,

@@ -347,6 +347,7 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
             make_term("q4.1=1", log(2), log(0.5), log(4), share_high=0.7),
             make_term("q4.2=1", log(12), log(1.1), log(60)),
         ),
+        factors=(),
     )
     # The base odds are not among them.
     first, second, third, fourth = list_ratio_rows(result, manifest)
