@@ -27,7 +27,7 @@ from aggregator.results.groups.crossings import may_cross_files
 from aggregator.results.groups.overlaps import Groups, leave_few
 from aggregator.results.groups.small_groups import hide_small_groups
 from aggregator.results.groups.told import join_groups, list_size_groups
-from surveys.comparing.indicators import find_indicators
+from surveys.comparing.indicators import Factor, find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
@@ -163,7 +163,8 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
     for names in manifest.planned_comparisons:
         for one in find_indicators(manifest, names):
             if one.is_known:
-                planned.setdefault(one.question.name, []).append(one.yes)
+                told = one.answers if isinstance(one, Factor) else [one.yes]
+                planned.setdefault(one.question.name, []).extend(told)
     return planned
 
 

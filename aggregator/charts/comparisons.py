@@ -35,7 +35,7 @@ from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.jobs import find_declared
 from aggregator.comparisons.reliability import rate_difference, rate_share, rate_term
 from aggregator.comparisons.result import INTERCEPT, RegressionResult, Term, TwoQuestionsResult
-from aggregator.comparisons.sentences import describe_title, describe_together
+from aggregator.comparisons.sentences import describe_title, describe_together, name_planned
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.comparisons.words.regression_sentences import (
     list_tests,
@@ -93,10 +93,10 @@ def make_comparison_figure(
             _draw_table(comparison, standing, standing.result, ends_at_data=ends_at_data)
         )
         notes: tuple[str, ...] = ()
-        of = "planned comparisons"
+        of = name_planned(standing.result.together, standing.planned)
     elif isinstance(standing.result, RegressionResult):
         panels = (_draw_regression(comparison, standing, standing.result),)
-        notes, of = (ADJUSTED,), list_tests(standing.result)
+        notes, of = (ADJUSTED,), list_tests(standing.result, planned=standing.planned)
     else:
         raise NotRenderable(PAIRS)
     title = describe_title(standing.manifest, comparison)

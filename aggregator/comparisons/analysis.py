@@ -40,9 +40,9 @@ from privacy.associations.significance import (
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.looks import repeated_level
-from surveys.comparing.indicators import NO, YES, Factor, Indicator
-
-MAX_PREDICTORS = 6  # with the outcome 128 cells of true answers; few surveys could estimate more
+from surveys.comparing.choice import is_table
+from surveys.comparing.indicators import NO, YES, Factor, Indicator, find_indicators
+from surveys.manifest.manifest import Manifest
 
 
 def find_level(together: Together, times: Sequence[float]) -> float:
@@ -59,8 +59,8 @@ def analyse_table(
 ) -> TwoQuestionsResult:
     """Compare the share of Yes to the first indicator between the answers to the second.
 
-    `planned` says how many comparisons were planned, if this is one of them, and `times` lists the
-    shown looks as fractions of the people expected.
+    `planned` counts the tests of all planned comparisons, if this is one of them, and `times` lists
+    the shown looks as fractions of the people expected.
     """
     variables = [indicator.variable for indicator in indicators]
     together = Together(family=max(planned, 1), looks=len(times))
@@ -97,11 +97,16 @@ def _list_rows(table: NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
 
 
 def analyse_regression(
-    *, indicators: Sequence[Indicator], counts: NDArray[np.int64], times: Sequence[float] = ()
+    *,
+    indicators: Sequence[Indicator],
+    counts: NDArray[np.int64],
+    planned: int = 0,
+    times: Sequence[float] = (),
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the answers to the others; `times` as for a table."""
+    """Regress Yes to the first indicator on the answers to the others; other arguments as above."""
     predictors = indicators[1:]
-    together = Together(family=sum(map(_count_tests, predictors)), looks=len(times))
+    own = sum(map(_count_tests, predictors))
+    together = Together(family=max(planned, own), looks=len(times))
     variables = [indicator.variable for indicator in indicators]
     fit = fit_latent_logistic(
         counts=counts,
@@ -132,6 +137,14 @@ def analyse_regression(
             for one, test in zip(predictors, fit.predictor_tests, strict=True)
             if len(_name_terms(one)) > 1
         ),
+    )
+
+
+def count_planned(manifest: Manifest) -> int:
+    """Count the intervals and tests of all planned comparisons, which hold together."""
+    return sum(
+        1 if is_table(names) else sum(map(_count_tests, find_indicators(manifest, names[1:])))
+        for names in manifest.planned_comparisons
     )
 
 

@@ -7,21 +7,17 @@ from math import prod
 
 from aggregator.background.levels import find_levels, read_background
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
-from aggregator.comparisons.analysis import MAX_PREDICTORS
 from aggregator.models import Comparison, RowsFile, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
 from surveys.comparing.choice import (
     GROUP,
     OUTCOME,
+    PREDICTORS,
     TOO_LARGE,
     NotComparable,
-    check_no_factor,
-    check_no_number,
-    check_one_is_scrambled,
-    check_together,
+    check_regression,
     check_two_questions,
     find_chosen,
-    list_symbols,
 )
 from surveys.comparing.indicators import (
     Factor,
@@ -31,7 +27,6 @@ from surveys.comparing.indicators import (
 )
 from surveys.manifest.manifest import Manifest
 
-PREDICTORS = "predictors"
 NO_PAIR_ASKED = (
     "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
     "questions. There are no pairs to test."
@@ -83,16 +78,6 @@ TWO_BLOCKS = (
 )
 # More would count people who were asked three blocks, of whom there are fewer.
 MOST_ACROSS = 2
-NO_PREDICTOR = "Choose an outcome and at least one predictor."
-OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
-SAME_QUESTION = (
-    "Two predictors are answers to the same question. Choose one of them, or “all answers” of the "
-    "question."
-)
-TOO_MANY_PREDICTORS = (
-    f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
-    "that has to be estimated."
-)
 BLOCKS_MOVE_APART = (
     "While the survey is open, each block of questions is updated at different times. You can "
     "compare questions from different blocks once the survey is closed."
@@ -144,9 +129,7 @@ def check_choice(
     if kind == Comparison.Kind.TABLE:
         check_two_questions(manifest=manifest, names=names)
     else:
-        check_one_is_scrambled(chosen)
-        _check_regression(chosen)
-        check_together(manifest, chosen, field="")
+        check_regression(manifest=manifest, chosen=chosen)
     _check_codes(chosen)
 
 
@@ -275,20 +258,6 @@ def _check_pairs(manifest: Manifest) -> None:
         raise NotComparable(NO_PAIR_ASKED)
     if len(plain) < 2:
         raise NotComparable(TOO_FEW_PLAIN)
-
-
-def _check_regression(chosen: Sequence[Indicator]) -> None:
-    if len(chosen) < 2:
-        raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
-    check_no_number(chosen[:1], field=OUTCOME)
-    check_no_factor(chosen[0], field=OUTCOME)
-    check_no_number(chosen[1:], field=PREDICTORS)
-    if chosen[0].symbol.name in list_symbols(chosen[1:]):
-        raise NotComparable(OUTCOME_AS_PREDICTOR, field=PREDICTORS)
-    if len(list_symbols(chosen)) < len(chosen):
-        raise NotComparable(SAME_QUESTION, field=PREDICTORS)
-    if len(chosen) > MAX_PREDICTORS + 1:
-        raise NotComparable(TOO_MANY_PREDICTORS, field=PREDICTORS)
 
 
 def _check_codes(chosen: Sequence[Indicator]) -> None:

@@ -8,16 +8,21 @@ from typing import ClassVar
 from django import forms
 from django.http import QueryDict
 
-from aggregator.comparisons.analysis import MAX_PREDICTORS
 from aggregator.comparisons.choice import (
-    PREDICTORS,
     check_choice,
     check_people,
     find_through_batch,
 )
 from aggregator.models import Comparison, RowsFile, Snapshot
-from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
-from surveys.comparing.indicators import Factor, Indicator, list_names, list_predictors
+from surveys.comparing.choice import (
+    GROUP,
+    MAX_PREDICTORS,
+    OUTCOME,
+    PREDICTORS,
+    NotComparable,
+    sort_predictors,
+)
+from surveys.comparing.indicators import Factor, Indicator, list_names
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
 from surveys.manifest.manifest import Manifest
 
@@ -121,12 +126,7 @@ class RegressionForm(ComparisonForm):
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:
             return []  # the first predictor must not take its place
-        places = {one.name: place for place, one in enumerate(list_predictors(self.manifest))}
-
-        def find_place(name: str) -> int:
-            return places[name] if name in places else places[name.rpartition(".")[0]]
-
-        return [outcome, *sorted(chosen, key=find_place)]
+        return [outcome, *sort_predictors(self.manifest, chosen)]
 
     def find_field(self, name: str) -> str | None:
         found = super().find_field(name)

@@ -19,7 +19,12 @@ from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
 from aggregator.batches.cross_tabulation import PairCounter
-from aggregator.comparisons.analysis import analyse_pairs, analyse_regression, analyse_table
+from aggregator.comparisons.analysis import (
+    analyse_pairs,
+    analyse_regression,
+    analyse_table,
+    count_planned,
+)
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.breakdown.together import find_broken_down
@@ -44,7 +49,7 @@ from aggregator.results.snapshots import (
     list_told,
 )
 from privacy.associations.maximum_likelihood import NotSettledError
-from surveys.comparing.choice import NotComparable
+from surveys.comparing.choice import NotComparable, is_table
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
@@ -124,7 +129,12 @@ def find_comparison(
 
 def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
     """Whether the author planned this comparison before the opening."""
-    return kind == Comparison.Kind.TABLE and tuple(names) in manifest.planned_comparisons
+    return kind == find_kind(names) and tuple(names) in manifest.planned_comparisons
+
+
+def find_kind(names: Sequence[str]) -> Comparison.Kind:
+    """Whether a planned comparison is a table or a regression."""
+    return Comparison.Kind.TABLE if is_table(names) else Comparison.Kind.REGRESSION
 
 
 def compute_again(comparison: Comparison) -> None:
@@ -256,7 +266,12 @@ def _compute(comparison: Comparison) -> StoredResult:
     indicators = check_not_empty(counts, indicators)
     if comparison.kind == Comparison.Kind.TABLE:
         return compute_table(comparison, indicators, counts)
-    return analyse_regression(indicators=indicators, counts=counts, times=_list_times(comparison))
+    return analyse_regression(
+        indicators=indicators,
+        counts=counts,
+        planned=_count_planned(comparison),
+        times=_list_times(comparison),
+    )
 
 
 def compute_table(
@@ -266,9 +281,13 @@ def compute_table(
     return analyse_table(
         indicators=indicators,
         counts=counts,
-        planned=comparison.wave.planned_comparisons if comparison.planned else 0,
+        planned=_count_planned(comparison),
         times=_list_times(comparison),
     )
+
+
+def _count_planned(comparison: Comparison) -> int:
+    return count_planned(comparison.wave.description) if comparison.planned else 0
 
 
 def _list_times(comparison: Comparison) -> list[float]:

@@ -11,20 +11,20 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Greatest
 
 from aggregator.comparisons.choice import check_people
-from aggregator.comparisons.jobs import compute_again, request_comparison
-from aggregator.comparisons.result import TwoQuestionsResult
-from aggregator.comparisons.sentences import IMPOSSIBLE, describe_pair
+from aggregator.comparisons.jobs import compute_again, find_kind, request_comparison
+from aggregator.comparisons.result import RegressionResult, TwoQuestionsResult
+from aggregator.comparisons.sentences import IMPOSSIBLE
 from aggregator.comparisons.stored import UnreadableResult, read_result
+from aggregator.comparisons.words.regression_sentences import summarize_terms, write_terms
 from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot
-from surveys.comparing.choice import NotComparable
-from surveys.comparing.indicators import Indicator, find_indicators, list_names
+from surveys.comparing.choice import NotComparable, describe_planned
+from surveys.comparing.indicators import find_indicators, list_names
 from surveys.manifest.manifest import BATCHES_IN_CROWD
+from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
-
-TABLE = Comparison.Kind.TABLE
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
@@ -71,13 +71,13 @@ def request_planned(*, wave_id: int) -> None:
     manifest = wave.description
     for names in manifest.planned_comparisons:
         try:
-            request_comparison(wave=wave, snapshot=snapshot, kind=TABLE, names=names)
+            request_comparison(wave=wave, snapshot=snapshot, kind=find_kind(names), names=names)
         except NotComparable as error:
             Comparison.objects.get_or_create(
                 wave=wave,
                 through_batch=snapshot.through_batch,
                 method_version=METHOD_VERSION,
-                kind=TABLE,
+                kind=find_kind(names),
                 names=list(names),
                 defaults={
                     "planned": True,
@@ -95,10 +95,9 @@ class PlannedResult:
     """
 
     title: str
-    outcome: Indicator
-    group: Indicator
+    questions: tuple[ManifestQuestion, ...]
     comparison: Comparison | None
-    result: TwoQuestionsResult | None = None
+    result: TwoQuestionsResult | RegressionResult | None = None
     sentence: str = ""
     problem: str = ""
 
@@ -113,8 +112,9 @@ class PlannedResult:
 
     @property
     def verdict(self) -> str:
-        """Whether the two questions are related; empty without a result."""
-        return describe_verdict(self.result) if self.result else ""
+        """Whether two questions are related; empty without a result, or for a regression."""
+        result = self.result
+        return describe_verdict(result) if isinstance(result, TwoQuestionsResult) else ""
 
 
 def list_planned(results: Results) -> tuple[PlannedResult, ...]:
@@ -146,14 +146,13 @@ def _explain_missing(results: Results) -> str:
 
 
 def _build_result(
-    results: Results, names: tuple[str, str], row: Comparison | None
+    results: Results, names: tuple[str, ...], row: Comparison | None
 ) -> PlannedResult:
     manifest = results.manifest
-    outcome, group = find_indicators(manifest, names)
+    indicators = find_indicators(manifest, names)
     described = PlannedResult(
-        title=describe_pair(outcome, group),
-        outcome=outcome,
-        group=group,
+        title=describe_planned(manifest, names),
+        questions=tuple(one.question for one in indicators),
         comparison=row if results.is_final else None,
     )
     if not results.is_settled:
@@ -167,15 +166,13 @@ def _build_result(
     except UnreadableResult:
         compute_again(row)
         return described
-    assert isinstance(result, TwoQuestionsResult)
+    assert isinstance(result, TwoQuestionsResult | RegressionResult)
     alarmed = {question.question.name for question in results.alarms}
-    if result.contradiction.applies(fixed_end=results.fixed_end) or alarmed & {
-        outcome.question.name,
-        group.question.name,
-    }:
+    is_alarmed = not alarmed.isdisjoint(one.question.name for one in indicators)
+    if is_alarmed or result.contradiction.applies(fixed_end=results.fixed_end):
         return replace(described, problem=IMPOSSIBLE)
-    return replace(
-        described,
-        result=result,
-        sentence=describe_difference(result, outcome, group),
-    )
+    if isinstance(result, RegressionResult):
+        sentence = summarize_terms(write_terms(result, manifest))
+    else:
+        sentence = describe_difference(result, *indicators)
+    return replace(described, result=result, sentence=sentence)

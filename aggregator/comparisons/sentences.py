@@ -11,7 +11,7 @@ from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.sentences import describe_burst
 from aggregator.results.snapshots import ended_at_cap
-from surveys.comparing.indicators import Indicator, find_indicators
+from surveys.comparing.choice import describe_choice
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
@@ -70,6 +70,14 @@ def is_warned_of(results: Results) -> bool:
     return bool(results.alarms) or (not results.wave.survey.demo and bool(describe_burst(results)))
 
 
+def name_planned(together: Together, planned: int) -> str:
+    """Name what the intervals of a planned comparison hold for together.
+
+    A planned regression has several tests.
+    """
+    return "planned comparisons" if together.family == planned else "planned tests"
+
+
 def describe_together(
     together: Together, *, what: str = "Lines", of: str = "planned comparisons"
 ) -> str:
@@ -124,17 +132,10 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
     """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs of questions."""
-    indicators = find_indicators(manifest, comparison.names)
-    labels = [indicator.label for indicator in indicators]
     if comparison.kind == Comparison.Kind.PAIRS:
         return "All pairs of questions"
-    if comparison.kind == Comparison.Kind.TABLE:
-        return describe_pair(*indicators)
-    return f"{labels[0]} explained by {join_list(labels[1:])}"
-
-
-def describe_pair(outcome: Indicator, group: Indicator) -> str:
-    return f"{outcome.label} by {group.label}"
+    is_table = comparison.kind == Comparison.Kind.TABLE
+    return describe_choice(manifest, comparison.names, as_table=is_table)
 
 
 def write_p_value(p: float) -> str:

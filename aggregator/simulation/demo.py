@@ -60,7 +60,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
         )
         demo.add_questions(survey)
         for pair in demo.planned:
-            plan_comparison(survey=survey, pair=pair)
+            plan_comparison(survey=survey, names=pair)
     return survey.find_wave() or launch_survey(survey=survey)
 
 

@@ -33,6 +33,7 @@ from aggregator.comparisons.sentences import (
     describe_title,
     describe_together,
     is_warned_of,
+    name_planned,
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
@@ -71,7 +72,6 @@ from surveys.comparing.indicators import (
     list_predictors,
 )
 from surveys.formatting import percent
-from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
 
 REFUSED = 422
@@ -248,7 +248,7 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "batches": comparison.through_batch,
     }
     if standing.result is not None:
-        context |= _build_result(standing.result, standing.manifest, indicators)
+        context |= _build_result(standing.result, standing, indicators)
     rows = context.get("rows", [])
     assert isinstance(rows, list)
     context["rows"] = rows if any(row.whisker for row in rows) else []
@@ -278,8 +278,9 @@ def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
 
 
 def _build_result(
-    result: ComparisonResult, manifest: Manifest, indicators: list[Indicator]
+    result: ComparisonResult, standing: ComparisonStanding, indicators: list[Indicator]
 ) -> dict[str, object]:
+    manifest, planned = standing.manifest, standing.planned
     if isinstance(result, PairsResult):
         pairs = write_pairs(result, manifest)
         return {
@@ -298,7 +299,7 @@ def _build_result(
             "references": {
                 predictor_field(menu.place): menu for menu in list_references(result, indicators)
             },
-            "together": describe_together(result.together, of=list_tests(result)),
+            "together": describe_together(result.together, of=list_tests(result, planned=planned)),
         }
     outcome, group = indicators
     return {
@@ -306,7 +307,7 @@ def _build_result(
         "summary": describe_difference(result, outcome, group),
         "rows": list_group_rows(result, outcome, group),
         "verdict": describe_verdict(result),
-        "together": describe_together(result.together),
+        "together": describe_together(result.together, of=name_planned(result.together, planned)),
         "coverage": describe_coverage(outcome, group),
         "estimates": write_estimates(result, outcome, group),
         "others": describe_others(group),

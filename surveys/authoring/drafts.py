@@ -81,15 +81,12 @@ def _build_without_drawing(
     return replace(manifest, translations={code: hash_words(words[code]) for code in words})
 
 
-def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     """Name the planned comparisons of these questions as the manifest does."""
     return tuple(
-        (
-            indicator_name(names[str(plan.outcome_id)], plan.outcome_part),
-            indicator_name(names[str(plan.group_id)], plan.group_part),
-        )
+        tuple(indicator_name(names[str(key)], part) for key, part in plan.answers)
         for plan in survey.planned_comparisons.all()
-        if {str(plan.outcome_id), str(plan.group_id)} <= names.keys()
+        if all(str(key) in names for key, _ in plan.answers)
     )
 
 

@@ -38,7 +38,7 @@ from surveys.authoring.stamps import (
     stamp_settings,
     stamp_translation,
 )
-from surveys.comparing.choice import check_two_questions
+from surveys.comparing.choice import check_planned
 from surveys.comparing.indicators import split_indicator
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
@@ -169,35 +169,33 @@ def delete_question(*, question: Question) -> str:
     """Delete a question and its planned comparisons; return a sentence about these."""
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
-    dropped = find_plans(question).count()
+    plans = find_plans(question)
+    for plan in plans:
+        plan.delete()
     spoken = call_all(list(survey.questions.all()))
     question.delete()
     # Update one row at a time and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
     _check_rules(survey, spoken=spoken)
-    return describe_dropped(dropped)
+    return describe_dropped(len(plans))
 
 
 @transaction.atomic
-def plan_comparison(*, survey: Survey, pair: tuple[str, str]) -> None:
-    """Plan the comparison of an outcome by a group; `pair` names their indicators.
+def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
+    """Plan a comparison; `names` are those of its indicators and factors, the outcome first.
 
     Raises NotComparable if the draft has changed and they can no longer be compared.
     """
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
-    check_two_questions(manifest=manifest, names=pair)
-    if pair in manifest.planned_comparisons or len(manifest.planned_comparisons) >= MAX_PLANNED:
+    check_planned(manifest=manifest, names=names)
+    planned = manifest.planned_comparisons
+    if tuple(names) in planned or len(planned) >= MAX_PLANNED:
         return  # another window has planned it, or the last one that is allowed
-    keys = {name: key for key, name in name_questions(list(locked.questions.all())).items()}
-    (outcome, outcome_part), (group, group_part) = map(split_indicator, pair)
-    locked.planned_comparisons.create(
-        outcome_id=int(keys[outcome]),
-        outcome_part=outcome_part,
-        group_id=int(keys[group]),
-        group_part=group_part,
-    )
+    keys = {name: int(key) for key, name in name_questions(list(locked.questions.all())).items()}
+    answers = [(keys[question], part) for question, part in map(split_indicator, names)]
+    locked.planned_comparisons.create(answers=answers)
 
 
 @transaction.atomic
@@ -263,12 +261,8 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
         copy = copied.questions.create(position=question.position, **content)
         copies[str(question.pk)] = str(copy.pk)
     for plan in survey.planned_comparisons.all():
-        copied.planned_comparisons.create(
-            outcome_id=int(copies[str(plan.outcome_id)]),
-            outcome_part=plan.outcome_part,
-            group_id=int(copies[str(plan.group_id)]),
-            group_part=plan.group_part,
-        )
+        answers = [(int(copies[str(key)]), part) for key, part in plan.answers]
+        copied.planned_comparisons.create(answers=answers)
     _copy_translations(survey, copied)
     return copied
 

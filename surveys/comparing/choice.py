@@ -5,14 +5,23 @@ A draft's planned comparisons and the Compare page follow the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from privacy.associations.tables import MAX_CELLS
-from surveys.comparing.indicators import Factor, Indicator, find_indicators, list_names
+from surveys.comparing.indicators import (
+    Factor,
+    Indicator,
+    find_indicators,
+    is_factor_name,
+    list_names,
+    list_predictors,
+)
+from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
-OUTCOME, GROUP = "outcome", "group"
+OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
+MAX_PREDICTORS = 6  # with the outcome 128 cells of true answers; few surveys could estimate more
 UNKNOWN_QUESTION = "Choose questions from this survey."
 ALL_KNOWN = (
     "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
@@ -26,6 +35,18 @@ ONE_ANSWER = (
 TOO_LARGE = (
     "These questions have too many combinations of answers. Choose fewer questions, or questions "
     "with fewer answers."
+)
+
+
+NO_PREDICTOR = "Choose an outcome and at least one predictor."
+OUTCOME_AS_PREDICTOR = "The outcome cannot be one of its predictors. Choose other predictors."
+SAME_QUESTION = (
+    "Two predictors are answers to the same question. Choose one of them, or “all answers” of the "
+    "question."
+)
+TOO_MANY_PREDICTORS = (
+    f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
+    "that has to be estimated."
 )
 
 
@@ -52,6 +73,61 @@ def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
     for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
         check_no_factor(indicator, field=field)
     check_together(manifest, chosen, field=GROUP)
+
+
+def is_table(names: Sequence[str]) -> bool:
+    """Whether these are two answers to compare, not a regression."""
+    return len(names) == 2 and not is_factor_name(names[1])
+
+
+def check_planned(*, manifest: Manifest, names: Sequence[str]) -> None:
+    """Raise NotComparable unless a table or a regression of these can be made after the close."""
+    if is_table(names) or len(names) < 2:
+        check_two_questions(manifest=manifest, names=names)
+    else:
+        check_regression(manifest=manifest, chosen=find_chosen(manifest, names))
+
+
+def describe_planned(manifest: Manifest, names: Sequence[str]) -> str:
+    return describe_choice(manifest, names, as_table=is_table(names))
+
+
+def describe_choice(manifest: Manifest, names: Sequence[str], *, as_table: bool) -> str:
+    """Q1 by Q2 (Work); or Q1 explained by Q2, Q3 and Q4."""
+    labels = {one.name: one.label for one in list_predictors(manifest)}
+    outcome, *others = (labels.get(name) or _label_reference(labels, name) for name in names)
+    return f"{outcome} {'by' if as_table else 'explained by'} {join_list(others)}"
+
+
+def _label_reference(labels: Mapping[str, str], name: str) -> str:
+    return labels.get(name.rpartition(".")[0], "a deleted answer")
+
+
+def check_regression(*, manifest: Manifest, chosen: Sequence[Indicator]) -> None:
+    """Raise NotComparable unless the first of these can be explained by the others."""
+    check_one_is_scrambled(chosen)
+    if len(chosen) < 2:
+        raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
+    check_no_number(chosen[:1], field=OUTCOME)
+    check_no_factor(chosen[0], field=OUTCOME)
+    check_no_number(chosen[1:], field=PREDICTORS)
+    if chosen[0].symbol.name in list_symbols(chosen[1:]):
+        raise NotComparable(OUTCOME_AS_PREDICTOR, field=PREDICTORS)
+    if len(list_symbols(chosen)) < len(chosen):
+        raise NotComparable(SAME_QUESTION, field=PREDICTORS)
+    if len(chosen) > MAX_PREDICTORS + 1:
+        raise NotComparable(TOO_MANY_PREDICTORS, field=PREDICTORS)
+    check_together(manifest, chosen, field="")
+
+
+def sort_predictors(manifest: Manifest, names: Iterable[str]) -> list[str]:
+    """Sort them in the order of the survey, so that one choice is one comparison."""
+    places = {one.name: place for place, one in enumerate(list_predictors(manifest))}
+
+    def find_place(name: str) -> int:
+        return places[name] if name in places else places[name.rpartition(".")[0]]
+
+    return sorted(names, key=find_place)
 
 
 def find_chosen(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:

@@ -235,11 +235,16 @@ def split_indicator(name: str) -> tuple[str, str]:
     return question, part
 
 
+def is_factor_name(name: str) -> bool:
+    return split_indicator(name)[1].partition(".")[0] in (ALL_ANSWERS, POINTS)
+
+
 def list_parts(question: ManifestQuestion) -> dict[str, str]:
-    """Map the suffix of each of a question's indicators to what Yes means."""
+    """Map the suffix of each of a question's indicators and factors to what it stands for."""
     if not question.is_answered:
         return {}
-    return {part: answer for part, _, answer, _, _ in _parts(question)}
+    parts = {part: answer for part, _, answer, _, _ in _parts(question)}
+    return parts | dict(_list_factor_parts(question))
 
 
 def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
@@ -317,23 +322,9 @@ def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[I
 
 
 def _list_factors(question: ManifestQuestion, manifest: Manifest) -> Iterator[Factor]:
-    """Yield the question's answers as a factor; those of a scale also as a trend."""
-    described = question.described
-    if (
-        question.has_items
-        or question.is_rounded
-        or not (described.has_options or described.has_points)
-    ):
-        return
-    # As in an indicator of a declared group, people who preferred not to say are one more group.
-    answers = question.k if question.is_declared else question.answers
-    if answers < 3:
-        return
-    [place] = [place for place, one in enumerate(manifest.symbols) if one.name == question.name]
-    codes = tuple((code,) for code in range(answers))
-    for part, text in ((ALL_ANSWERS, "all answers"), (POINTS, "per point")):
-        if part == POINTS and not described.has_points:
-            continue
+    for part, text in _list_factor_parts(question):
+        [place] = [place for place, one in enumerate(manifest.symbols) if one.name == question.name]
+        codes = range(_count_answers(question))
         yield Factor(
             name=indicator_name(question.name, part),
             number=question.number,
@@ -343,11 +334,30 @@ def _list_factors(question: ManifestQuestion, manifest: Manifest) -> Iterator[Fa
             gate=None,
             gate_place=None,
             answer=text,
-            yes=tuple(range(1, answers)),
+            yes=tuple(codes[1:]),
             no=(0,),
-            answers=codes,
+            answers=tuple((code,) for code in codes),
             is_trend=part == POINTS,
         )
+
+
+def _list_factor_parts(question: ManifestQuestion) -> Iterator[tuple[str, str]]:
+    """Yield the suffix and the meaning of each factor: all answers, and points of a scale."""
+    described = question.described
+    has_one_symbol = not question.has_items and not question.is_rounded
+    if (
+        has_one_symbol
+        and (described.has_points or described.has_options)
+        and _count_answers(question) > 2
+    ):
+        yield ALL_ANSWERS, "all answers"
+        if described.has_points:
+            yield POINTS, "per point"
+
+
+def _count_answers(question: ManifestQuestion) -> int:
+    # As in an indicator of a declared group, people who preferred not to say are one more group.
+    return question.k if question.is_declared else question.answers
 
 
 def _parts(

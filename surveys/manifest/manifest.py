@@ -123,9 +123,9 @@ class Manifest:
     # How many other surveys of the author shared a question at the launch, deleted ones included.
     # 0 in manifests that are older than this key.
     asked_elsewhere: int = 0
-    # Comparisons planned before the opening: the names of two indicators, the outcome and the one
-    # that forms the groups (surveys.comparing.indicators).
-    planned_comparisons: tuple[tuple[str, str], ...] = ()
+    # Comparisons planned before the opening: names of indicators and factors, the outcome first
+    # (surveys.comparing.indicators).
+    planned_comparisons: tuple[tuple[str, ...], ...] = ()
     # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 

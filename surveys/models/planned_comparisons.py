@@ -5,24 +5,20 @@ from __future__ import annotations
 from django.db import models
 
 MAX_PLANNED = 10
-# The longest value is "follow_up".
-MAX_PART_LENGTH = 12
 
 
 class PlannedComparison(models.Model):
-    """Two answers of a draft's questions: the outcome, and the one that forms the groups.
+    """Answers of a draft's questions: the outcome first, then what it is compared by.
 
-    `outcome_part` and `group_part` are the suffix after the question in the name of an indicator
-    (surveys.comparing.indicators). They are empty for a question that has only one indicator.
+    `answers` holds for each the key of its question, and the suffix after the question in the name
+    of an indicator or a factor (surveys.comparing.indicators). The suffix is empty for a question
+    that has only one indicator.
     """
 
     survey = models.ForeignKey(
         "surveys.Survey", on_delete=models.CASCADE, related_name="planned_comparisons"
     )
-    outcome = models.ForeignKey("surveys.Question", on_delete=models.CASCADE, related_name="+")
-    outcome_part = models.CharField(max_length=MAX_PART_LENGTH, blank=True)
-    group = models.ForeignKey("surveys.Question", on_delete=models.CASCADE, related_name="+")
-    group_part = models.CharField(max_length=MAX_PART_LENGTH, blank=True)
+    answers = models.JSONField()
 
     class Meta:
         ordering = ["pk"]
@@ -30,3 +26,6 @@ class PlannedComparison(models.Model):
 
     def __str__(self) -> str:
         return f"planned comparison {self.pk}"
+
+    def uses(self, question: int) -> bool:
+        return any(key == question for key, _ in self.answers)

@@ -35,7 +35,7 @@ MOMENTS: list[Moment] = [
 
 def closed_wave() -> Wave:
     survey = make_survey(questions=["Ill?", "Tired?", "Sad?"], minimum_batch=10, display_minimum=10)
-    plan_comparison(survey=survey, pair=("q1", "q2"))
+    plan_comparison(survey=survey, names=("q1", "q2"))
     wave = open_survey(survey=survey)
     send_many(wave, [bytes([row % 2, row % 3 == 0, row % 5 == 0]) for row in range(PEOPLE)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

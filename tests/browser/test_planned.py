@@ -76,7 +76,7 @@ def test_pages_of_comparisons_fit_and_are_accessible(
     chromium: Browser, live: LiveApplication, scheme: str
 ) -> None:
     survey = make_draft()
-    plan_comparison(survey=survey, pair=("q4", "q3.1"))
+    plan_comparison(survey=survey, names=("q4", "q3.1"))
     wave = open_survey(survey=survey)
     send_people(wave, people=300)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)

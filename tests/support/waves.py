@@ -103,7 +103,9 @@ def make_full_survey(**settings: Any) -> Survey:
             ).pk
         )
     questions = list(wave.survey.questions.order_by("pk")[:2])
-    PlannedComparison.objects.create(survey=wave.survey, outcome=questions[0], group=questions[1])
+    PlannedComparison.objects.create(
+        survey=wave.survey, answers=[[one.pk, ""] for one in questions]
+    )
     Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
     assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
     return wave.survey

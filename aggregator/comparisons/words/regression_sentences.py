@@ -11,6 +11,7 @@ from aggregator.comparisons.sentences import (
     SIGNIFICANT,
     UNCLEAR,
     adjust_p,
+    name_planned,
     subtract_shown,
     write_end,
     write_number,
@@ -126,8 +127,13 @@ def list_references(
     return menus
 
 
-def list_tests(result: RegressionResult) -> str:
-    """Name what the intervals hold for together: the predictors, or their answers and tests."""
+def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
+    """Name what the intervals hold for together: the predictors, or their answers and tests.
+
+    `planned` says how many comparisons were planned, if this is one of them.
+    """
+    if planned:
+        return name_planned(result.together, planned)
     return "answers and tests" if result.factors else "predictors"
 
 

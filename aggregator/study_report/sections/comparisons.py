@@ -17,6 +17,7 @@ from aggregator.comparisons.sentences import (
     describe_title,
     describe_together,
     is_warned_of,
+    name_planned,
 )
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
@@ -80,9 +81,12 @@ def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iter
         yield Heading(words=Words(text=one.title))
         said = one.problem or f"{one.sentence} {one.verdict}".strip() or NOT_YET
         yield Paragraph(text=said)
+        if isinstance(one.result, RegressionResult):
+            yield _write_terms(one.result, results.manifest, planned=len(planned))
     together = next((one.result.together for one in planned if one.result), None)
     if together is not None:
-        yield Paragraph(text=describe_together(together, what="Intervals"))
+        of = name_planned(together, len(planned))
+        yield Paragraph(text=describe_together(together, what="Intervals", of=of))
 
 
 def _write_tried(results: Results) -> Iterator[Section]:
@@ -156,10 +160,11 @@ def _write_result(manifest: Manifest, row: Comparison, result: ComparisonResult)
     return Paragraph(text=said.strip())
 
 
-def _write_terms(result: RegressionResult, manifest: Manifest) -> Table:
+def _write_terms(result: RegressionResult, manifest: Manifest, *, planned: int = 0) -> Table:
+    of = list_tests(result, planned=planned)
     return Table(
         caption="Logistic regression of the true answers. "
-        + describe_together(result.together, what="Intervals", of=list_tests(result)),
+        + describe_together(result.together, what="Intervals", of=of),
         header=("Predictor", "Odds ratio", "Difference in points", ""),
         rows=tuple(
             Row(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surveys.authoring.planned.form import PlannedForm
-from surveys.comparing.choice import NotComparable, check_two_questions
-from surveys.comparing.indicators import Indicator, list_indicators
+from surveys.comparing.choice import NotComparable, check_planned, describe_planned
+from surveys.comparing.indicators import Indicator, list_predictors
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey
 from surveys.models.planned_comparisons import MAX_PLANNED
@@ -19,7 +19,7 @@ class PlannedLine:
 
     pk: int
     title: str
-    texts: tuple[str, ...]  # of the two questions
+    texts: tuple[str, ...]  # of the questions
     problem: str
 
 
@@ -34,20 +34,21 @@ class PlannedCard:
 def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = None) -> PlannedCard:
     """Describe what a draft plans, and the form to plan more."""
     keys = [plan.pk for plan in survey.planned_comparisons.all()]
-    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
+    indicators = {one.name: one for one in list_predictors(manifest)}
     lines = tuple(
         PlannedLine(
             pk=pk,
-            title=describe_pair(manifest, pair),
-            texts=tuple(indicators[name].question.text for name in pair if name in indicators),
-            problem=_find_problem(manifest, pair),
+            title=describe_planned(manifest, names),
+            texts=tuple(indicators[name].question.text for name in names if name in indicators),
+            problem=_find_problem(manifest, names),
         )
-        for pk, pair in zip(keys, manifest.planned_comparisons, strict=True)
+        for pk, names in zip(keys, manifest.planned_comparisons, strict=True)
     )
-    is_full = len(lines) >= MAX_PLANNED
+    if form is None and len(lines) < MAX_PLANNED:
+        form = PlannedForm(manifest=manifest, is_short=True)
     return PlannedCard(
         lines=lines,
-        form=None if is_full and form is None else form or PlannedForm(manifest=manifest),
+        form=form,
         can_compare=_can_compare(list(indicators.values())),
     )
 
@@ -58,27 +59,21 @@ def _can_compare(indicators: Sequence[Indicator]) -> bool:
     return has_groups and len({indicator.symbol.name for indicator in indicators}) > 1
 
 
-def describe_pair(manifest: Manifest, pair: tuple[str, str]) -> str:
-    """Name a comparison as pages do, such as "Q1 by Q2 (Work)"."""
-    labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
-    return " by ".join(labels.get(name, "a deleted answer") for name in pair)
-
-
 def list_titles(manifest: Manifest) -> list[str]:
-    return [describe_pair(manifest, pair) for pair in manifest.planned_comparisons]
+    return [describe_planned(manifest, names) for names in manifest.planned_comparisons]
 
 
 def find_planned_problems(manifest: Manifest) -> Iterator[str]:
     """Say which planned comparisons prevent the opening, and what to do about them."""
-    for pair in manifest.planned_comparisons:
-        if problem := _find_problem(manifest, pair):
-            title = describe_pair(manifest, pair)
+    for names in manifest.planned_comparisons:
+        if problem := _find_problem(manifest, names):
+            title = describe_planned(manifest, names)
             yield f"The planned comparison {title} cannot be made. {problem} Or remove it."
 
 
-def _find_problem(manifest: Manifest, pair: tuple[str, str]) -> str:
+def _find_problem(manifest: Manifest, names: Sequence[str]) -> str:
     try:
-        check_two_questions(manifest=manifest, names=pair)
+        check_planned(manifest=manifest, names=names)
     except NotComparable as error:
         return str(error)
     return ""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from django.db.models import Q, QuerySet
-
 from surveys.authoring.drafts import build_questions, name_questions
 from surveys.comparing.indicators import list_parts
 from surveys.models import PlannedComparison, Question
@@ -24,8 +22,8 @@ def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str
     return list_parts(described[name])
 
 
-def find_plans(question: Question) -> QuerySet[PlannedComparison]:
-    return question.survey.planned_comparisons.filter(Q(outcome=question) | Q(group=question))
+def find_plans(question: Question) -> list[PlannedComparison]:
+    return [plan for plan in question.survey.planned_comparisons.all() if plan.uses(question.pk)]
 
 
 def follow_answers(
@@ -38,15 +36,15 @@ def follow_answers(
     """
     dropped = 0
     for plan in find_plans(question):
-        # The outcome and the group can both be answers to this question.
-        ends = [end for end in ("outcome", "group") if getattr(plan, f"{end}_id") == question.pk]
-        parts = {end: _find_part(getattr(plan, f"{end}_part"), before, after) for end in ends}
-        if None in parts.values():
+        parts = [
+            (key, _find_part(part, before, after) if key == question.pk else part)
+            for key, part in plan.answers
+        ]
+        if any(part is None for _, part in parts):
             plan.delete()
             dropped += 1
             continue
-        for end, part in parts.items():
-            setattr(plan, f"{end}_part", part)
+        plan.answers = parts
         plan.save()
     return dropped
 

@@ -9,8 +9,9 @@ from django.views.decorators.http import require_POST
 
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.planned.card import build_card, describe_pair
+from surveys.authoring.planned.card import build_card
 from surveys.authoring.planned.form import PlannedForm
+from surveys.comparing.choice import describe_planned
 from surveys.models import Survey
 from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
@@ -32,8 +33,8 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     manifest = build_manifest(survey=survey, wave_number=1)
     form = PlannedForm(posted_to(request), manifest=manifest)
     if form.is_valid():
-        services.plan_comparison(survey=survey, pair=form.pair)
-        messages.success(request, f"{describe_pair(manifest, form.pair)} is planned.")
+        services.plan_comparison(survey=survey, names=form.names)
+        messages.success(request, f"{describe_planned(manifest, form.names)} is planned.")
         return to_questions(survey, CARD)
     context = {"survey": survey, "form": form, "planned": build_card(survey, manifest, form)}
     status = REFUSED if form.errors else 200

@@ -16,7 +16,6 @@ from aggregator.comparisons.analysis import analyse_regression
 from aggregator.comparisons.choice import (
     NOT_IN_ROWS,
     ONE_GROUP,
-    SAME_QUESTION,
     check_choice,
     settle_answers,
 )
@@ -29,7 +28,7 @@ from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import TOO_FEW
 from aggregator.simulation.respondents import randomize_answers
 from surveys.authoring.services import add_question
-from surveys.comparing.choice import ONE_ANSWER, TOO_LARGE, NotComparable
+from surveys.comparing.choice import ONE_ANSWER, SAME_QUESTION, TOO_LARGE, NotComparable
 from surveys.comparing.indicators import Factor, find_indicators, list_predictors
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType

@@ -25,8 +25,6 @@ from aggregator.comparisons.analysis import (
 )
 from aggregator.comparisons.choice import (
     NO_PAIR_ASKED,
-    OUTCOME_AS_PREDICTOR,
-    SAME_QUESTION,
     check_choice,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
@@ -44,7 +42,14 @@ from privacy.associations.contradictions import Contradiction
 from privacy.associations.tables import kronecker
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
-from surveys.comparing.choice import ALL_KNOWN, DIFFERENT_QUESTIONS, UNKNOWN_QUESTION, NotComparable
+from surveys.comparing.choice import (
+    ALL_KNOWN,
+    DIFFERENT_QUESTIONS,
+    OUTCOME_AS_PREDICTOR,
+    SAME_QUESTION,
+    UNKNOWN_QUESTION,
+    NotComparable,
+)
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,

@@ -12,12 +12,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from aggregator.comparisons import jobs
-from aggregator.comparisons.analysis import MAX_PREDICTORS, find_level
+from aggregator.comparisons.analysis import find_level
 from aggregator.comparisons.choice import (
-    NO_PREDICTOR,
-    OUTCOME_AS_PREDICTOR,
     TOO_FEW_PLAIN,
-    TOO_MANY_PREDICTORS,
 )
 from aggregator.comparisons.jobs import (
     GAVE_UP,
@@ -41,6 +38,10 @@ from privacy.associations.tables import Variable
 from privacy.associations.two_questions import associate
 from surveys.comparing.choice import (
     DIFFERENT_QUESTIONS,
+    MAX_PREDICTORS,
+    NO_PREDICTOR,
+    OUTCOME_AS_PREDICTOR,
+    TOO_MANY_PREDICTORS,
     TWO_QUESTIONS,
     UNKNOWN_QUESTION,
     NotComparable,

@@ -6,6 +6,7 @@ import csv
 import io
 import random
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from aggregator.comparisons.planned import (
     list_planned,
     request_planned,
 )
-from aggregator.comparisons.result import Together
+from aggregator.comparisons.result import RegressionResult, Together, TwoQuestionsResult
 from aggregator.comparisons.sentences import (
     AT_CAP,
     PLANNED,
@@ -44,16 +45,17 @@ from tests.support.waves import send_many
 
 pytestmark = pytest.mark.django_db
 PAIRS = (("q1", "q2"), ("q3", "q1"))
-KIND = Comparison.Kind.TABLE
+Kind = Comparison.Kind
+KIND = Kind.TABLE
 
 
 def make_planned_wave(
-    *, pairs: tuple[tuple[str, str], ...] = PAIRS, people: int = 400, **settings: Any
+    *, pairs: Sequence[Sequence[str]] = PAIRS, people: int = 400, **settings: Any
 ) -> Wave:
     """An open wave with counted reports in which Q2 mostly repeats Q1, and with plans."""
     survey = make_survey(questions=[f"Question {number}?" for number in (1, 2, 3)], **settings)
     for pair in pairs:
-        plan_comparison(survey=survey, pair=pair)
+        plan_comparison(survey=survey, names=pair)
     wave = open_survey(survey=survey)
     draw = random.Random(11)
     rows = []
@@ -177,7 +179,7 @@ def test_the_list_has_findings_whose_intervals_hold_for_all_planned() -> None:
     first, second = list_planned(results_of(wave))
     assert (first.title, second.title) == ("Q1 by Q2", "Q3 by Q1")
     assert first.sentence.startswith("Yes to Q2: ")
-    assert first.result is not None
+    assert isinstance(first.result, TwoQuestionsResult)
     # Closed by hand after three looks: each interval also holds for all of them.
     assert first.result.together == Together(family=2, looks=len(list_looks_before_close(wave)))
     assert first.result.difference.level > simultaneous_level(0.95, shares=2)
@@ -189,8 +191,7 @@ def test_after_a_frozen_end_the_level_is_that_of_all_planned() -> None:
     request_planned(wave_id=wave.pk)
     compute_all()
     first, second = list_planned(results_of(wave))
-    assert first.result is not None
-    assert second.result is not None
+    assert isinstance(first.result, TwoQuestionsResult)
     assert first.result.difference.level == simultaneous_level(0.95, shares=2)
     assert first.verdict.replace("\N{NO-BREAK SPACE}", " ") == (
         f"{RELATED} (p < 0.0001, adjusted, likelihood-ratio test)."
@@ -291,7 +292,7 @@ def test_the_file_of_a_planned_comparison_says_so_and_has_the_adjusted_p_value()
     rows = read(first.comparison)
     assert {row["planned"] for row in rows} == {"yes"}
     [adjusted] = [row for row in rows if row["quantity"] == "adjusted_p_value"]
-    assert first.result is not None
+    assert isinstance(first.result, TwoQuestionsResult)
     assert (adjusted["value"], adjusted["method"]) == (
         repr(2 * first.result.test.p_value),
         "bonferroni",
@@ -299,3 +300,31 @@ def test_the_file_of_a_planned_comparison_says_so_and_has_the_adjusted_p_value()
     assert {(row["family"], row["looks"]) for row in rows} == {("2", "0")}
     others = read(compute(ask(wave, KIND, "q2", "q1")))
     assert {(row["planned"], row["family"]) for row in others} == {("no", "1")}
+
+
+def test_a_planned_regression_counts_as_many_tests_as_it_has() -> None:
+    plans = (("q1", "q2"), ("q3", "q1", "q2"))
+    wave = end(make_planned_wave(pairs=plans, cap=400), Wave.Ending.CAP)
+    request_planned(wave_id=wave.pk)
+    assert not find_waves_to_compare().exists()
+    compute_all()
+    table, regression = list_planned(results_of(wave))
+    assert regression.title == "Q3 explained by Q1 and Q2"
+    assert isinstance(table.result, TwoQuestionsResult)
+    assert isinstance(regression.result, RegressionResult)
+    assert table.result.together == regression.result.together == Together(family=3, looks=0)
+    assert regression.result.level == simultaneous_level(0.95, shares=3)
+    assert regression.sentence
+    assert regression.verdict == ""
+    client = sign_in(wave.survey.owner)
+    assert regression.comparison is not None
+    pages = [
+        text_of(client.get(reverse("aggregator:comparison", args=[wave.survey.slug, one.pk])))
+        for one in (table.comparison, regression.comparison)
+        if one is not None
+    ]
+    for page in pages:
+        assert "Planned before opening" in page
+    assert "at 95 % for all 3 planned tests together" in pages[0]
+    # Somebody who asks for the table of a planned regression tries something else.
+    assert not ask(wave, Kind.REGRESSION, "q3", "q1").planned

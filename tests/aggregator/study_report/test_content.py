@@ -186,7 +186,7 @@ def test_the_version_is_that_of_the_project() -> None:
 def plan_and_field(*, pairs: tuple[tuple[str, str], ...]) -> Wave:
     survey = make_survey(questions=["First?", "Second?", "Third?"])
     for pair in pairs:
-        plan_comparison(survey=survey, pair=pair)
+        plan_comparison(survey=survey, names=pair)
     wave = open_survey(survey=survey)
     draw = random.Random(11)
     rows = []

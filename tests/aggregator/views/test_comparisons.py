@@ -14,8 +14,6 @@ from django.urls import reverse
 from aggregator.comparisons import sentences
 from aggregator.comparisons.choice import (
     BLOCKS_APART,
-    NO_PREDICTOR,
-    OUTCOME_AS_PREDICTOR,
 )
 from aggregator.comparisons.forms import CHOOSE_KIND
 from aggregator.comparisons.sentences import (
@@ -30,7 +28,13 @@ from aggregator.comparisons.sentences import (
 from aggregator.comparisons.words.table_sentences import RELATED
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
-from surveys.comparing.choice import DIFFERENT_QUESTIONS, TWO_QUESTIONS, UNKNOWN_QUESTION
+from surveys.comparing.choice import (
+    DIFFERENT_QUESTIONS,
+    NO_PREDICTOR,
+    OUTCOME_AS_PREDICTOR,
+    TWO_QUESTIONS,
+    UNKNOWN_QUESTION,
+)
 from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
 from tests.support.comparisons import compute, make_answered_wave

@@ -196,6 +196,7 @@ def test_the_test_of_a_factor_is_the_likelihood_it_adds() -> None:
     assert factor.degrees_of_freedom == 2
     # Without the factor, its answers still have any distribution, beside those to the other one.
     step = fit_latent_logistic(counts=counts, variables=variables, trends=[2])
+    assert factor.statistic is not None
     assert factor.statistic > 2 * (whole.log_likelihood - step.log_likelihood) > 0
     assert factor.statistic == pytest.approx(
         2 * (whole.log_likelihood - step.log_likelihood) + (step.predictor_tests[1].statistic or 0),
