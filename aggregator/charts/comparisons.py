@@ -1,8 +1,4 @@
-"""Charts of comparisons: two groups and their difference, odds ratios, or groups side by side.
-
-All pairs have none: their tests have no intervals. Choose a pair to see how large its difference
-is.
-"""
+"""Charts of comparisons: two groups and their difference, odds ratios, groups, or all pairs."""
 
 from __future__ import annotations
 
@@ -10,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from aggregator.charts.figure import (
+    LEAST_P,
     Axis,
     Figure,
     Panel,
     Row,
     Section,
     make_difference_axis,
+    make_p_axis,
     make_ratio_axis,
     make_share_axis,
 )
@@ -34,9 +32,16 @@ from aggregator.comparisons.breakdown.blocks import name_groups as name_all_grou
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.jobs import find_declared
 from aggregator.comparisons.reliability import rate_difference, rate_share, rate_term
-from aggregator.comparisons.result import INTERCEPT, RegressionResult, Term, TwoQuestionsResult
+from aggregator.comparisons.result import (
+    INTERCEPT,
+    PairsResult,
+    RegressionResult,
+    Term,
+    TwoQuestionsResult,
+)
 from aggregator.comparisons.sentences import describe_title, describe_together, name_planned
 from aggregator.comparisons.standing import ComparisonStanding
+from aggregator.comparisons.words.pair_sentences import PairLine, write_pairs
 from aggregator.comparisons.words.regression_sentences import (
     list_tests,
     name_term,
@@ -61,9 +66,10 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 PAIRS = (
-    "All pairs have no chart, because their tests have no intervals. Compare two of the questions "
-    "to get a chart of their difference."
+    "Each dot is a p-value, adjusted for {pairs} by Holm’s method. Right of the line, it is below "
+    "0.05. It does not show how strong a relationship is."
 )
+MOST_PAIRS = 40
 IMPOSSIBLE = "These reports contradict the survey’s design, so there is no chart of them."
 PLANNED = "Planned before the survey opened."
 EXPLORATORY = "Exploratory."
@@ -98,7 +104,7 @@ def make_comparison_figure(
         panels = (_draw_regression(comparison, standing, standing.result),)
         notes, of = (ADJUSTED,), list_tests(standing.result, planned=standing.planned)
     else:
-        raise NotRenderable(PAIRS)
+        return _draw_pairs(comparison, standing, standing.result)
     title = describe_title(standing.manifest, comparison)
     about = f"{whole(standing.result.n)} randomized reports."
     together = describe_together(standing.result.together, of=of)
@@ -232,6 +238,36 @@ def _axis_of_difference(result: TwoQuestionsResult, outcome: Indicator, row: Row
 
 def _name_unit(what: str, outcome: Indicator) -> str:
     return f"{what} ({outcome.question.unit})" if outcome.question.unit else what
+
+
+# --- all pairs ------------------------------------------------------------------------------------
+
+
+def _draw_pairs(
+    comparison: Comparison, standing: ComparisonStanding, result: PairsResult
+) -> Figure:
+    """Draw the adjusted p-value of each pair on a logarithmic axis, the smallest first."""
+    lines = write_pairs(result, standing.manifest)
+    shown = lines[:MOST_PAIRS]
+    rows = tuple(_row_of_pair(one) for one in shown)
+    number = f"{len(lines):,} pairs"
+    notes = [f"{whole(result.n)} randomized reports. {EXPLORATORY}", PAIRS.format(pairs=number)]
+    if len(shown) < len(lines):
+        notes.append(f"The {len(shown)} smallest of {number}.")
+    panel = Panel(axis=make_p_axis(), sections=(Section(heading="", rows=rows),))
+    title = describe_title(standing.manifest, comparison)
+    return _finish(comparison, title, (panel,), notes=tuple(notes))
+
+
+def _row_of_pair(line: PairLine) -> Row:
+    text, place = line.adjusted, 1 / max(line.adjusted_p, LEAST_P)
+    return Row(
+        label=f"{line.first.label} and {line.second.label}",
+        text=f"p {text}" if text.startswith("<") else f"p = {text}",
+        value=place,
+        low=place,
+        high=place,
+    )
 
 
 # --- regression -----------------------------------------------------------------------------------

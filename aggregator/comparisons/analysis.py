@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from math import exp, inf
+from collections.abc import Callable, Sequence
+from math import exp, inf, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.batches.columns import Columns
-from aggregator.batches.cross_tabulation import PairCounts
+from aggregator.comparisons.pairs import PairTables
 from aggregator.comparisons.result import (
     INTERCEPT,
     FactorTest,
@@ -36,13 +34,19 @@ from privacy.associations.significance import (
     SignificanceTest,
     adjust_for_multiplicity,
     independence_test,
+    latent_independence_test,
 )
+from privacy.associations.tables import MAX_CELLS, estimate_table
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.looks import repeated_level
-from surveys.comparing.choice import is_table
+from surveys.comparing.choice import decide, is_table
 from surveys.comparing.indicators import NO, YES, Factor, Indicator, find_indicators
+from surveys.comparing.pairs import list_pairs
 from surveys.manifest.manifest import Manifest
+
+FEW, APART, BY_RULE, LARGE = "few", "apart", "rule", "large"  # why a pair is not tested
+PAIRS_AT_ONCE = 100
 
 
 def find_level(together: Together, times: Sequence[float]) -> float:
@@ -102,8 +106,12 @@ def analyse_regression(
     counts: NDArray[np.int64],
     planned: int = 0,
     times: Sequence[float] = (),
+    after_each: Callable[[], None] = lambda: None,
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the answers to the others; other arguments as above."""
+    """Regress Yes to the first indicator on the answers to the others; other arguments as above.
+
+    `after_each` is called after each interval.
+    """
     predictors = indicators[1:]
     own = sum(map(_count_tests, predictors))
     together = Together(family=max(planned, own), looks=len(times))
@@ -118,6 +126,7 @@ def analyse_regression(
         ],
         names=[INTERCEPT, *(name for one in predictors for name in _name_terms(one))],
         level=find_level(together, times),
+        after_each=after_each,
     )
     return RegressionResult(
         n=fit.total,
@@ -183,88 +192,83 @@ def _read_term(fit: LatentLogisticFit, place: int) -> Term:
 
 def analyse_pairs(
     *,
+    manifest: Manifest,
     indicators: Sequence[Indicator],
-    counts: PairCounts,
-    columns: Columns,
+    tables: PairTables,
     minimum: int,
     crosses_blocks: bool = True,
+    after_each: Callable[[], None] = lambda: None,
 ) -> PairsResult:
-    """Test every pair of plain indicators, with p-values adjusted for the number of pairs.
+    """Test every pair of these indicators, with p-values adjusted for the number of pairs.
 
-    If fewer than `minimum` people were asked both questions, or their blocks may not be compared
-    with each other, the pair is named but not tested.
+    A pair that cannot be tested, or that fewer than `minimum` people were asked, is named with the
+    reason.
+    `after_each` is called now and then.
     """
-    tables = [
-        ((first.name, second.name), (first, second), count_pair(counts, columns, first, second))
-        for first, second in combinations(indicators, 2)
-    ]
-    enough = [
-        entry
-        for entry in tables
-        if entry[2].sum() >= minimum and (crosses_blocks or _is_within_block(entry[1]))
-    ]
-    level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(enough), 1))
-    tests = [_test_pair(pair, table, level) for _, pair, table in enough]
-    adjusted = adjust_for_multiplicity([test.p_value for test, _ in tests])
+    tested: list[tuple[Indicator, Indicator, NDArray[np.int64]]] = []
+    untested: list[UntestedPair] = []
+    for first, second in list_pairs(indicators):
+        table = tables.count(first, second)
+        reason = _find_obstacle(manifest, (first, second), crosses_blocks=crosses_blocks)
+        if not reason and table.sum() < minimum:
+            reason = FEW
+        if reason:
+            names = (first.name, second.name)
+            untested.append(UntestedPair(indicators=names, n=int(table.sum()), reason=reason))
+        else:
+            tested.append((first, second, table))
+    level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(tested), 1))
+    tests: list[SignificanceTest] = []
+    contradictions: list[Contradiction] = []
+    for place, (first, second, table) in enumerate(tested):
+        if place % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1:
+            after_each()
+        variables = [first.variable, second.variable]
+        test = independence_test if first.is_plain and second.is_plain else latent_independence_test
+        tests.append(test(counts=table, variables=variables))
+        contradictions.append(find_contradiction(counts=table, variables=variables, level=level))
+    adjusted = adjust_for_multiplicity([test.p_value for test in tests])
     return PairsResult(
-        n=counts.total,
-        contradiction=Contradiction.of_any([each for _, each in tests]),
+        n=tables.counts.total,
+        contradiction=Contradiction.of_any(contradictions),
         pairs=tuple(
             PairTest(
-                indicators=names,
+                indicators=(first.name, second.name),
                 n=int(table.sum()),
-                # Randomization does not change the sign of an association.
-                more_often_together=int(table[0, 0] * table[1, 1] > table[0, 1] * table[1, 0]),
+                more_often_together=_find_sign(first, second, table),
                 method=test.method,
                 statistic=test.statistic,
                 p_value=test.p_value,
                 adjusted_p_value=p_value,
             )
-            for (names, _, table), (test, _), p_value in zip(enough, tests, adjusted, strict=True)
+            for (first, second, table), test, p_value in zip(tested, tests, adjusted, strict=True)
         ),
-        too_few=tuple(
-            UntestedPair(indicators=names, n=int(table.sum()))
-            for names, _, table in tables
-            if names not in {names for names, _, _ in enough}
-        ),
+        untested=tuple(untested),
     )
 
 
-def _is_within_block(pair: Sequence[Indicator]) -> bool:
-    return len({one.symbol.block for one in pair}) == 1
+def _find_obstacle(
+    manifest: Manifest,
+    pair: tuple[Indicator, Indicator],
+    *,
+    crosses_blocks: bool,
+) -> str:
+    """Say in a word why a pair is not tested, however many people were asked; maybe empty."""
+    if prod(one.variable.size for one in pair) > MAX_CELLS:
+        return LARGE
+    if decide(manifest, *pair):
+        return BY_RULE
+    is_across = len({one.symbol.block for one in pair} - {None}) > 1
+    return APART if is_across and not crosses_blocks else ""
 
 
-def _test_pair(
-    pair: Sequence[Indicator], table: NDArray[np.int64], level: float
-) -> tuple[SignificanceTest, Contradiction]:
-    """Test independence; return also whether the table contradicts the design."""
-    variables = [indicator.variable for indicator in pair]
-    return (
-        independence_test(counts=table, variables=variables),
-        find_contradiction(counts=table, variables=variables, level=level),
-    )
-
-
-def count_pair(
-    counts: PairCounts, columns: Columns, first: Indicator, second: Indicator
-) -> NDArray[np.int64]:
-    """Cross-tabulate two plain indicators over the reports that contain both.
-
-    Under an unset mask a column holds 0, so counting columns and masks together is enough.
-    """
-    one, other = columns.places[first.place], columns.places[second.place]
-    mask, other_mask = columns.masks[first.place], columns.masks[second.place]
-    both = counts.joint(one, other)
-    has_one = counts.joint(one, one if other_mask is None else other_mask)
-    has_other = counts.joint(other, other if mask is None else mask)
-    if mask is None and other_mask is None:
-        total = counts.total
-    else:
-        known = [column for column in (mask, other_mask) if column is not None]
-        total = counts.joint(known[0], known[-1])
-    return np.array(
-        [[total - has_one - has_other + both, has_other - both], [has_one - both, both]]
-    )
+def _find_sign(first: Indicator, second: Indicator, table: NDArray[np.int64]) -> int | None:
+    """Whether Yes to both is more frequent than by chance, among people who answered both."""
+    if max(len(first.levels), len(second.levels)) > 2:
+        return None
+    variables = [first.variable, second.variable]
+    shares = estimate_table(counts=table, variables=variables).shares
+    return int(shares[0, 0] * shares[1, 1] > shares[0, 1] * shares[1, 0])
 
 
 def _exp(value: float) -> float:

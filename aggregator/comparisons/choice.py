@@ -23,21 +23,23 @@ from surveys.comparing.indicators import (
     Factor,
     Indicator,
     find_indicators,
-    find_plain_indicators,
 )
+from surveys.comparing.pairs import list_pair_indicators, list_pairs
 from surveys.manifest.manifest import Manifest
 
 NO_PAIR_ASKED = (
-    "Each person was asked one block of questions, so nobody was asked two of the plain yes/no "
-    "questions. There are no pairs to test."
+    "Each person was asked one block of questions, and no block has two that can be compared. So "
+    "there are no pairs to test."
 )
 NO_PAIR_TOGETHER = (
     "Too few people were asked the same blocks, so questions from different blocks are not "
-    "compared. No block has two plain yes/no questions, so there are no pairs to test."
+    "compared. No block has two that can be, so there are no pairs to test."
 )
-TOO_FEW_PLAIN = (
-    "Fewer than two questions are plain yes/no questions that everybody could answer, so there are "
-    "no pairs to test. Compare two questions instead."
+NO_PAIR = "No two questions of this survey can be compared, so there are no pairs to test."
+MOST_PAIRS = 20_000
+TOO_MANY_PAIRS = (
+    "These questions have {pairs:,} pairs. Murmur tests at most {most:,}. Compare two questions "
+    "instead."
 )
 GROUPS_AFTER_CLOSE = (
     "Background groups are compared only once the survey has closed and all its reports are "
@@ -227,13 +229,16 @@ def _check_blocks(
 
 
 def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
-    """Raise NotComparable if no two plain questions may be compared, or it is not known yet."""
-    plain = find_plain_indicators(manifest)
-    if not is_across_blocks(manifest, plain):
+    """Raise NotComparable if no pair may be compared, or it is not known yet."""
+    listed = list_pair_indicators(manifest)
+    if any(one.is_known for one in listed) and (rows_file is None or rows_file.chosen is None):
+        raise NotComparable(CHOOSE_FIRST)
+    if not is_across_blocks(manifest, listed):
         return
     if rows_file is None:
         raise NotPrepared(PREPARING)
-    if not rows_file.crosses_blocks and len({one.symbol.block for one in plain}) == len(plain):
+    pairs = list_pairs(listed)
+    if not rows_file.crosses_blocks and all(is_across_blocks(manifest, pair) for pair in pairs):
         raise NotComparable(NO_PAIR_TOGETHER)
 
 
@@ -252,12 +257,13 @@ def _check_breakdown(manifest: Manifest, names: Sequence[str], *, is_final: bool
 
 
 def _check_pairs(manifest: Manifest) -> None:
-    plain = find_plain_indicators(manifest)
-    blocks = {indicator.symbol.block for indicator in plain}
-    if manifest.drawn == 1 and len(blocks) == len(plain) > 1:
+    pairs = list(list_pairs(list_pair_indicators(manifest)))
+    if not pairs:
+        raise NotComparable(NO_PAIR)
+    if manifest.drawn == 1 and all(is_across_blocks(manifest, pair) for pair in pairs):
         raise NotComparable(NO_PAIR_ASKED)
-    if len(plain) < 2:
-        raise NotComparable(TOO_FEW_PLAIN)
+    if len(pairs) > MOST_PAIRS:
+        raise NotComparable(TOO_MANY_PAIRS.format(pairs=len(pairs), most=MOST_PAIRS))
 
 
 def _check_codes(chosen: Sequence[Indicator]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,6 @@ from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
-from aggregator.batches.cross_tabulation import PairCounter
 from aggregator.comparisons.analysis import (
     analyse_pairs,
     analyse_regression,
@@ -33,11 +33,13 @@ from aggregator.comparisons.choice import (
     check_choice,
     check_people,
     find_looks,
+    find_problem,
     find_through_batch,
     settle_answers,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.result import StoredResult, TwoQuestionsResult
+from aggregator.comparisons.pairs import PairCodes
+from aggregator.comparisons.result import PairsResult, StoredResult, TwoQuestionsResult
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.leases import MAX_ATTEMPTS, Queue
@@ -53,9 +55,9 @@ from surveys.comparing.choice import NotComparable, is_table
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
-    find_plain_indicators,
     list_names,
 )
+from surveys.comparing.pairs import list_pair_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
@@ -168,7 +170,7 @@ def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
 
 def list_compared(comparison: Comparison, manifest: Manifest) -> list[Indicator]:
     if comparison.kind == Comparison.Kind.PAIRS:
-        return find_plain_indicators(manifest)
+        return list_pair_indicators(manifest)
     return find_indicators(manifest, comparison.names)
 
 
@@ -248,17 +250,9 @@ def _compute(comparison: Comparison) -> StoredResult:
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         assert rows_file is not None
         return _break_down(comparison, manifest, rows_file)
-    minimum = comparison.wave.crowd
     if comparison.kind == Comparison.Kind.PAIRS:
-        counter = PairCounter(ks=columns.ks)
-        _read_batches(comparison, lambda packed, size: counter.add(packed, size=size))
-        return analyse_pairs(
-            indicators=find_plain_indicators(manifest),
-            counts=counter.result(),
-            columns=columns,
-            minimum=minimum,
-            crosses_blocks=rows_file is None or rows_file.crosses_blocks,
-        )
+        return _test_pairs(comparison, manifest, rows_file)
+    minimum = comparison.wave.crowd
     indicators = settle_answers(find_indicators(manifest, comparison.names), rows_file)
     counts = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
@@ -271,6 +265,29 @@ def _compute(comparison: Comparison) -> StoredResult:
         counts=counts,
         planned=_count_planned(comparison),
         times=_list_times(comparison),
+        after_each=lambda: QUEUE.renew(comparison),
+    )
+
+
+def _test_pairs(
+    comparison: Comparison, manifest: Manifest, rows_file: RowsFile | None
+) -> PairsResult:
+    listed = settle_answers(list_pair_indicators(manifest), rows_file)
+    listed = [one for one in listed if not find_problem(one, is_final=True, rows_file=rows_file)]
+    codes = PairCodes(manifest, listed)
+    _read_batches(comparison, lambda packed, size: codes.add(packed, size=size))
+    tables = codes.result()
+    indicators: list[Indicator] = []
+    for one in listed:
+        with suppress(TooFewToShow):
+            indicators += check_not_empty(tables.count_one(one), [one])
+    return analyse_pairs(
+        manifest=manifest,
+        indicators=indicators,
+        tables=tables,
+        minimum=comparison.wave.crowd,
+        crosses_blocks=rows_file is None or rows_file.crosses_blocks,
+        after_each=lambda: QUEUE.renew(comparison),
     )
 
 

@@ -176,8 +176,8 @@ class PairTest:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
-    # 1 if the reports show Yes to both more often than by chance, otherwise 0.
-    more_often_together: int = field(metadata={STORED_AS: "together"})
+    # 1 if Yes to both is more frequent than by chance, otherwise 0; None if there are more answers.
+    more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
     statistic: float | None
     p_value: float
@@ -186,10 +186,11 @@ class PairTest:
 
 @dataclass(frozen=True, kw_only=True)
 class UntestedPair:
-    """A pair of questions that too few people were asked together."""
+    """A pair of questions that cannot be tested."""
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
+    reason: str  # "few", "apart" (their blocks), "rule" or "large"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +200,12 @@ class PairsResult:
     n: int
     contradiction: Contradiction
     pairs: tuple[PairTest, ...]
-    too_few: tuple[UntestedPair, ...]
+    untested: tuple[UntestedPair, ...]
 
     @property
     def indicators(self) -> set[str]:
         tested = {name for pair in self.pairs for name in pair.indicators}
-        return tested | {name for pair in self.too_few for name in pair.indicators}
+        return tested | {name for pair in self.untested for name in pair.indicators}
 
     @property
     def test_methods(self) -> set[str]:

@@ -37,7 +37,8 @@ from aggregator.exports.csv_format import (
 from aggregator.models import Comparison
 from privacy.associations.latent_regression import AdjustedShare
 from privacy.associations.two_questions import AssociationEstimate
-from surveys.comparing.indicators import find_indicators, find_plain_indicators
+from surveys.comparing.indicators import find_indicators
+from surveys.comparing.pairs import list_pair_indicators
 from surveys.downloads import attach
 
 QUANTITY_COLUMNS = (
@@ -101,7 +102,7 @@ def _list_data_cells(
 ) -> dict[str, str | float | None]:
     """What is the same in every row: what was compared, and from which data."""
     manifest = standing.manifest
-    chosen = find_indicators(manifest, comparison.names) or find_plain_indicators(manifest)
+    chosen = find_indicators(manifest, comparison.names) or list_pair_indicators(manifest)
     gates = [one.gate for one in chosen]
     ends = result.outcome_range if isinstance(result, TwoQuestionsResult) else None
     lowest, highest = ends or (None, None)

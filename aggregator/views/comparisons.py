@@ -68,9 +68,9 @@ from surveys.comparing.choice import GROUP, OUTCOME
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
-    find_plain_indicators,
     list_predictors,
 )
+from surveys.comparing.pairs import list_pair_indicators
 from surveys.formatting import percent
 from surveys.models import Survey
 
@@ -144,7 +144,7 @@ def _build_forms(
     return {
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
-        "plain_indicators": len(find_plain_indicators(manifest)),
+        "pair_indicators": len(list_pair_indicators(manifest)),
         "pairs_wait": not results.snapshot.final,
         "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),

@@ -6,7 +6,7 @@ true answers are latent: the likelihood is that of the whole table of reports.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -121,6 +121,7 @@ def fit_latent_logistic(
     trends: Collection[int] = (),
     names: Sequence[str] | None = None,
     level: float = 0.95,
+    after_each: Callable[[], None] = lambda: None,
 ) -> LatentLogisticFit:
     """Regress a randomized yes/no answer on other randomized answers.
 
@@ -138,6 +139,8 @@ def fit_latent_logistic(
         Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
         Confidence level, in (0, 1).
+    after_each : callable, optional
+        Called after each interval, of which some take seconds in a large table.
 
     Returns
     -------
@@ -197,12 +200,10 @@ def fit_latent_logistic(
     covariance = problem.covariance(fit)
     errors = np.sqrt(np.diag(covariance))
     profiles = LatentProfiles(model=problem, best=inside, top=fit, level=level)
-    ends = np.array(
-        [
-            profiles.coefficient_interval(column, error=float(error))
-            for column, error in enumerate(errors)
-        ]
-    )
+    ends = np.empty((len(labels), 2))
+    for column, error in enumerate(errors):
+        ends[column] = profiles.coefficient_interval(column, error=float(error))
+        after_each()
     # The end on the side of the estimate is infinite too.
     outward = np.where(fit.coefficients < 0, ends[:, 0], ends[:, 1])
     infinite = (inside is not fit) & np.isinf(outward) & (np.abs(fit.coefficients) > FAR)
@@ -214,7 +215,7 @@ def fit_latent_logistic(
         covariance=covariance,
         low=ends[:, 0],
         high=ends[:, 1],
-        adjusted=tuple(_adjust(profiles, coding, labels[1:])),
+        adjusted=tuple(_adjust(profiles, coding, labels[1:], after_each)),
         tests=tests,
         predictor_tests=tuple(
             tests[columns[0]] if len(columns) == 1 else _test_without(problem, fit, columns)
@@ -307,7 +308,10 @@ class _Coding:
 
 
 def _adjust(
-    profiles: LatentProfiles, coding: _Coding, names: Sequence[str]
+    profiles: LatentProfiles,
+    coding: _Coding,
+    names: Sequence[str],
+    after_each: Callable[[], None],
 ) -> Iterator[AdjustedShares]:
     """Compute the adjusted shares of the answers that the columns stand for."""
     labels = iter(names)
@@ -315,6 +319,7 @@ def _adjust(
         first = coding.build_if_all(place, 0)
         reference = _read_adjusted(profiles, _Standardized(design=first))
         for step in steps:
+            after_each()
             design = coding.build_if_all(place, step)
             yield AdjustedShares(
                 name=next(labels),

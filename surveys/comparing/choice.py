@@ -183,11 +183,19 @@ def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> No
         )
 
 
+def decide(manifest: Manifest, first: Indicator, second: Indicator) -> bool:
+    """Whether the answers to one of these decide whether the other is asked."""
+    return _decides(manifest, first, second) or _decides(manifest, second, first)
+
+
+def _decides(manifest: Manifest, decider: Indicator, asked: Indicator) -> bool:
+    return decider.question.name in manifest.deciders_of(asked.question)
+
+
 def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field: str) -> None:
     for one in chosen:
-        deciders = manifest.deciders_of(one.question)
         for other in chosen:
-            if other.question.name in deciders:
+            if _decides(manifest, other, one):
                 raise NotComparable(
                     f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
                     "combinations of the two never occur. Choose questions that do not decide on "

@@ -299,10 +299,6 @@ def _find_factor(by_name: Mapping[str, Indicator], name: str) -> Factor:
     return replace(factor.with_answers(factor.answers, reference=int(code)), name=name)
 
 
-def find_plain_indicators(manifest: Manifest) -> list[Indicator]:
-    return [indicator for indicator in list_indicators(manifest) if indicator.is_plain]
-
-
 def _indicators_of(question: ManifestQuestion, manifest: Manifest) -> Iterator[Indicator]:
     places = {symbol.name: place for place, symbol in enumerate(manifest.symbols)}
     gate_place = places.get(question.gate_name)

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aggregator.comparisons.result import PairsResult, PairTest, UntestedPair
+from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE
+from aggregator.comparisons.result import PairsResult, PairTest
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
-from surveys.comparing.indicators import Indicator, find_plain_indicators, list_indicators
+from aggregator.models import Comparison
+from surveys.comparing.choice import GROUP, OUTCOME
+from surveys.comparing.indicators import Factor, Indicator
+from surveys.comparing.pairs import list_pair_indicators
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
 LEFT_OUT_NAMED = 20
-NOT_TESTED = (
-    "Not tested, because fewer than {minimum:,} people were asked both questions: {pairs}{more}."
-)
-NOT_PLAIN = (
-    "Not tested: {questions}. The test takes yes/no questions that everybody could answer, and "
-    "items of “select several” without a rule or a refusal."
-)
-NOT_CROSSED = (
-    "Not tested, because their questions are from different blocks, and too few people were asked "
-    "the same blocks: {pairs}{more}."
-)
+NOT_TESTED = {
+    FEW: "because fewer than {minimum:,} people were asked both questions",
+    APART: "because their questions are from different blocks, and too few people were asked the "
+    "same blocks",
+    BY_RULE: "because one answer decides whether the other question is asked",
+    LARGE: "because they have too many combinations of answers",
+}
+NOT_IN_FILE = "Not tested, because the file of rows does not tell their groups apart: {questions}."
 TEST_NAMES = {
     "pearson": "Pearson",
     "fisher_exact": "Fisher",
     "latent_likelihood_ratio": "likelihood ratio",
     "no_variation": "none",
 }
+
+Kind = Comparison.Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,29 +41,47 @@ class PairLine:
     people: int
     test: str
     p_value: str
-    adjusted: str
+    adjusted_p: float
     sentence: str
+
+    @property
+    def adjusted(self) -> str:
+        return write_p_value(self.adjusted_p)
 
     @property
     def is_related(self) -> bool:
         return self.sentence != UNCLEAR
 
+    @property
+    def request(self) -> dict[str, str]:
+        """The form fields that compare this pair; empty where nothing does."""
+        factors = [one for one in (self.first, self.second) if isinstance(one, Factor)]
+        outcome = self.second if self.first in factors else self.first
+        if not factors and not self.second.is_number:
+            return {"kind": Kind.TABLE, OUTCOME: self.first.name, GROUP: self.second.name}
+        if len(factors) == 1 and not outcome.is_number and not outcome.is_known:
+            return {"kind": Kind.REGRESSION, OUTCOME: outcome.name, "predictor_1": factors[0].name}
+        return {}
+
 
 def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
     """List the pairs, the clearest relationship first."""
-    indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
-    return [
-        PairLine(
-            first=indicators[pair.indicators[0]],
-            second=indicators[pair.indicators[1]],
-            people=pair.n,
-            test=TEST_NAMES[pair.method],
-            p_value=write_p_value(pair.p_value),
-            adjusted=write_p_value(pair.adjusted_p_value),
-            sentence=_describe_pair(pair),
+    indicators = {one.name: one for one in list_pair_indicators(manifest)}
+    lines = []
+    for pair in sorted(result.pairs, key=lambda pair: pair.p_value):
+        first, second = (indicators[name] for name in pair.indicators)
+        lines.append(
+            PairLine(
+                first=first,
+                second=second,
+                people=pair.n,
+                test=TEST_NAMES[pair.method],
+                p_value=write_p_value(pair.p_value),
+                adjusted_p=pair.adjusted_p_value,
+                sentence=_describe_pair(pair, first, second),
+            )
         )
-        for pair in sorted(result.pairs, key=lambda pair: pair.p_value)
-    ]
+    return lines
 
 
 def summarize_pairs(lines: Sequence[PairLine]) -> str:
@@ -74,33 +95,33 @@ def summarize_pairs(lines: Sequence[PairLine]) -> str:
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
     """Name the questions and pairs that are not tested, and say why; empty if all are."""
-    few = [pair for pair in result.too_few if pair.n < manifest.crowd]
-    apart = [pair for pair in result.too_few if pair.n >= manifest.crowd]
-    sentences = [
-        sentence.format(minimum=manifest.crowd, **_name_pairs(pairs, manifest))
-        for sentence, pairs in ((NOT_TESTED, few), (NOT_CROSSED, apart))
-        if pairs
-    ]
-    plain = {one.question.name for one in find_plain_indicators(manifest)}
-    others = [
-        f"Q{one.number}" for one in manifest.questions if one.is_answered and one.name not in plain
-    ]
-    if others:
-        sentences.insert(0, NOT_PLAIN.format(questions=join_list(others)))
+    labels = {one.name: one.label for one in list_pair_indicators(manifest)}
+    sentences = []
+    for reason, why in NOT_TESTED.items():
+        pairs = [pair.indicators for pair in result.untested if pair.reason == reason]
+        named = [" and ".join(labels[name] for name in pair) for pair in pairs[:LEFT_OUT_NAMED]]
+        more = f"; and {len(pairs) - len(named):,} more" if len(pairs) > len(named) else ""
+        if pairs:
+            text = why.format(minimum=manifest.crowd)
+            sentences.append(f"Not tested, {text}: {'; '.join(named)}{more}.")
+    known = {one.question.name: one for one in list_pair_indicators(manifest) if one.is_known}
+    for name in result.indicators:
+        known.pop(name.partition(".")[0], None)
+    if known:
+        questions = join_list([f"Q{one.number}" for one in known.values()])
+        sentences.insert(0, NOT_IN_FILE.format(questions=questions))
     return " ".join(sentences)
 
 
-def _name_pairs(pairs: Sequence[UntestedPair], manifest: Manifest) -> dict[str, str]:
-    labels = {indicator.name: indicator.label for indicator in list_indicators(manifest)}
-    named = [
-        " and ".join(labels[name] for name in pair.indicators) for pair in pairs[:LEFT_OUT_NAMED]
-    ]
-    others = len(pairs) - len(named)
-    return {"pairs": "; ".join(named), "more": f"; and {others:,} more" if others else ""}
-
-
-def _describe_pair(pair: PairTest) -> str:
+def _describe_pair(pair: PairTest, first: Indicator, second: Indicator) -> str:
     if pair.adjusted_p_value > SIGNIFICANT:
         return UNCLEAR
+    if pair.more_often_together is None:
+        return "related"
     often = "more" if pair.more_often_together else "less"
+    if second.is_number:
+        return f"related: high with high {often} often than by chance"
+    if first.is_number:
+        level = "higher" if pair.more_often_together else "lower"
+        return f"related: {level} with {second.yes_text}"
     return f"related: Yes to both {often} often than by chance"

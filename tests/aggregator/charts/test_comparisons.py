@@ -9,12 +9,13 @@ import pytest
 
 from aggregator.charts.comparisons import (
     EXPLORATORY,
-    PAIRS,
+    MOST_PAIRS,
     PLANNED,
     list_breakdown_menu,
     make_comparison_figure,
 )
 from aggregator.comparisons.jobs import request_comparison, run_comparison
+from aggregator.comparisons.sentences import write_p_value
 from aggregator.comparisons.standing import find_standing
 from aggregator.models import Comparison
 from aggregator.renderings.recipes import NotRenderable
@@ -122,11 +123,16 @@ def test_a_regression_is_a_forest_plot_on_a_logarithmic_axis(survey: Survey) -> 
         assert make_file(survey, f"comparison-{pk}.85mm.{ending}")
 
 
-def test_all_pairs_have_no_chart_and_a_sentence_says_why(survey: Survey) -> None:
-    pk = compare(survey, Kind.PAIRS).pk
-    with pytest.raises(NotRenderable) as refusal:
-        exists(survey, f"comparison-{pk}.180mm.svg")
-    assert str(refusal.value) == PAIRS
+def test_all_pairs_are_dots_of_p_values_with_the_smallest_first(survey: Survey) -> None:
+    comparison = compare(survey, Kind.PAIRS)
+    root = read_svg(survey, f"comparison-{comparison.pk}.180mm.svg")
+    assert comparison.result is not None
+    tested = sorted(comparison.result["pairs"], key=lambda pair: pair["adjusted_p_value"])
+    shown = [text for text in list_texts(root) if text.startswith("p ") and text[2] in "=<"]
+    assert len(shown) == len(list_marks(root, "estimate")) == min(len(tested), MOST_PAIRS)
+    assert shown[0].removeprefix("p ").removeprefix("= ") == write_p_value(
+        tested[0]["adjusted_p_value"]
+    )
 
 
 def test_a_break_down_shows_groups_side_by_side(survey: Survey) -> None:

@@ -35,7 +35,7 @@ from aggregator.results.display import find_view
 from aggregator.upkeep.verification.waves import check_rows_file
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
-from surveys.comparing.indicators import Indicator, find_indicators, find_plain_indicators
+from surveys.comparing.indicators import Indicator, find_indicators, list_names
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Question, Wave
@@ -186,7 +186,7 @@ def test_a_comparison_of_scrambled_answers_by_an_older_method_stays() -> None:
 def list_tested(wave: Wave) -> set[tuple[str, str]]:
     """Test all pairs; return those that have a result."""
     found = compute(ask(wave, Kind.PAIRS))
-    names = [one.name for one in find_plain_indicators(wave.description)]
+    names = list_names(wave.description)
     result = read_result(found.kind, found.result, indicators=names)
     assert isinstance(result, PairsResult)
     return {pair.indicators for pair in result.pairs}
@@ -200,7 +200,8 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
     send_rows(wave, [bytes([number % 2, number % 3 == 0, 0]) for number in range(60)])
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    assert list_tested(wave) == {("q1", "q2")}
+    # Q1 decides whether Q3 is asked.
+    assert list_tested(wave) == {("q1", "q2"), ("q2", "q3.all")}
 
 
 Drawn = tuple[int, ...]

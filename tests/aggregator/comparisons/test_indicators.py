@@ -15,23 +15,23 @@ import pytest
 from accounts.models import User
 from aggregator.background.levels import Levels, write_background
 from aggregator.batches.columns import Columns
-from aggregator.batches.cross_tabulation import PairCounter, PairCounts
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
 from aggregator.comparisons.analysis import (
+    APART,
     analyse_pairs,
     analyse_regression,
     analyse_table,
-    count_pair,
 )
 from aggregator.comparisons.choice import (
     NO_PAIR_ASKED,
     check_choice,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.pairs import PairCodes, PairTables
 from aggregator.comparisons.result import PairsResult
 from aggregator.comparisons.words.pair_sentences import (
-    NOT_CROSSED,
-    NOT_PLAIN,
+    NOT_IN_FILE,
+    NOT_TESTED,
     describe_pairs_left_out,
 )
 from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
@@ -53,9 +53,9 @@ from surveys.comparing.choice import (
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
-    find_plain_indicators,
     list_indicators,
 )
+from surveys.comparing.pairs import list_pair_indicators, list_pairs
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.models import Survey
@@ -151,42 +151,33 @@ def send_anything(manifest: Manifest, *, people: int) -> list[bytes]:
     ]
 
 
-def count_pairs(manifest: Manifest, reports: Sequence[bytes]) -> PairCounts:
-    columns = Columns.of(manifest)
-    counter = PairCounter(ks=columns.ks)
-    counter.add(pack_reports(columns.write_columns(reports), ks=columns.ks), size=len(reports))
-    return counter.result()
+def count_pairs(manifest: Manifest, reports: Sequence[bytes]) -> PairTables:
+    columns, codes = Columns.of(manifest), PairCodes(manifest, list_pair_indicators(manifest))
+    for some in (reports[:99], reports[99:]):
+        codes.add(pack_reports(columns.write_columns(some), ks=columns.ks), size=len(some))
+    return codes.result()
 
 
-def test_all_pairs_of_plain_indicators_agree_with_counting_rows(plain: Manifest) -> None:
-    reports = send_anything(plain, people=700)
-    counts, indicators = count_pairs(plain, reports), find_plain_indicators(plain)
-    assert len(indicators) == 4
-    for pair in combinations(indicators, 2):
-        found = count_pair(counts, Columns.of(plain), *pair)
-        assert found.tolist() == count_by_rows(reports, pair).tolist()
+def test_tables_of_all_pairs_agree_with_counting_rows(
+    manifest: Manifest, reports: list[bytes]
+) -> None:
+    tables, pairs = count_pairs(manifest, reports), list(list_pairs(list_pair_indicators(manifest)))
+    assert {one.symbol.name for pair in pairs for one in pair} == {
+        symbol.name for symbol in manifest.symbols if not symbol.is_gate
+    }
+    for pair in pairs:
+        assert tables.count(*pair).tolist() == count_by_rows(reports, pair).tolist()
 
 
 def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None:
     reports = send_anything(plain, people=700)  # a sixth of them are asked each pair
-    counts, indicators, columns = (
-        count_pairs(plain, reports),
-        find_plain_indicators(plain),
-        Columns.of(plain),
-    )
-    numbers = sorted(
-        int(count_pair(counts, columns, *pair).sum()) for pair in combinations(indicators, 2)
-    )
-    found = analyse_pairs(
-        indicators=indicators,
-        counts=counts,
-        columns=columns,
-        minimum=numbers[2],
-    )
+    indicators, tables = list_pair_indicators(plain), count_pairs(plain, reports)
+    numbers = sorted(int(tables.count(*pair).sum()) for pair in list_pairs(indicators))
+    found = analyse_pairs(manifest=plain, indicators=indicators, tables=tables, minimum=numbers[2])
     assert sorted(pair.n for pair in found.pairs) == numbers[2:]
-    assert sorted(pair.n for pair in found.too_few) == numbers[:2]
+    assert sorted(pair.n for pair in found.untested) == numbers[:2]
     text = describe_pairs_left_out(found, plain)
-    first, second = found.too_few[0].indicators
+    first, second = found.untested[0].indicators
     assert f"{first.upper()} and {second.upper()}" in text
     assert f"fewer than {plain.crowd} people were asked both" in text
 
@@ -204,11 +195,11 @@ def test_pairs_are_refused_if_nobody_is_asked_two_questions(plain: Manifest) -> 
 
 def test_pairs_across_blocks_that_may_not_be_compared_are_named(plain: Manifest) -> None:
     reports = send_anything(plain, people=1200)
-    counts, indicators = count_pairs(plain, reports), find_plain_indicators(plain)
+    indicators = list_pair_indicators(plain)
     found = analyse_pairs(
+        manifest=plain,
         indicators=indicators,
-        counts=counts,
-        columns=Columns.of(plain),
+        tables=count_pairs(plain, reports),
         minimum=50,
         crosses_blocks=False,
     )
@@ -217,25 +208,21 @@ def test_pairs_across_blocks_that_may_not_be_compared_are_named(plain: Manifest)
         for one, other in combinations(indicators, 2)
         if one.symbol.block != other.symbol.block
     ]
-    assert [pair.indicators for pair in found.too_few] == across
+    assert [pair.indicators for pair in found.untested] == across
     assert len(found.pairs) + len(across) == len(list(combinations(indicators, 2)))
     text = describe_pairs_left_out(found, plain)
-    assert text.startswith(NOT_CROSSED.split("{")[0])
+    assert text.startswith(f"Not tested, {NOT_TESTED[APART]}: ")
     assert "fewer than" not in text
 
 
 @pytest.mark.django_db
 def test_questions_that_no_pair_can_have_are_named() -> None:
     survey = make_survey(questions=["Tired?", "Ill?"])
-    add_question(
-        survey=survey, text="Why?", type=QuestionType.CHOICE, options=["Work", "Home", "Both"]
-    )
-    add_question(survey=survey, text="Late?", type=QuestionType.YES_NO, refusal=True)
-    add_question(survey=survey, text="What?", type=QuestionType.SEVERAL, options=["A", "B"])
+    add_question(survey=survey, text="Who?", type=QuestionType.DECLARED, options=["A", "B"])
     manifest = build_manifest(survey=survey, wave_number=1)
     nothing = Contradiction(while_watched=False, after_fixed_end=False)
-    found = PairsResult(n=500, contradiction=nothing, pairs=(), too_few=())
-    assert describe_pairs_left_out(found, manifest) == NOT_PLAIN.format(questions="Q3 and Q4")
+    found = PairsResult(n=500, contradiction=nothing, pairs=(), untested=())
+    assert describe_pairs_left_out(found, manifest) == NOT_IN_FILE.format(questions="Q3")
 
 
 # --- the study, in which everything occurs --------------------------------------------------------
@@ -367,7 +354,13 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
             packed, size=len(sent), columns=columns, indicators=indicators
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
-    assert [indicator.name for indicator in find_plain_indicators(gated)] == ["q1", "q4"]
+    assert [one.name for one in list_indicators(gated) if one.is_plain] == ["q1", "q4"]
+    # Items of one question are compared with its gate once, all others with both gates.
+    indicators = list_pair_indicators(gated)
+    codes = PairCodes(gated, indicators)
+    codes.add(packed, size=len(sent))
+    for pair in list_pairs(indicators):
+        assert codes.result().count(*pair).tolist() == count_by_rows(sent, pair).tolist()
 
 
 def test_a_number_may_be_the_outcome_of_two_questions(manifest: Manifest) -> None:

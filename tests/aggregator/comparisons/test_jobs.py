@@ -14,7 +14,7 @@ from django.utils import timezone
 from aggregator.comparisons import jobs
 from aggregator.comparisons.analysis import find_level
 from aggregator.comparisons.choice import (
-    TOO_FEW_PLAIN,
+    NO_PAIR,
 )
 from aggregator.comparisons.jobs import (
     GAVE_UP,
@@ -142,7 +142,7 @@ def test_a_choice_that_cannot_be_compared_is_refused(
 
 def test_a_single_question_cannot_be_compared() -> None:
     wave = make_answered_wave(people=60, questions=1)
-    with pytest.raises(NotComparable, match=re.escape(TOO_FEW_PLAIN)):
+    with pytest.raises(NotComparable, match=re.escape(NO_PAIR)):
         ask(wave, Kind.PAIRS)
 
 

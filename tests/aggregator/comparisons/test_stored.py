@@ -109,7 +109,7 @@ PAIRS = PairsResult(
             adjusted_p_value=0.75,
         ),
     ),
-    too_few=(UntestedPair(indicators=("q1", "q3"), n=2),),
+    untested=(UntestedPair(indicators=("q1", "q3"), n=2, reason="few"),),
 )
 RESULTS = [(Kind.TABLE, TABLE), (Kind.REGRESSION, REGRESSION), (Kind.PAIRS, PAIRS)]
 
@@ -188,7 +188,7 @@ def test_a_spoiled_result_is_unreadable(
         (Kind.REGRESSION, REGRESSION, ("terms", 0, "name"), "q9=1"),
         (Kind.PAIRS, PAIRS, ("pairs", 0, "questions"), ["q1", "q9"]),
         (Kind.PAIRS, PAIRS, ("pairs", 0, "method"), "crystal ball"),
-        (Kind.PAIRS, PAIRS, ("too_few",), {}),
+        (Kind.PAIRS, PAIRS, ("untested",), {}),
         (Kind.PAIRS, REGRESSION, ("n",), 10),
         ("cake", TABLE, ("n",), 10),
     ],

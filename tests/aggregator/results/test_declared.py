@@ -21,7 +21,7 @@ from aggregator.results.groups.small_groups import hide_small_groups
 from privacy.associations.known_groups import compare_groups
 from surveys.authoring.services import add_question, copy_survey
 from surveys.comparing.choice import ALL_KNOWN, NotComparable
-from surveys.comparing.indicators import find_indicators, find_plain_indicators
+from surveys.comparing.indicators import find_indicators
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest
 from surveys.models import Question, Survey, Wave
@@ -241,7 +241,6 @@ def test_hidden_groups_are_not_compared(wave: Wave) -> None:
     assert compute(ask(wave, Kind.TABLE, "q2", "q1.1")).result is not None
     with pytest.raises(NotComparable, match=re.escape(ALL_KNOWN)):
         ask(wave, Kind.TABLE, "q1.1", "q1.1")
-    assert [one.name for one in find_plain_indicators(find_manifest(survey))] == ["q2"]
 
 
 def find_manifest(survey: Survey) -> Manifest:

@@ -1,0 +1,35 @@
+"""What pairs of questions are made of, for a test of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from surveys.comparing.indicators import Factor, Indicator, list_predictors
+from surveys.manifest.manifest import Manifest
+
+
+def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
+    """List what pairs are made of: all answers to a question as a factor, or its indicators."""
+    listed = [
+        one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
+    ]
+    factors = {one.question.name for one in listed if isinstance(one, Factor)}
+    return [one for one in listed if isinstance(one, Factor) or one.question.name not in factors]
+
+
+def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
+    """List the pairs of different questions or items, of which one at least is scrambled.
+
+    A number, or else a scrambled answer, comes first: only it can be an outcome.
+    """
+    for first, second in combinations(indicators, 2):
+        if first.symbol == second.symbol or (first.is_known and second.is_known):
+            continue
+        one, other = first, second
+        if first.is_known or (second.is_number and not first.is_number):
+            one, other = second, first
+        if one.gate is not None and one.gate == other.gate:
+            other = replace(other, gate=None, gate_place=None)
+        yield one, other
