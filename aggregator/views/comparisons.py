@@ -39,6 +39,7 @@ from aggregator.comparisons.standing import ComparisonStanding, find_standing, i
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.pair_sentences import (
     describe_pairs_left_out,
+    divide_pairs,
     summarize_pairs,
     write_pairs,
 )
@@ -282,11 +283,11 @@ def _build_result(
 ) -> dict[str, object]:
     manifest, planned = standing.manifest, standing.planned
     if isinstance(result, PairsResult):
-        pairs = write_pairs(result, manifest)
+        first, rest = divide_pairs(write_pairs(result, manifest))
         return {
             "result": result,
-            "pairs": pairs,
-            "summary": summarize_pairs(pairs),
+            "pairs": {"first": first, "rest": rest},
+            "summary": summarize_pairs([*first, *rest]),
             "left_out": describe_pairs_left_out(result, manifest),
         }
     if isinstance(result, RegressionResult):

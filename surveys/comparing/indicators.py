@@ -182,8 +182,8 @@ class Factor(Indicator):
         return self.answers
 
     @property
-    def coefficients(self) -> int:
-        return 1 if self.is_trend else len(self.levels) - 1
+    def text(self) -> str:
+        return self.question.text
 
     @property
     def label(self) -> str:

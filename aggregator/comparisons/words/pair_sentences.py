@@ -16,6 +16,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
 LEFT_OUT_NAMED = 20
+ALWAYS_LISTED = 10
 NOT_TESTED = {
     FEW: "because fewer than {minimum:,} people were asked both questions",
     APART: "because their questions are from different blocks, and too few people were asked the "
@@ -82,6 +83,12 @@ def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
             )
         )
     return lines
+
+
+def divide_pairs(lines: Sequence[PairLine]) -> tuple[Sequence[PairLine], Sequence[PairLine]]:
+    """Divide them into those that are always listed, and the rest."""
+    listed = max(ALWAYS_LISTED, sum(line.is_related for line in lines))
+    return lines[:listed], lines[listed:]
 
 
 def summarize_pairs(lines: Sequence[PairLine]) -> str:
