@@ -60,7 +60,7 @@ from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import CAUTION
 from aggregator.results.snapshots import ended_as_frozen, list_looks_before_close
 from privacy.associations.two_questions import AssociationEstimate
-from surveys.comparing.indicators import Factor, Indicator, find_indicators
+from surveys.comparing.indicators import Factor, Indicator, find_indicators, shorten
 from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -70,6 +70,7 @@ PAIRS = (
     "0.05. It does not show how strong a relationship is."
 )
 MOST_PAIRS = 40
+SHORT_TEXT = 30  # characters of a question in a chart of pairs
 IMPOSSIBLE = "These reports contradict the survey’s design, so there is no chart of them."
 PLANNED = "Planned before the survey opened."
 EXPLORATORY = "Exploratory."
@@ -262,12 +263,16 @@ def _draw_pairs(
 def _row_of_pair(line: PairLine) -> Row:
     text, place = line.adjusted, 1 / max(line.adjusted_p, LEAST_P)
     return Row(
-        label=f"{line.first.label} and {line.second.label}",
+        label=" and ".join(_name_shortly(one) for one in (line.first, line.second)),
         text=f"p {text}" if text.startswith("<") else f"p = {text}",
         value=place,
         low=place,
         high=place,
     )
+
+
+def _name_shortly(indicator: Indicator) -> str:
+    return f"{indicator.label} {shorten(indicator.question.text, SHORT_TEXT)}"
 
 
 # --- regression -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ _TOPS = (
 MOST_TICKS = 7
 # Intervals of ratios that reach further end in an arrow.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
-LEAST_P = 1e-4  # smaller ones stand at the end of their axis
+SIGNIFICANT, LEAST_P = 0.05, 1e-4  # smaller p-values stand at the end of their axis
 _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -154,14 +154,14 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
 
 def make_p_axis() -> Axis:
     """Make an axis of p-values, placed by their inverse: the smaller, the further to the right."""
-    ticks = ((1.0, "1"), (10.0, "0.1"), (100.0, "0.01"), (1000.0, "0.001"), (1 / LEAST_P, "0.0001"))
+    marks = (1.0, SIGNIFICANT, 0.01, 0.001, LEAST_P)
     return Axis(
         least=1.0,
         greatest=1 / LEAST_P,
         is_ratio=True,
-        ticks=ticks,
+        ticks=tuple((1 / one, f"{one:.4g}") for one in marks),
         title="p, adjusted (logarithmic axis)",
-        reference=20.0,
+        reference=1 / SIGNIFICANT,
     )
 
 

@@ -16,7 +16,17 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
         one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
     ]
     factors = {one.question.name for one in listed if isinstance(one, Factor)}
-    return [one for one in listed if isinstance(one, Factor) or one.question.name not in factors]
+    # The second of two options only says the opposite of the first.
+    answers = {(one.symbol.name, one.yes) for one in listed}
+    return [
+        one
+        for one in listed
+        if isinstance(one, Factor)
+        or (
+            one.question.name not in factors
+            and (one.yes < one.no or (one.symbol.name, one.no) not in answers)
+        )
+    ]
 
 
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
