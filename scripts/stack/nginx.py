@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.stack.stack import ROOT, free_port
+from scripts.stack.stoppable import hold_signals
 
 HOST = "murmur.example"  # as in deploy/nginx.conf
 READY_SECONDS = 20.0
@@ -46,7 +47,7 @@ class Nginx:
 
     def start(self) -> None:
         configuration = self.write_files()
-        with self.log.open("ab") as log:
+        with self.log.open("ab") as log, hold_signals():
             self._process = subprocess.Popen(
                 [
                     *(str(shutil.which("nginx", path=_PATH)), "-e", "/dev/stderr"),

@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 
 from scripts.stack.stack import free_port
+from scripts.stack.stoppable import hold_signals
 
 READY_SECONDS = 30.0
 
@@ -99,7 +100,7 @@ class Postgres:
     def start(self, *, settings: Mapping[str, str] | None = None) -> None:
         """Start the server; `settings` are postgresql.conf settings for this start only."""
         options = [f"-c{name}={value}" for name, value in (settings or {}).items()]
-        with (self.folder / "log").open("ab") as log:
+        with (self.folder / "log").open("ab") as log, hold_signals():
             self.process = subprocess.Popen(
                 [
                     str(self._install / "bin" / "postgres"),

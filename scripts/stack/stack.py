@@ -20,6 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 
+from scripts.stack.stoppable import hold_signals
+
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ("web", "worker", "leisure", "beat")
 # Which queue each kind of worker takes its work from (config/settings.py).
@@ -151,7 +153,7 @@ class Stack:
         if name in self._ports:
             self._start_redis(name)
         else:
-            self.processes[name] = self._spawn(self._command(name), name=name)
+            self._spawn(self._command(name), name=name)
 
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
@@ -168,7 +170,6 @@ class Stack:
         if process.stdin is not None:  # the password stays off the command line
             process.stdin.write(configuration.encode())
             process.stdin.close()
-        self.processes[name] = process
         wait_for_port(self._ports[name])
         if process.poll() is not None:  # another program listens there
             raise StackError(f"{name} did not start. Its log: {self.var / 'log' / name}.log")
@@ -198,8 +199,8 @@ class Stack:
     ) -> subprocess.Popen[bytes]:
         logs = self.var / "log"
         logs.mkdir(parents=True, exist_ok=True)
-        with (logs / f"{name}.log").open("ab") as log:
-            return subprocess.Popen(
+        with (logs / f"{name}.log").open("ab") as log, hold_signals():
+            self.processes[name] = subprocess.Popen(
                 command,
                 cwd=ROOT,
                 env=self.environment,
@@ -208,6 +209,7 @@ class Stack:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        return self.processes[name]
 
     def read_logs(self) -> dict[str, str]:
         """Return the end of each process's log."""
