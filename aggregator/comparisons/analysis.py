@@ -30,6 +30,7 @@ from privacy.associations.contradictions import (
     find_contradiction,
 )
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
+from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.significance import (
     SignificanceTest,
     adjust_for_multiplicity,
@@ -45,7 +46,8 @@ from surveys.comparing.indicators import NO, YES, Factor, Indicator, find_indica
 from surveys.comparing.pairs import list_pairs
 from surveys.manifest.manifest import Manifest
 
-FEW, APART, BY_RULE, LARGE = "few", "apart", "rule", "large"  # why a pair is not tested
+# Why a pair is not tested.
+FEW, APART, BY_RULE, LARGE, UNSETTLED = "few", "apart", "rule", "large", "unsettled"
 PAIRS_AT_ONCE = 100
 
 
@@ -218,16 +220,24 @@ def analyse_pairs(
         else:
             tested.append((first, second, table))
     level = simultaneous_level(CONTRADICTION_LEVEL, shares=max(len(tested), 1))
-    tests: list[SignificanceTest] = []
+    found: list[tuple[Indicator, Indicator, NDArray[np.int64], SignificanceTest]] = []
     contradictions: list[Contradiction] = []
-    for place, (first, second, table) in enumerate(tested):
-        if place % PAIRS_AT_ONCE == PAIRS_AT_ONCE - 1:
+    for place, (first, second, table) in enumerate(tested, start=1):
+        if place % PAIRS_AT_ONCE == 0:
             after_each()
         variables = [first.variable, second.variable]
-        test = independence_test if first.is_plain and second.is_plain else latent_independence_test
-        tests.append(test(counts=table, variables=variables))
-        contradictions.append(find_contradiction(counts=table, variables=variables, level=level))
-    adjusted = adjust_for_multiplicity([test.p_value for test in tests])
+        run = independence_test if first.is_plain and second.is_plain else latent_independence_test
+        try:
+            test = run(counts=table, variables=variables)
+            contradictions.append(
+                find_contradiction(counts=table, variables=variables, level=level)
+            )
+        except NotSettledError:
+            names = (first.name, second.name)
+            untested.append(UntestedPair(indicators=names, n=int(table.sum()), reason=UNSETTLED))
+        else:
+            found.append((first, second, table, test))
+    adjusted = adjust_for_multiplicity([test.p_value for *_, test in found])
     return PairsResult(
         n=tables.counts.total,
         contradiction=Contradiction.of_any(contradictions),
@@ -241,7 +251,7 @@ def analyse_pairs(
                 p_value=test.p_value,
                 adjusted_p_value=p_value,
             )
-            for (first, second, table), test, p_value in zip(tested, tests, adjusted, strict=True)
+            for (first, second, table, test), p_value in zip(found, adjusted, strict=True)
         ),
         untested=tuple(untested),
     )

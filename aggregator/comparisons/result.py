@@ -190,7 +190,7 @@ class UntestedPair:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
-    reason: str  # "few", "apart" (their blocks), "rule" or "large"
+    reason: str  # aggregator.comparisons.analysis has all
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from surveys.models import Wave
 
 # It was not planned.
 TRIED = (
-    "Exploratory: this was not planned before the survey opened. Its interval is that of a single "
+    "Exploratory: this was not planned before the survey opened. Its intervals count no other "
     "comparison. If you try many, some will look related by chance."
 )
 NEXT_TIME = "In your next survey, plan the comparisons that matter before you open it."

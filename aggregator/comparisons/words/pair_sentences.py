@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE
+from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE, UNSETTLED
 from aggregator.comparisons.result import PairsResult, PairTest
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
 from aggregator.models import Comparison
@@ -23,6 +23,7 @@ NOT_TESTED = {
     "same blocks",
     BY_RULE: "because one answer decides whether the other question is asked",
     LARGE: "because they have too many combinations of answers",
+    UNSETTLED: "because the estimation did not converge",
 }
 NOT_IN_FILE = "Not tested, because the file of rows does not tell their groups apart: {questions}."
 TEST_NAMES = {

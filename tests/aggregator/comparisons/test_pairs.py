@@ -5,18 +5,21 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from aggregator.comparisons.analysis import BY_RULE
+from aggregator.comparisons import analysis
+from aggregator.comparisons.analysis import BY_RULE, UNSETTLED
 from aggregator.comparisons.choice import CHOOSE_FIRST
 from aggregator.comparisons.result import PairsResult
 from aggregator.comparisons.standing import find_standing
-from aggregator.comparisons.words.pair_sentences import write_pairs
+from aggregator.comparisons.words.pair_sentences import describe_pairs_left_out, write_pairs
 from aggregator.models import Comparison
+from privacy.associations.maximum_likelihood import NotSettledError
+from privacy.associations.significance import SignificanceTest, independence_test
 from surveys.comparing.choice import NotComparable, check_planned
 from surveys.comparing.pairs import list_pair_indicators
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.breakdowns.waves import field_people, make_grouped_survey
-from tests.support.comparisons import ask, compute
+from tests.support.comparisons import ask, compute, make_answered_wave
 from tests.support.factories import open_survey
 from tests.support.fielding import process, send_people, sign_in
 from tests.support.reading import text_of
@@ -69,3 +72,21 @@ def test_pairs_with_groups_wait_for_the_choice_of_the_background() -> None:
     process(wave, accepts=False)
     with pytest.raises(NotComparable, match=CHOOSE_FIRST[:40]):
         ask(wave, Kind.PAIRS)
+
+
+def test_a_pair_that_does_not_converge_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    wave = make_answered_wave(questions=4)
+    tables: list[object] = []
+
+    def fail_once(**table: object) -> SignificanceTest:
+        tables.append(table)
+        if len(tables) == 2:
+            raise NotSettledError
+        return independence_test(**table)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(analysis, "independence_test", fail_once)
+    result = find_standing(compute(ask(wave, Kind.PAIRS))).result
+    assert isinstance(result, PairsResult)
+    assert len(result.pairs) == 5
+    assert [one.reason for one in result.untested] == [UNSETTLED]
+    assert "did not converge: Q1 and Q3" in describe_pairs_left_out(result, wave.description)

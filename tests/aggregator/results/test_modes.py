@@ -138,7 +138,7 @@ def test_the_page_warns_against_a_line_with_an_alarm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cap", "words"), [(200, "that of a single comparison"), (None, "not guaranteed")]
+    ("cap", "words"), [(200, "count no other comparison"), (None, "not guaranteed")]
 )
 def test_the_page_says_whether_the_intervals_are_for_one_look(cap: int | None, words: str) -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))
