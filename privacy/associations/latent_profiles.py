@@ -63,7 +63,9 @@ class LatentProfiles:
         def refit(at: float, near: Floats) -> tuple[float, Floats]:
             """Return the root of the deviance minus the limit; negative inside the interval."""
             moved = replace(others, offset=own * at)
-            state = moved.solve(near=near)
+            # From one start alone, EM may end on a lower hill.
+            states = moved.solve(near=near), moved.solve()
+            state = max(states, key=lambda state: state.log_likelihood)
             drop = self.top.log_likelihood - state.log_likelihood
             return sqrt(max(0.0, 2 * drop)) - reach, moved.find_shares_of(state)
 

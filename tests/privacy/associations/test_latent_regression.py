@@ -10,6 +10,8 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom, chi2
 
+from privacy.associations import latent_regression
+from privacy.associations.latent_profiles import LatentProfiles
 from privacy.associations.latent_regression import fit_latent_logistic
 from privacy.associations.tables import Variable, estimate_table
 from privacy.associations.two_questions import associate
@@ -123,7 +125,14 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
 # Standard errors, coverage and level
 
 
+@pytest.fixture
+def without_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes most of the time, and is tested with the profiles."""
+    monkeypatch.setattr(latent_regression, "_adjust", lambda *_: ())
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_adjusted")
 @pytest.mark.parametrize(
     ("coefficients", "people"),
     [
@@ -152,7 +161,11 @@ def test_standard_errors_and_intervals_hold_in_repeated_surveys(
 
 
 @pytest.mark.slow
-def test_the_test_of_a_predictor_with_no_effect_keeps_its_level() -> None:
+@pytest.mark.usefixtures("without_adjusted")
+def test_the_test_of_a_predictor_with_no_effect_keeps_its_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LatentProfiles, "coefficient_interval", lambda *_, **__: (-inf, inf))
     surveys, variables = 200, [PLAIN, PLAIN, PLAIN]
     truth = true_table([-0.5, 0.8, 0.0], sizes=[2, 2])
     tables = surveys_of(truth, variables, people=3000, surveys=surveys, seed=32)
