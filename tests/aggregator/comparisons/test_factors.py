@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 from scipy.special import expit
 
-from aggregator.background.levels import Levels, write_background
+from aggregator.background.levels import Levels, read_background, write_background
 from aggregator.comparisons.analysis import analyse_regression
 from aggregator.comparisons.choice import (
     NOT_IN_ROWS,
@@ -19,20 +19,21 @@ from aggregator.comparisons.choice import (
     check_choice,
     settle_answers,
 )
+from aggregator.comparisons.planned import request_planned
 from aggregator.comparisons.result import RegressionResult
 from aggregator.comparisons.sentences import UNCLEAR
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.comparisons.words.regression_sentences import NOT_AT_LOOKS, write_terms
-from aggregator.models import Comparison, RowsFile
+from aggregator.models import Comparison, RawReport, RowsFile
 from aggregator.results.sentences import TOO_FEW
 from aggregator.simulation.respondents import randomize_answers
-from surveys.authoring.services import add_question
+from surveys.authoring.services import add_question, plan_comparison
 from surveys.comparing.choice import ONE_ANSWER, SAME_QUESTION, TOO_LARGE, NotComparable
 from surveys.comparing.indicators import Factor, find_indicators, list_predictors
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
-from surveys.models import Wave
+from surveys.models import Survey, Wave
 from tests.support.breakdowns.waves import finish, send_rows
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey
@@ -44,15 +45,19 @@ Kind = Comparison.Kind
 GROUPS = ("Ward A", "Ward B", "Ward C", "Ward D")
 
 
-@pytest.fixture
-def wave() -> Wave:
+def make_study() -> Survey:
     """Q1 is explained; Q2 is a choice, Q3 a scale, Q4 a background question."""
     survey = make_survey(questions=["Hurt?"])
     places = ["Home", "Work", "School"]
     add_question(survey=survey, type=QuestionType.CHOICE, text="Where?", options=places)
     add_question(survey=survey, type=QuestionType.SCALE, text="How often?", minimum=1, maximum=4)
     add_question(survey=survey, type=QuestionType.DECLARED, text="Ward?", options=list(GROUPS))
-    return open_survey(survey=survey)
+    return survey
+
+
+@pytest.fixture
+def wave() -> Wave:
+    return open_survey(survey=make_study())
 
 
 def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
@@ -243,3 +248,23 @@ def test_a_reference_that_nobody_chose_leaves_the_other_predictors(wave: Wave) -
     assert lines["“School” rather than “Work” (Q2)"].sentence == UNCLEAR
     assert lines["“Home” rather than “Work” (Q2)"].sentence == TOO_FEW
     assert other.log_likelihood == pytest.approx(result.log_likelihood, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
+    survey = make_study()
+    plan_comparison(survey=survey, names=["q1", "q4.all"])
+    wave = open_survey(survey=survey)
+    answer(wave, people=1200, wards=4)
+    # So few are in the third ward that it cannot have rows of its own.
+    few = [report for report in RawReport.objects.filter(wave=wave) if report.symbols[3] == 2]
+    RawReport.objects.filter(pk__in=[report.pk for report in few[wave.crowd - 1 :]]).delete()
+    wave = finish(wave, ending=Wave.Ending.DATE)
+    request_planned(wave_id=wave.pk)
+    comparison = compute(Comparison.objects.get(planned=True))
+    assert comparison.result is not None, comparison.problem
+    told = {term["name"] for term in comparison.result["terms"]} - {"intercept"}
+    levels = read_background(RowsFile.objects.get().chosen or [])[0].shown
+    assert len(told) == len(levels) - 1 < 3
+    # What was planned counted each ward, and their test as a whole.
+    assert comparison.result["together"]["family"] == 4
