@@ -12,7 +12,11 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from aggregator.models import Comparison
 from scripts.attacks.linker.server import django_on, migrate, running_server
-from tests.support.factories import make_launched_survey
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.services import add_question, plan_comparison
+from surveys.manifest.question_types import QuestionType
+from surveys.models import Survey
+from tests.support.factories import make_launched_survey, make_survey
 
 pytestmark = pytest.mark.slow
 NAMES = [["q1", "q2"], ["q2", "q1"], []]
@@ -46,3 +50,20 @@ def test_the_names_of_comparisons_survive_both_directions() -> None:
         assert cursor.fetchall() == [(",".join(names),) for names in NAMES]
     migrate()
     assert list(Comparison.objects.order_by("pk").values_list("names", flat=True)) == NAMES
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_plans_survive_both_directions_and_regressions_go() -> None:
+    migrate()
+    survey = make_survey(questions=["Tired?", "Angry?", "Ill?"])
+    wards = ["North", "South", "East"]
+    add_question(survey=survey, text="Ward?", type=QuestionType.CHOICE, options=wards)
+    for names in (("q1", "q2", "q3"), ("q1", "q4.1"), ("q1", "q4.all"), ("q3", "q1")):
+        plan_comparison(survey=survey, names=names)
+    call_command("migrate", "surveys", "0022", "--verbosity", "0", reverse=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT group_part FROM surveys_planned_comparison ORDER BY id")
+        assert cursor.fetchall() == [("1",), ("",)]
+    migrate()
+    manifest = build_manifest(survey=Survey.objects.get(pk=survey.pk), wave_number=1)
+    assert manifest.planned_comparisons == (("q1", "q4.1"), ("q3", "q1"))
