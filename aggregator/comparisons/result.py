@@ -121,6 +121,10 @@ class Term:
         return "" if self.name == INTERCEPT else self.name.partition("=")[0]
 
     @property
+    def is_trend(self) -> bool:
+        return bool(self.indicator) and "=" not in self.name
+
+    @property
     def answers(self) -> tuple[Answer, ...]:
         """The answer of a factor, and the reference; empty for other coefficients."""
         _, _, contrast = self.name.partition("=")

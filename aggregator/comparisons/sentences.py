@@ -50,7 +50,7 @@ IMPOSSIBLE = (
 )
 SELDOM_BY_CHANCE = "Chance alone does this to fewer than 1 of 100 comparisons."
 MINUS = "\N{MINUS SIGN}"
-UNCLEAR = "not enough data"
+UNCLEAR = "no clear relation"
 SIGNIFICANT = 0.05
 
 

@@ -26,8 +26,9 @@ from surveys.comparing.indicators import Factor, Indicator, find_indicators
 from surveys.formatting import join_list, percent, points
 from surveys.manifest.manifest import Manifest
 
-NO_EFFECT = "There is not enough data to say that any of these predictors matters."
+NO_EFFECT = "None of these predictors is clearly related to the outcome."
 NOTHING_SHOWN = "Too few people took part to say anything about these predictors."
+LAST_AND_FIRST = "shares: last and first point"
 HIGHER, LOWER, MATTERS = "higher odds", "lower odds", "related"
 # A test of several coefficients is not known to hold at several looks.
 NOT_AT_LOOKS = "not tested: results were watched"
@@ -43,6 +44,7 @@ class TermLine:
     name: str
     sentence: str
     odds_ratio: str
+    detail: str = ""  # which answers the shares are of, if the name does not say it
     share: str = NOTHING
     reference: str = NOTHING
     difference: str = NOTHING
@@ -128,13 +130,13 @@ def list_references(
 
 
 def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
-    """Name what the intervals hold for together: the predictors, or their answers and tests.
+    """Name what the intervals hold for together: the predictors, or all tests if there are more.
 
     `planned` says how many comparisons were planned, if this is one of them.
     """
     if planned:
         return name_planned(result.together, planned)
-    return "answers and tests" if result.factors else "predictors"
+    return "tests of this regression" if result.factors else "predictors"
 
 
 def _write_term(result: RegressionResult, term: Term, manifest: Manifest) -> TermLine:
@@ -148,6 +150,7 @@ def _write_term(result: RegressionResult, term: Term, manifest: Manifest) -> Ter
         name=name,
         sentence=_describe_effect(term),
         odds_ratio=write_ratio(term),
+        detail=LAST_AND_FIRST if term.is_trend else "",
         share=_write_share(adjusted.share),
         reference=_write_share(adjusted.reference),
         difference=f"{write_points(difference)} ({ends})",

@@ -174,7 +174,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     words = text_of(page)
     assert "“School” rather than “Home” (Q2) (higher odds)" in words
     assert "Q2 as a whole" in words
-    assert "hold at 95 % for all 7 answers and tests together" in words
+    assert "hold at 95 % for all 7 tests of this regression together" in words
     offered = re.findall(r'<option value="(q[24]\.all\.\d)">', page.content.decode())
     assert offered == ["q2.all.0", "q2.all.1", "q2.all.2", "q4.all.0", "q4.all.1", "q4.all.2"]
     file = client.get(reverse("aggregator:comparison_csv", args=[slug, comparison.pk]))

@@ -243,7 +243,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     expect(disk.get_by_text("The code was copied.")).to_be_visible()
     assert disk.evaluate("navigator.clipboard.readText()") == code
     disk.reload()
-    assert disk.locator("main code").first.inner_text() == code, "drawn once"
+    expect(disk.locator("main code").first).to_have_text(code)  # drawn once
     letters = json.loads(code)["symbols"]
     disk.get_by_text("See exactly what is in it").click()
     assert read_letters(disk.locator("details")) == dict(zip(QUESTIONS, letters, strict=True))
