@@ -107,11 +107,16 @@ class LatentModel:
         )
         return found if self.added else self._polish(found)
 
+    def solve_twice(self, near: Floats) -> ModelState:
+        """Solve from two starts: from one alone, EM may end on a lower hill."""
+        states = self.solve(near=near), self.solve()
+        return max(states, key=lambda state: state.log_likelihood)
+
     def solve_inside(self, limit: ModelState) -> ModelState:
         """Find moderate coefficients whose likelihood is almost that of `limit`.
 
         Where nobody or everybody in a row may have the event, the likelihood hardly changes with
-        the coefficients, or rises for ever.
+        the coefficients, or keeps rising.
         """
         if not self._is_far(limit):
             return limit
@@ -236,7 +241,7 @@ class LatentModel:
         return covariance
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=2)  # 8 MB for 1,024 cells
 def find_contrasts(cells: int) -> Floats:
     """Return orthonormal directions in which as many masses keep their sum."""
     return np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]

@@ -36,7 +36,7 @@ class LatentProfiles:
     model : LatentModel
         With its reports.
     top : ModelState
-        Its maximum; with very large coefficients, if the likelihood rises for ever.
+        Its maximum; with very large coefficients, if the likelihood keeps rising.
     best : ModelState
         The same, or else a state with moderate coefficients close to it.
     level : float
@@ -63,9 +63,7 @@ class LatentProfiles:
         def refit(at: float, near: Floats) -> tuple[float, Floats]:
             """Return the root of the deviance minus the limit; negative inside the interval."""
             moved = replace(others, offset=own * at)
-            # From one start alone, EM may end on a lower hill.
-            states = moved.solve(near=near), moved.solve()
-            state = max(states, key=lambda state: state.log_likelihood)
+            state = moved.solve_twice(near)
             drop = self.top.log_likelihood - state.log_likelihood
             return sqrt(max(0.0, 2 * drop)) - reach, moved.find_shares_of(state)
 

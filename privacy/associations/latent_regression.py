@@ -70,7 +70,7 @@ class LatentLogisticFit:
     names : tuple of str
         Names of the coefficients, with the intercept first.
     coefficients : ndarray of float64, shape (p,)
-        Log odds and their changes; infinite where the likelihood rises for ever, because nobody or
+        Log odds and their changes; infinite where the likelihood keeps rising, because nobody or
         everybody with some combination of answers may have the event.
     standard_errors : ndarray of float64, shape (p,)
         Computed from the observed information; infinite for infinite coefficients.
@@ -233,7 +233,7 @@ def _test_without(
     problem: LatentModel, fit: ModelState, columns: Sequence[int]
 ) -> SignificanceTest:
     design = np.delete(problem.design, columns, axis=1)
-    smaller = replace(problem, design=design).solve()
+    smaller = replace(problem, design=design).solve_twice(problem.find_shares_of(fit))
     statistic = max(0.0, 2 * (fit.log_likelihood - smaller.log_likelihood))
     return SignificanceTest(
         method="latent_likelihood_ratio",

@@ -45,8 +45,8 @@ SAME_QUESTION = (
     "question."
 )
 TOO_MANY_PREDICTORS = (
-    f"Choose at most {MAX_PREDICTORS} predictors. Each predictor doubles the table of true answers "
-    "that has to be estimated."
+    f"Choose at most {MAX_PREDICTORS} predictors. Each one multiplies the combinations of true "
+    "answers that have to be estimated."
 )
 
 

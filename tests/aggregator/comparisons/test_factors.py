@@ -256,7 +256,7 @@ def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     plan_comparison(survey=survey, names=["q1", "q4.all"])
     wave = open_survey(survey=survey)
     answer(wave, people=1200, wards=4)
-    # So few are in the third ward that it cannot have rows of its own.
+    # The third ward is too small to have rows of its own.
     few = [report for report in RawReport.objects.filter(wave=wave) if report.symbols[3] == 2]
     RawReport.objects.filter(pk__in=[report.pk for report in few[wave.crowd - 1 :]]).delete()
     wave = finish(wave, ending=Wave.Ending.DATE)
