@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE, UNSETTLED
+from aggregator.comparisons.forms import predictor_field
 from aggregator.comparisons.result import PairsResult, PairTest
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
 from aggregator.models import Comparison
@@ -62,7 +63,8 @@ class PairLine:
         if not factors and not self.second.is_number:
             return {"kind": Kind.TABLE, OUTCOME: self.first.name, GROUP: self.second.name}
         if len(factors) == 1 and not outcome.is_number and not outcome.is_known:
-            return {"kind": Kind.REGRESSION, OUTCOME: outcome.name, "predictor_1": factors[0].name}
+            chosen = {OUTCOME: outcome.name, predictor_field(1): factors[0].name}
+            return {"kind": Kind.REGRESSION, **chosen}
         return {}
 
 
