@@ -43,6 +43,7 @@ from aggregator.comparisons.sentences import describe_title, describe_together, 
 from aggregator.comparisons.standing import ComparisonStanding
 from aggregator.comparisons.words.pair_sentences import PairLine, write_pairs
 from aggregator.comparisons.words.regression_sentences import (
+    find_predictors,
     list_tests,
     name_term,
     write_ratio,
@@ -62,7 +63,6 @@ from aggregator.results.snapshots import ended_as_frozen, list_looks_before_clos
 from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import Factor, Indicator, find_indicators, shorten
 from surveys.formatting import whole
-from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
 PAIRS = (
@@ -195,12 +195,11 @@ def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
     return Section(heading=f"Q{question.number}  {question.text}", note=f"{what}{by}", rows=rows)
 
 
-def _name_answer(term: Term, manifest: Manifest) -> str:
+def _name_answer(term: Term, indicator: Indicator) -> str:
     """Name a coefficient so that a picture needs no other list of the questions."""
-    [indicator] = find_indicators(manifest, [term.indicator])
     question, answer = indicator.question, indicator.answer or YES
     if isinstance(indicator, Factor) and not indicator.is_trend:
-        answer = name_term(term, manifest).removesuffix(f" (Q{question.number})")
+        answer = name_term(term, indicator).removesuffix(f" (Q{question.number})")
     return f"Q{question.number}  {question.text} {answer}"
 
 
@@ -282,8 +281,9 @@ def _draw_regression(
     comparison: Comparison, standing: ComparisonStanding, result: RegressionResult
 ) -> Panel:
     """Draw a forest plot: the odds ratio of each answer on a logarithmic axis."""
+    predictors = find_predictors(result, standing.manifest)
     rows = tuple(
-        _row_of_term(_name_answer(term, standing.manifest), term)
+        _row_of_term(_name_answer(term, predictors[term.indicator]), term)
         for term in result.terms
         if term.name != INTERCEPT
     )

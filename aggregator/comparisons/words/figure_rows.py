@@ -8,7 +8,11 @@ from math import exp, log
 from aggregator.comparisons.reliability import rate_difference, rate_share, rate_term
 from aggregator.comparisons.result import RegressionResult, Term, TwoQuestionsResult
 from aggregator.comparisons.sentences import write_number
-from aggregator.comparisons.words.regression_sentences import name_term, write_ratio
+from aggregator.comparisons.words.regression_sentences import (
+    find_predictors,
+    name_term,
+    write_ratio,
+)
 from aggregator.comparisons.words.table_sentences import (
     name_groups,
     scale_to_range,
@@ -102,6 +106,7 @@ def _axis_of_difference(result: TwoQuestionsResult, difference: AssociationEstim
 def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[FigureRow]:
     """List the odds ratio of each predictor on one logarithmic axis."""
     terms = [term for term in result.terms if term.indicator]
+    predictors = find_predictors(result, manifest)
     limits = [limit for term in terms if is_shown(term) for limit in (term.low, term.high)]
     wanted = exp(min(max(map(abs, limits), default=0.0), log(ENDS_OF_RATIOS[-1])))
     end = _choose_end(wanted, ENDS_OF_RATIOS)
@@ -109,7 +114,7 @@ def list_ratio_rows(result: RegressionResult, manifest: Manifest) -> list[Figure
     axis = Axis(least=-log(end), greatest=log(end), ends=ends, reference=0)
     return [
         FigureRow(
-            label=capitalize(name_term(term, manifest)),
+            label=capitalize(name_term(term, predictors[term.indicator])),
             text=write_ratio(term),
             axis=axis,
             whisker=axis.place_whisker(low=term.low, value=term.coefficient, high=term.high)

@@ -63,20 +63,27 @@ class TermLine:
 def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
     """List the coefficients, and each factor as a whole after its last one."""
     factors = {test.indicator: test for test in result.factors}
+    predictors = find_predictors(result, manifest)
     lines: list[TermLine] = []
     for term in result.terms:
         if not term.indicator:
             continue
-        lines.append(_write_term(result, term, manifest))
+        predictor = predictors[term.indicator]
+        lines.append(_write_term(result, term, predictor))
         of_factor = [one for one in result.terms if one.indicator == term.indicator]
         if term.indicator in factors and term is of_factor[-1]:
-            lines.append(_write_factor(factors[term.indicator], result.together, manifest))
+            lines.append(_write_factor(factors[term.indicator], result.together, predictor))
     return lines
 
 
-def name_term(term: Term, manifest: Manifest) -> str:
+def find_predictors(result: RegressionResult, manifest: Manifest) -> dict[str, Indicator]:
+    """Map the names of the predictors to them."""
+    names = list(dict.fromkeys(term.indicator for term in result.terms if term.indicator))
+    return dict(zip(names, find_indicators(manifest, names), strict=True))
+
+
+def name_term(term: Term, indicator: Indicator) -> str:
     """Yes to Q3, each point of Q4, “Work” (Q5), or “Work” rather than “School” (Q5)."""
-    [indicator] = find_indicators(manifest, [term.indicator])
     if not isinstance(indicator, Factor):
         return indicator.yes_text
     if indicator.is_trend:
@@ -85,8 +92,7 @@ def name_term(term: Term, manifest: Manifest) -> str:
     return f"{answer} rather than {reference} (Q{indicator.number})"
 
 
-def _write_factor(test: FactorTest, together: Together, manifest: Manifest) -> TermLine:
-    [factor] = find_indicators(manifest, [test.indicator])
+def _write_factor(test: FactorTest, together: Together, factor: Indicator) -> TermLine:
     name, p_value = f"Q{factor.number} as a whole", adjust_p(test.p_value, together)
     if p_value is None:
         return TermLine(name=name, sentence=NOT_AT_LOOKS, odds_ratio=NOTHING)
@@ -139,8 +145,8 @@ def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
     return "tests of this regression" if result.factors else "predictors"
 
 
-def _write_term(result: RegressionResult, term: Term, manifest: Manifest) -> TermLine:
-    name, adjusted = name_term(term, manifest), term.adjusted
+def _write_term(result: RegressionResult, term: Term, predictor: Indicator) -> TermLine:
+    name, adjusted = name_term(term, predictor), term.adjusted
     if adjusted is None or rate_term(term) is Reliability.NOT_SHOWN:
         return TermLine(name=name, sentence=TOO_FEW, odds_ratio=NOTHING)
     difference = subtract_shown(adjusted.share.estimate, adjusted.reference.estimate)
