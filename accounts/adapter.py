@@ -4,16 +4,23 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import resolve_url
+from django.shortcuts import redirect, resolve_url
+from django.utils.crypto import constant_time_compare
 
+from accounts.address.changing import cancel_change
 from accounts.known_browsers import remember_browser
 from accounts.lockout import end_pauses
 from accounts.models import User
 from accounts.networks import name_network
+
+# Between the password and the code, the session holds which password was right.
+_SEEN = "password_was"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -31,6 +38,25 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().set_password(user, password)
         # Earlier guesses were at the old password, and the next page says "sign in now".
         end_pauses(user)
+        # Whoever knew the old password may have asked for another address.
+        cancel_change(user)
+
+    def pre_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse | None:
+        response: HttpResponse | None = super().pre_login(request, user, **kwargs)
+        request.session[_SEEN] = user.get_session_auth_hash()
+        return response
+
+    def login(self, request: HttpRequest, user: User) -> None:
+        """Sign in, unless the account was closed or got a new password since the last step."""
+        seen = request.session.pop(_SEEN, "")
+        if not user.is_active or not constant_time_compare(seen, user.get_session_auth_hash()):
+            raise ImmediateHttpResponse(redirect(settings.LOGIN_URL))
+        super().login(request, user)
+
+    def get_reauthentication_methods(self, user: User | AnonymousUser) -> list[dict[str, Any]]:
+        """Ask for a code where there is one: a password alone must not turn the code off."""
+        methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        return methods[-1:]
 
     def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **kwargs)
@@ -52,9 +78,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """Drop allauth's messages: the pages themselves say what happened."""
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send nothing: a worker sends the only mail, the password reset (reset_mail.py)."""
+        """Send nothing here: a worker sends all mails (mail/queue.py)."""
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         # Only this step ends on a page that does not say what happened.
         messages.success(request, "Your password was changed.")
-        return resolve_url(settings.LOGIN_REDIRECT_URL)
+        return resolve_url("account")

@@ -8,6 +8,8 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts import audit, sessions  # need the models
+        from accounts.second_factor import changes
 
         audit.connect_signals()
         sessions.connect_signals()
+        changes.connect_signals()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 from allauth.account import forms
 from allauth.core import ratelimit
-from django.forms import Form
+from django.core.exceptions import ValidationError
+from django.forms import CharField, EmailField, Form
 from django.http import HttpRequest
 
-from accounts.reset_mail import request_reset_mail
+from accounts.mail.composing import Kind
+from accounts.mail.queue import request_mail
+from accounts.models import User
 
 
 class PlainWords:
@@ -19,6 +23,9 @@ class PlainWords:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._plain()
+
+    def _plain(self) -> None:
         assert isinstance(self, Form)
         for name, (label, missing) in self.words.items():
             field = self.fields[name]
@@ -57,9 +64,45 @@ class RequestResetForm(PlainWords, forms.ResetPasswordForm):  # type: ignore[mis
     def save(self, request: HttpRequest, **kwargs: Any) -> str:
         email = str(self.cleaned_data["email"])
         if ratelimit.consume(request, action="reset_mail", key=email.lower()):
-            request_reset_mail(account=self.users[0].pk if self.users else None)
+            request_mail(Kind.RESET, account=self.users[0].pk if self.users else None)
         return email
 
 
 class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[misc]
     words = {"password1": _NEW, "password2": _AGAIN}
+
+
+# Marks that turn the direction of a text around. A name with them could make a list of people lie.
+_TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+class NameForm(Form):
+    name = CharField(label="Your name", max_length=100, required=False)
+
+    def clean_name(self) -> str:
+        name: str = " ".join(self.cleaned_data["name"].split())
+        if any(unicodedata.category(sign) == "Cc" or sign in _TURNS for sign in name):
+            raise ValidationError(
+                "The name contains invisible control characters. Type it instead of pasting it."
+            )
+        return name
+
+
+class NewAddressForm(Form):
+    email = EmailField(
+        label="New e-mail address",
+        error_messages={
+            "required": "Enter the new address.",
+            "invalid": "Enter an address such as name@example.org.",
+        },
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"].lower()
+        if email == self.user.email.lower():
+            raise ValidationError("This is your address already. Enter another one.")
+        return email

@@ -1,4 +1,4 @@
-"""Accounts, which have only an e-mail address and a password, and the reset mails to send."""
+"""Accounts, changes of their addresses, and the mails to send them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class UserManager(BaseUserManager["User"]):
 
 class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", unique=True)
+    name = models.CharField(max_length=100, blank=True, default="", db_default="")
     is_active = models.BooleanField(default=True)
     # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).
     sign_in_round = models.PositiveIntegerField(default=0, db_default=0)
@@ -46,20 +47,43 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.email
 
 
-class ResetMail(models.Model):
-    """A password reset mail that a worker has to send; it stores neither address nor token.
+class AddressChange(models.Model):
+    """An address that an account asked for. It is used once both mailboxes have confirmed it.
 
-    The row is deleted when the mail is sent, or after a day. A request for an unknown address
-    writes a row too, for account 0, which does not exist.
+    `asked_at` is part of the links, so that after a new request, earlier links do nothing.
     """
 
-    account = models.BigIntegerField(primary_key=True)
+    account = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True)
+    new_email = models.EmailField()
+    asked_at = models.DateTimeField()
+    old_confirmed = models.BooleanField(default=False)
+    new_confirmed = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "accounts_address_change"
+
+    def __str__(self) -> str:
+        return f"account {self.account_id}"
+
+
+class AccountMail(models.Model):
+    """A mail to an account that a worker has to send; it stores neither address nor token.
+
+    The row is deleted when the mail is sent, or after a day. A request to reset the password of an
+    unknown address writes a row too, for account 0, which does not exist.
+    """
+
+    account = models.BigIntegerField()
+    kind = models.CharField(max_length=20)
     asked_at = models.DateTimeField()
     due_at = models.DateTimeField()
     attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
-        db_table = "accounts_reset_mail"
+        db_table = "accounts_mail"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "kind"], name="accounts_mail_once"),
+        ]
 
     def __str__(self) -> str:
-        return f"account {self.account}"
+        return f"{self.kind} to account {self.account}"

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.auth.views import redirect_to_login
+from django.contrib.sessions.backends.base import VALID_KEY_CHARS
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render, resolve_url
+from django.utils import timezone
+from django.utils.crypto import get_random_string, salted_hmac
+from django.utils.http import int_to_base36
 
 from accounts.models import User
 
@@ -31,9 +38,19 @@ _POLLED = "/panel"
 
 
 class SessionStore(DatabaseStore):
+    """Sessions whose keys begin with the account's number, so that its own are found without the
+    others being read. The random rest is as long as Django makes it.
+    """
+
     def __init__(self, session_key: str | None = None) -> None:
         # A cookie can hold a NUL, which PostgreSQL refuses to look for.
         super().__init__(None if "\0" in (session_key or "") else session_key)
+
+    def _get_new_session_key(self) -> str:
+        while True:
+            key = f"{_prefix(self.get(SESSION_KEY))}{get_random_string(32, VALID_KEY_CHARS)}"
+            if not self.exists(key):
+                return key
 
     def get_session_cookie_age(self) -> int:
         """Return the seconds from now until this session ends if nobody uses it."""
@@ -42,7 +59,13 @@ class SessionStore(DatabaseStore):
         return max(0, min(settings.SESSION_IDLE_SECONDS, int(ends_at - now)))
 
 
+def _prefix(account: object) -> str:
+    # Base 36, because a key has 40 characters at most.
+    return f"{int_to_base36(int(str(account)))}-" if account else ""
+
+
 def note_sign_in(request: HttpRequest, **_details: Any) -> None:
+    request.session.cycle_key()  # Django's new key was made before the account was known
     request.session[SIGNED_IN_AT] = request.session[SEEN_AT] = int(time.time())
 
 
@@ -50,13 +73,43 @@ def connect_signals() -> None:
     user_logged_in.connect(note_sign_in, dispatch_uid="sessions")
 
 
-def end_sessions(user: User) -> int:
-    """Sign an account out everywhere; return how many sessions were ended."""
-    ended = [
-        session.pk
-        for session in Session.objects.iterator()
-        if session.get_decoded().get(SESSION_KEY) == str(user.pk)
-    ]
+@dataclass(frozen=True, kw_only=True)
+class OwnSession:
+    """One of an account's sessions, for its owner. The key must not be shown: it signs in."""
+
+    name: str
+    began: date
+    is_current: bool
+
+
+def _find_sessions(user: User) -> QuerySet[Session]:
+    return Session.objects.filter(session_key__startswith=_prefix(user.pk))
+
+
+def _name(key: str) -> str:
+    return salted_hmac("accounts.sessions", key, algorithm="sha256").hexdigest()[:16]
+
+
+def list_sessions(user: User, *, current: str | None) -> list[OwnSession]:
+    """List the sessions that still work, the current one first, then the newest."""
+    alive = []
+    for session in _find_sessions(user).filter(expire_date__gt=timezone.now()):
+        data = session.get_decoded()
+        # A session from before the last change of the password is refused when it is next used.
+        if data.get(HASH_SESSION_KEY) == user.get_session_auth_hash():
+            began = datetime.fromtimestamp(data[SIGNED_IN_AT], tz=UTC).date()
+            key = session.session_key
+            alive.append(OwnSession(name=_name(key), began=began, is_current=key == current))
+    return sorted(alive, key=lambda one: (not one.is_current, -one.began.toordinal()))
+
+
+def end_sessions(user: User, *, keep: str | None = None, only: str = "") -> int:
+    """Sign an account out everywhere, except in the session with the key `keep`.
+
+    With `only`, end the session with this name. Return how many sessions were ended.
+    """
+    keys = _find_sessions(user).values_list("session_key", flat=True)
+    ended = [key for key in keys if key != keep and only in ("", _name(key))]
     Session.objects.filter(pk__in=ended).delete()
     return len(ended)
 
@@ -80,6 +133,8 @@ def _note_activity(request: HttpRequest) -> None:
     session, now = request.session, int(time.time())
     if SIGNED_IN_AT not in session:  # made by an earlier release
         session[SIGNED_IN_AT] = now
+    if not (session.session_key or "").startswith(_prefix(session[SESSION_KEY])):  # as well
+        session.cycle_key()
     if not request.path.endswith(_POLLED) and now - session.get(SEEN_AT, 0) > NOTED_EVERY_SECONDS:
         session[SEEN_AT] = now
 

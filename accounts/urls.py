@@ -1,15 +1,38 @@
-"""The few allauth pages that Murmur offers: sign-in, password change and reset."""
+"""The account page, and the few allauth pages that Murmur offers."""
 
 from allauth.account import views
+from allauth.mfa.base import views as codes
+from allauth.mfa.recovery_codes import views as recovery_codes
 from django.urls import path, re_path
 from django.views.decorators.http import require_http_methods
 
+from accounts import account_page
+from accounts.second_factor.views import SetUpView, TurnOffView
 from accounts.views import ChangePasswordView, NewPasswordView, ResetDoneView, ResetView
 
 # allauth's views treat PUT as POST; pages need only these methods.
 page = require_http_methods(["GET", "HEAD", "POST"])
 
 urlpatterns = [
+    path("", account_page.account, name="account"),
+    path("address/", account_page.change_address, name="account_address"),
+    path("address/keep/", account_page.keep_address, name="account_address_keep"),
+    path("address/key/<str:token>/", account_page.confirm_address, name="account_address_confirm"),
+    path("sessions/end/", account_page.end_session, name="account_end_session"),
+    path("leave/", account_page.leave, name="account_leave"),
+    path("left/", account_page.left, name="account_left"),
+    path("second-factor/", page(SetUpView.as_view()), name="mfa_activate_totp"),
+    path("second-factor/off/", page(TurnOffView.as_view()), name="mfa_deactivate_totp"),
+    path("second-factor/code/", page(codes.authenticate), name="mfa_authenticate"),
+    path("second-factor/confirm/", page(codes.reauthenticate), name="mfa_reauthenticate"),
+    path(
+        "recovery-codes/", page(recovery_codes.view_recovery_codes), name="mfa_view_recovery_codes"
+    ),
+    path(
+        "recovery-codes/new/",
+        page(recovery_codes.generate_recovery_codes),
+        name="mfa_generate_recovery_codes",
+    ),
     path("login/", page(views.login), name="account_login"),
     path("logout/", page(views.logout), name="account_logout"),
     path("inactive/", page(views.account_inactive), name="account_inactive"),

@@ -12,8 +12,10 @@ from typing import Any
 from django.db import models
 from django.utils import timezone
 
-from aggregator.leases import UNFINISHED, Job
+from surveys.leases import UNFINISHED, Job
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Wave
+from surveys.releasing.noise import Mechanism
 
 ID_BYTES = 32
 
@@ -51,8 +53,19 @@ class SpentId(models.Model):
         return "a spent id"
 
 
+class ShownBatches(models.Manager["Batch"]):
+    """All batches but those that a wave keeps sealed until its claims are tested."""
+
+    def get_queryset(self) -> models.QuerySet[Batch]:
+        return super().get_queryset().filter(is_held=False)
+
+
 class Batch(models.Model):
-    """Reports of one wave sealed together, sorted and packed; never opened again."""
+    """Reports of one wave sealed together, sorted and packed; never opened again.
+
+    `objects`, and so `wave.batches`, leaves out the sealed half. Only what shows no figures of it
+    may read `every`: sealing, the test itself, verifying, erasing and deleting.
+    """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
     number = models.PositiveIntegerField()
@@ -64,6 +77,11 @@ class Batch(models.Model):
     # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
     # None in batches from before there were tables, until they are counted.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
+    # Whether it is in the half of a closed wave that stays sealed (aggregator.batches.halves).
+    is_held = models.BooleanField(default=False)
+
+    objects = ShownBatches()
+    every: models.Manager[Batch] = models.Manager()
 
     class Meta:
         ordering = ["wave", "number"]
@@ -78,7 +96,7 @@ class Batch(models.Model):
             ),
         ]
         # Sweeps add the sizes up, to see whether a wave reached its number of people.
-        indexes = [models.Index(fields=["wave", "size"], name="aggregator_batch_sizes")]
+        indexes = [models.Index(fields=["wave", "is_held", "size"], name="aggregator_batch_sizes")]
 
     def __str__(self) -> str:
         return f"batch {self.number}"
@@ -109,6 +127,8 @@ class Snapshot(models.Model):
     method_version = models.PositiveIntegerField()
     # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
+    # True if it counts the open half of a closed wave, all at once.
+    is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
     # The reports at each look so far at what everybody is asked.
     totals: models.JSONField[list[int]] = models.JSONField(default=list)
@@ -184,13 +204,50 @@ class Rendering(Job):
 
 
 class Discard(models.Model):
-    """The number of reports deleted because a wave closed below its minimum batch."""
+    """The number of reports deleted because a wave closed below its minimum batch.
+
+    If the manifest plans releases, also how many of them showed each code: the releases are drawn
+    from these counts, so that their existence tells nobody whether a full batch came. Then there is
+    a row even if no report came. Nothing else reads the counts.
+
+    `grouped` has the counts in each group for every planned table by groups, by the digest of its
+    request (aggregator.batches.grouped_cells). `agreeing` has how many reports had two equal codes,
+    for each pair of the planned key drivers (aggregator.batches.agreements); None if there is none.
+    """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
     size = models.PositiveIntegerField()
+    counts: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
+    grouped: models.JSONField[dict[str, dict[str, list[int]]]] = models.JSONField(default=dict)
+    agreeing: models.JSONField[list[int] | None] = models.JSONField(null=True)
 
     def __str__(self) -> str:
-        return f"{self.size} discarded"
+        return "discarded reports"
+
+
+class SealedHalf(models.Model):
+    """How a closed wave was divided: drawn once, and opened once.
+
+    The open half has the batches 1 to `through_batch`, the sealed half all later ones.
+    """
+
+    wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="half")
+    through_batch = models.PositiveIntegerField(default=0)  # 0 if the wave could not be divided
+    problem = models.TextField(blank=True)  # why not
+    # What the sealed half tests: {"names": [outcome, group], "is_higher": true}.
+    claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
+    # None as long as the half is sealed.
+    opened_on = models.DateField(null=True)
+
+    class Meta:
+        db_table = "aggregator_sealed_half"
+
+    def __str__(self) -> str:
+        return f"halves of wave {self.wave_id}"
+
+    @property
+    def is_sealed(self) -> bool:
+        return not self.problem and self.opened_on is None
 
 
 class RowsFile(models.Model):
@@ -237,6 +294,8 @@ class Comparison(Job):
         REGRESSION = "regression", "Outcome and predictors"
         PAIRS = "pairs", "All pairs"
         BREAKDOWN = "breakdown", "Break down"
+        SEGMENTS = "segments", "Segments"
+        CLAIM = "claim", "Claim"  # two questions, counted in the sealed half alone
 
     wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="comparisons")
     through_batch = models.PositiveIntegerField()
@@ -245,6 +304,8 @@ class Comparison(Job):
     # Of indicators, the outcome first; none for all pairs. A break down has the name of its
     # declared question.
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    # How many profiles segments have; 0 for other kinds.
+    segments = models.PositiveSmallIntegerField(default=0)
     # Whether the manifest names it as planned; such a row is kept.
     planned = models.BooleanField(default=False)
     batches_counted = models.PositiveIntegerField(default=0)
@@ -254,7 +315,7 @@ class Comparison(Job):
         ordering = ["-pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["wave", "through_batch", "method_version", "kind", "names"],
+                fields=["wave", "through_batch", "method_version", "kind", "names", "segments"],
                 name="aggregator_comparison_once",
             ),
             models.CheckConstraint(
@@ -315,28 +376,21 @@ class ReleaseLedger(models.Model):
 class Release(models.Model):
     """A protected figure: reserved on the wave's ledger, then drawn once and kept as drawn."""
 
-    class Kind(models.TextChoices):
-        TABLE = "table", "Table"
-        LEADER = "leader", "Leader"
-        TYPICAL = "typical", "Typical answer"
-
     class State(models.TextChoices):
+        WATCHING = "watching", "Waiting"  # an alert, looked at once a day
         RESERVED = "reserved", "Being drawn"
         DRAWN = "drawn", "Drawn"
         LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
 
-    class Mechanism(models.TextChoices):
-        LAPLACE = "laplace", "Discrete Laplace"
-        GAUSSIAN = "gaussian", "Discrete Gaussian"
-        PERMUTE_AND_FLIP = "permute-and-flip", "Permute-and-flip"
-
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="releases")
     # Random; names it in the file that counts draws (aggregator.releases.counters).
     key = models.CharField(max_length=32, unique=True)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=ReleaseKind.choices)
     request: models.JSONField[dict[str, Any]] = models.JSONField()
     request_hash = models.CharField(max_length=64)  # SHA-256 in hexadecimal digits
-    through_batch = models.PositiveIntegerField()
+    through_batch = models.PositiveIntegerField()  # 0 below the minimum batch
+    # Whether the manifest planned it; if not, someone chose it who could see results.
+    planned = models.BooleanField(default=False)
     mechanism = models.CharField(max_length=16, choices=Mechanism.choices)
     scale = models.CharField(max_length=80)  # an exact fraction, such as 2 or 89/5
     epsilon_hundredths = models.PositiveIntegerField()
@@ -347,6 +401,9 @@ class Release(models.Model):
     problem = models.TextField(blank=True)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     library = models.CharField(max_length=40, blank=True)
+    # Of an alert from its first look on: the threshold with its noise, which nobody ever sees.
+    noisy_threshold = models.BigIntegerField(null=True)
+    looked_on = models.DateField(null=True)
     # Days, never times. Readers see it from public_from on.
     reserved_on = models.DateField(default=today)
     public_from = models.DateField()
@@ -365,10 +422,26 @@ class Release(models.Model):
                 name="aggregator_release_drawn_with_result",
             ),
         ]
-        indexes = [_index_due("release", "reserved")]
+        indexes = [_index_due("release", "reserved"), _index_due("alert", "watching")]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}, {self.get_state_display()}"
+
+
+class ReleaseFolder(models.Model):
+    """The one folder that counts draws; written before any draw (aggregator.releases.folder)."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    identity = models.CharField(max_length=32)
+
+    class Meta:
+        db_table = "aggregator_release_folder"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=1), name="aggregator_release_folder_one"),
+        ]
+
+    def __str__(self) -> str:
+        return self.identity
 
 
 class DueWork(models.Model):

@@ -7,6 +7,7 @@ Each reason has one slug and one status, defined here only. Programs may rely on
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 CONTENT_TYPE = "application/problem+json"
@@ -25,7 +26,6 @@ class Problem:
         return f"/problems/{self.slug}"
 
 
-# --- a report that is refused for good: sending it again changes nothing ------------------------
 MALFORMED_REPORT = Problem(
     "malformed-report",
     422,
@@ -103,7 +103,6 @@ BODY_TOO_SLOW = Problem(
     "body-too-slow", 408, "The request did not arrive in time", "Send it again."
 )
 
-# --- a report that may be sent again, unchanged, later ------------------------------------------
 WAVE_NOT_OPEN_YET = Problem(
     "wave-not-open-yet",
     425,
@@ -126,7 +125,6 @@ BUSY = Problem(
     "The report was not recorded. Send it again, unchanged, after the time in Retry-After.",
 )
 
-# --- pages and the API --------------------------------------------------------------------------
 NOT_SIGNED_IN = Problem(
     "not-signed-in", 403, "Sign in first", "The API needs the session of a signed-in user."
 )
@@ -160,6 +158,15 @@ NO_SUCH_ROWS = Problem(
 )
 INVALID_INPUT = Problem(
     "invalid-input", 422, "The input is not valid", "The detail says what is wrong."
+)
+INVALID_DEFINITION = Problem(
+    "invalid-definition",
+    422,
+    "The definition has problems",
+    "The member errors lists up to 100 of them, each with a JSON pointer and a detail.",
+)
+DEFINITION_TOO_LARGE = Problem(
+    "definition-too-large", 413, "The definition is too large", "It can have 2 MB."
 )
 NOT_ACCEPTABLE = Problem(
     "not-acceptable", 406, "This format is not available", "Leave out the Accept header."
@@ -207,6 +214,8 @@ API_PROBLEMS: tuple[Problem, ...] = (
     BACKGROUND_NOT_CHOSEN,
     NO_SUCH_ROWS,
     INVALID_INPUT,
+    INVALID_DEFINITION,
+    DEFINITION_TOO_LARGE,
     NOT_ACCEPTABLE,
     SERVER_ERROR,
     UNAVAILABLE,
@@ -214,12 +223,19 @@ API_PROBLEMS: tuple[Problem, ...] = (
 ALL_PROBLEMS = INTAKE_PROBLEMS + API_PROBLEMS
 
 
-def problem_body(problem: Problem, detail: str = "") -> bytes:
-    """Return the body of an application/problem+json response (RFC 9457)."""
-    content = {
+def problem_body(
+    problem: Problem, detail: str = "", *, errors: Sequence[Mapping[str, str]] = ()
+) -> bytes:
+    """Return the body of an application/problem+json response (RFC 9457).
+
+    `errors` are all that are wrong with what was sent, if there is a list of them.
+    """
+    content: dict[str, object] = {
         "type": problem.type,
         "title": problem.title,
         "status": problem.status,
         "detail": detail or problem.title + ".",
     }
+    if errors:
+        content["errors"] = list(errors)
     return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()

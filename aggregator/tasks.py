@@ -9,24 +9,28 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_ready
+from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError
 from django.utils import timezone
 
-from accounts.reset_mail import is_reset_mail_due, send_next_reset_mail
+from accounts.mail.queue import is_mail_due, send_next_mail
 from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
-from aggregator.batches.sealing import MAX_BATCH, seal_next_batch
+from aggregator.batches.sealing import find_largest_batch, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
 from aggregator.publishing.public_page import store_public_page
+from aggregator.releases.alerts import look_at_alert
 from aggregator.releases.drawing import draw_release
+from aggregator.releases.folder import WrongFolder, claim_folder
+from aggregator.releases.ledger import reserve_planned
 from aggregator.renderings.jobs import run_rendering
 from aggregator.results.snapshots import find_waves_to_estimate, update_snapshot
 from aggregator.upkeep.broker import count_waiting, drop_waiting_sweeps, find_queue
@@ -44,6 +48,8 @@ from aggregator.upkeep.verification.run import (
     claim_verification,
     store_differences,
 )
+from surveys.exchange.jobs import forget_imports, read_upload
+from surveys.history.upkeep import forget_old_rows, hide_moments, record_endings
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
@@ -63,6 +69,11 @@ NIGHT = range(2, 6)  # hours in UTC; beat sends the message at 3:00, by its own 
 def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
+    if settings.RELEASES is not None:
+        # Long before the first draw, so that every backup knows the folder.
+        with suppress(OSError, WrongFolder):
+            claim_folder(settings.RELEASES)
+    forget_imports()
     send_due_work()
     drop_waiting_sweeps()
     # Last, because closing waits for the lock of the wave's row, and other work should not have to.
@@ -76,8 +87,8 @@ def send_due_work() -> None:
     messages = [(*_TASKS[item.kind], [item.subject]) for item in due]
     if purge_is_due():
         messages.append((purge, SOON, []))
-    if is_reset_mail_due():
-        messages.append((send_reset_mail, SOON, []))
+    if is_mail_due():
+        messages.append((send_account_mail, SOON, []))
     if is_deletion_mail_due():
         messages.append((send_deletion_mail, SOON, []))
     groups: defaultdict[tuple[str, int], list[tuple[Any, list[int]]]] = defaultdict(list)
@@ -102,7 +113,7 @@ def seal_wave(wave_id: int) -> None:
         sealed += 1
         # Reports that arrive now wait for the next sweep: under load that makes one large batch
         # every few seconds instead of many small ones.
-        if batch.wave.is_open and batch.size < MAX_BATCH:
+        if batch.wave.is_open and batch.size < find_largest_batch(batch.wave):
             break
     if sealed:
         estimate_wave.apply_async([wave_id], priority=SOON)
@@ -150,8 +161,19 @@ def compare(comparison_id: int) -> None:
 
 
 @shared_task
+def reserve_planned_releases(wave_id: int) -> None:
+    with _unless_deleted(wave_id):
+        reserve_planned(wave_id=wave_id)
+
+
+@shared_task
 def draw(release_id: int) -> None:
     draw_release(release_id)
+
+
+@shared_task
+def look(release_id: int) -> None:
+    look_at_alert(release_id)
 
 
 @shared_task
@@ -162,8 +184,8 @@ def purge() -> None:
 
 # EMAIL_TIMEOUT limits each step of sending, but neither their number nor the search for the server.
 @shared_task(time_limit=MAIL_SECONDS)
-def send_reset_mail() -> None:
-    send_next_reset_mail()
+def send_account_mail() -> None:
+    send_next_mail()
 
 
 @shared_task(time_limit=MAIL_SECONDS)
@@ -179,8 +201,20 @@ def delete_survey_on_its_date(wave_id: int) -> None:
 
 
 @shared_task
+def read_import(import_id: int) -> None:
+    read_upload(import_id=import_id)
+
+
+@shared_task
 def forget_sessions() -> None:
     forget_expired_sessions()
+
+
+@shared_task
+def tend_history() -> None:
+    record_endings()
+    hide_moments()
+    forget_old_rows()
 
 
 # Acknowledged when it starts: it may take longer than the broker waits before it gives an
@@ -203,6 +237,9 @@ _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.RENDER: (render_file, LATER),
     WorkKind.PLAN: (request_planned_comparisons, LATER),
     WorkKind.COMPARE: (compare, AT_LEISURE),
+    WorkKind.RESERVE: (reserve_planned_releases, LATER),
     WorkKind.RELEASE: (draw, LATER),
+    WorkKind.LOOK: (look, LATER),
     WorkKind.DELETE: (delete_survey_on_its_date, SOON),
+    WorkKind.IMPORT: (read_import, SOON),
 }

@@ -6,6 +6,7 @@ a key that the operator did not choose, and lose what people send.
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable, Mapping
 from math import isfinite
@@ -22,6 +23,8 @@ DATABASE = (
 )
 REDIS = "redis://USER:PASSWORD@HOST:6379/0 or rediss://…"
 EMAIL = "smtp+tls://USER:PASSWORD@HOST:587, smtp+ssl://USER:PASSWORD@HOST:465 or consolemail://"
+KEY_BYTES = 32
+_URL_SAFE = str.maketrans("-_", "+/")  # both spellings of base64 are accepted
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _FLAGS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
@@ -72,6 +75,23 @@ class Environment:
     def names(self, name: str, default: list[str]) -> list[str]:
         found = self.find(name)
         return default if not found else [part.strip() for part in found.split(",") if part.strip()]
+
+    def key(self, name: str) -> str:
+        """Return 32 bytes in base64, or an empty text if none are set; never quote them."""
+        found = self.text(name, "").strip()
+        return found and self._demand_key(name, found)
+
+    def old_keys(self, name: str) -> list[str]:
+        return [self._demand_key(name, each) for each in self.names(name, default=[])]
+
+    def _demand_key(self, name: str, text: str) -> str:
+        try:
+            size = len(base64.b64decode(text.translate(_URL_SAFE), validate=True))
+        except ValueError:
+            size = 0
+        if size != KEY_BYTES:
+            refuse(f"{name} must be 32 random bytes in base64, as from `openssl rand -base64 32`.")
+        return text
 
     def flag(self, name: str, default: bool) -> bool:  # like all defaults here
         return self._read(name, default, "true or false", lambda text: _FLAGS[text.lower()])

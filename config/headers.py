@@ -60,7 +60,7 @@ _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
-    Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/.well-known/"), csp=NOTHING),
+    Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/schemas/", "/.well-known/"), csp=NOTHING),
     # Nobody could switch off copies that search engines keep.
     Policy(
         routes=("aggregator:public_results", "aggregator:public_coin_results"),
@@ -81,11 +81,13 @@ TABLE = (
     Policy(
         routes=(
             *("surveys:share_qr_svg", "surveys:share_qr_png", "aggregator:methods_figure"),
+            *("surveys:xlsform", "surveys:redcap"),
             *("aggregator:file", "aggregator:coin_file"),
             *("aggregator:estimates_csv", "aggregator:coin_estimates_csv"),
+            *("surveys:definition",),
             *("aggregator:reports_csv", "aggregator:codebook_csv"),
             *("aggregator:mode_comparison_csv", "aggregator:comparison_csv"),
-            *("aggregator:breakdown_csv",),
+            *("aggregator:breakdown_csv", "aggregator:history_csv"),
             *("aggregator:release_ledger_csv", "aggregator:coin_release_ledger_csv"),
         ),
         csp=_researcher(**{"script-src": None, "connect-src": None}),
@@ -96,7 +98,7 @@ TABLE = (
             *("aggregator:results", "aggregator:results_panel"),
             *("aggregator:coin_results", "aggregator:coin_results_panel"),
             *("aggregator:comparison", "aggregator:comparison_panel"),
-            *("surveys:question_create", "surveys:question_edit"),
+            *("surveys:question_create", "surveys:question_edit", "surveys:imported"),
         ),
         csp=_SWAPPED,
         extra=_SAME_ORIGIN,

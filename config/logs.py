@@ -13,8 +13,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 # Django logs the addresses of requests that it refuses or that fail. Anyone who reads a reset link
-# can set a new password.
-_RESET_LINK = re.compile(r"(/reset/+key/+)[^/\s]+")
+# can set a new password, or confirm an address that is not theirs.
+_MAILED_LINK = re.compile(r"(/(?:reset|address)/+key/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
 QUIET_SECONDS = 600
@@ -25,7 +25,7 @@ _OUTAGES = ("08", "28", "3D", "53", "57")
 
 class WithoutResetLinks(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return _RESET_LINK.sub(r"\1…", super().format(record))
+        return _MAILED_LINK.sub(r"\1…", super().format(record))
 
 
 class WithoutRespondents(logging.Filter):

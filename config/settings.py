@@ -4,7 +4,9 @@ Without any environment variables, Murmur starts on SQLite and a local Redis, wi
 is generated on first use. docs/development.md lists the variables.
 """
 
+import base64
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from celery.schedules import crontab
@@ -17,13 +19,12 @@ VERSION = "0.1.0"
 env = Environment()
 
 
-def _own_secret_key(folder: Path) -> str:
-    """Return the key generated for this folder; several machines must share one as SECRET_KEY."""
-    path = folder / "secret_key"
+def _own_key(path: Path, make: Callable[[], str]) -> str:
+    """Return the key in this file, generated once; several machines must share one as a setting."""
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(64))
+        path.write_text(make())
     return path.read_text().strip()
 
 
@@ -35,11 +36,19 @@ if BEHIND_PROXY:
     env.demand(
         "DATABASE_URL",
         "SECRET_KEY",
+        "MFA_KEY",
         why="With MURMUR_BEHIND_PROXY=true, Murmur makes none: every process must have the same.",
     )
-SECRET_KEY = env.text("SECRET_KEY", default="") or _own_secret_key(VAR_DIR)
+SECRET_KEY = env.text("SECRET_KEY", default="") or _own_key(
+    VAR_DIR / "secret_key", lambda: secrets.token_urlsafe(64)
+)
 # Earlier keys. With them, labels still count what surveys asked before the key was replaced.
 SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", default=[])
+# Encrypts the secrets of second factors: 32 random bytes in base64. Earlier keys still decrypt.
+MFA_KEY = env.key("MFA_KEY") or _own_key(
+    VAR_DIR / "mfa_key", lambda: base64.b64encode(secrets.token_bytes(32)).decode()
+)
+MFA_KEY_FALLBACKS = env.old_keys("MFA_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 # Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
 HTTPS = env.flag("MURMUR_HTTPS", default=True)
@@ -67,6 +76,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "axes",
     "accounts",
     "surveys",
@@ -81,8 +91,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.acting.remember_request",
     "accounts.sessions.watch_sessions",
-    "accounts.audit.record_exports",
+    "surveys.history.downloads.record_downloads",
+    "accounts.second_factor.required.demand_second_factor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -168,8 +180,8 @@ LEISURE_QUEUE = "leisure"
 CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
     for name in (
-        *("propose_rows", "render_file", "compare", "verify"),
-        *("send_reset_mail", "send_deletion_mail", "delete_survey_on_its_date"),
+        *("propose_rows", "render_file", "compare", "verify", "read_import"),
+        *("send_account_mail", "send_deletion_mail", "delete_survey_on_its_date"),
     )
 }
 CELERY_TASK_ACKS_LATE = True
@@ -198,6 +210,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(minute="17"),
         "options": {"priority": 9},
     },
+    "tend_history": {
+        "task": "aggregator.tasks.tend_history",
+        "schedule": crontab(minute="7"),
+        "options": {"priority": 9},
+    },
     "verify": {
         "task": "aggregator.tasks.verify",
         "schedule": crontab(hour="3", minute="0"),  # UTC
@@ -210,14 +227,18 @@ LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
 # The folder where workers count the releases that they drew. It must outlive the database, so that
 # nothing is drawn twice after a restore. If it is empty, the workers of another machine draw all
-# releases. There is no default for a database that machines can share: with two folders, all that a
-# survey may publish would count as spent.
+# releases. There is no default for a database that machines can share: workers with a second folder
+# draw nothing.
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
 _RELEASES = env.text("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
 
 # How many bytes of charts and reports the database keeps for the surveys of one account.
 FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
+
+# How many years the history of a survey is kept, and then until the end of that year. Each row
+# stores its last day, so a new number changes nothing for rows that are already written.
+HISTORY_YEARS = env.whole("MURMUR_HISTORY_YEARS", default=10)
 
 # How long traces of sealed reports may stay in the database's files.
 PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
@@ -264,6 +285,7 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed": None,
     "reset_password": "20/m/ip",
     "reset_mail": "5/m/key",
+    "address_mail": "5/h/key",
 }
 ACCOUNT_FORMS = {
     "login": "accounts.forms.SignInForm",
@@ -272,6 +294,18 @@ ACCOUNT_FORMS = {
     "reset_password": "accounts.forms.RequestResetForm",
     "reset_password_from_key": "accounts.forms.NewPasswordForm",
 }
+MFA_ADAPTER = "accounts.second_factor.adapter.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_FORMS = {
+    "authenticate": "accounts.second_factor.forms.SignInCodeForm",
+    "reauthenticate": "accounts.second_factor.forms.ConfirmCodeForm",
+}
+MFA_TOTP_TOLERANCE = 1  # step of 30 seconds before and after, for clocks that differ
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TRUST_ENABLED = False
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # accounts are made by the operator, not by sign-up
+# Every account must set up a second factor before it can do anything else.
+SECOND_FACTOR_REQUIRED = env.flag("MURMUR_SECOND_FACTOR_REQUIRED", default=False)
 AXES_HANDLER = "accounts.lockout.SignInHandler"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 6
@@ -324,8 +358,8 @@ SECURITY_POLICY = env.text("MURMUR_SECURITY_POLICY", default="")
 
 LANGUAGE_CODE = "en"
 USE_I18N = True
-# Languages of respondents' pages (surveys/locale); researchers' pages are English. Each name is in
-# the language itself, so that its speakers find it.
+# Languages of respondents' pages and protected results (surveys/locale); other pages are English.
+# Each name is in the language itself, so that its speakers find it.
 LANGUAGES = [
     ("en", "English"),
     ("es", "Español"),

@@ -1,4 +1,4 @@
-"""Names the files that browsers save."""
+"""Names the files that browsers save, and lists what spreadsheets run as formulas."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from django.http import HttpResponseBase
 from django.utils.http import content_disposition_header
 
 Response = TypeVar("Response", bound=HttpResponseBase)
+# Some spreadsheets read the fullwidth forms as the ASCII ones.
+FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
 
 
 def attach(response: Response, name: str, *, inline: bool = False) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
@@ -10,6 +11,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from surveys.formatting import cap
+from surveys.manifest.manifest import HUNDREDTHS
 from surveys.manifest.plain_text import fold
 
 BROWSER_MOMENT = "%Y-%m-%dT%H:%M"
@@ -208,3 +211,32 @@ def decimal_range(low: str, high: str, *, what: str) -> dict[str, Any]:
             text,
         ),
     }
+
+
+_AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)
+
+
+def read_hundredths(text: str) -> int:
+    """Read 0.5 or 0,50 as 50; 0 if it is no such number."""
+    found = _AMOUNT.fullmatch(text.strip())
+    ones, decimals = found.groups() if found else ("", "")
+    return int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))
+
+
+class Hundredths(forms.CharField):
+    """An ε with at most two decimals, after a point or a comma; cleaned to whole hundredths."""
+
+    def __init__(self, *, most: int, **kwargs: Any) -> None:
+        self.most = most
+        self.problem = f"Enter ε from 0.01 to {cap(most)}, with at most two decimals."
+        super().__init__(
+            widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+            error_messages={"required": self.problem},
+            **kwargs,
+        )
+
+    def clean(self, value: Any) -> int:
+        amount = read_hundredths(super().clean(value))
+        if not 1 <= amount <= self.most:
+            raise ValidationError(self.problem, code="invalid")
+        return amount

@@ -4,12 +4,18 @@ from django.urls import path, re_path
 
 from surveys.manifest.languages import NAMES
 from surveys.views.authoring import (
+    budget,
+    definitions,
+    exchange,
+    pasting,
     planned,
+    planned_releases,
     planning,
     preview,
     publication,
     questions,
     share,
+    translation_files,
     translations,
 )
 from surveys.views.authoring import surveys as authoring
@@ -18,10 +24,18 @@ from surveys.views.respondent import checking, respond
 app_name = "surveys"
 urlpatterns = [
     path("surveys/new", authoring.create, name="create"),
+    path("surveys/import/definition", definitions.import_definition, name="definition_import"),
+    path("surveys/import", exchange.upload, name="import"),
+    path("surveys/import/<slug:slug>", exchange.imported, name="imported"),
+    path("surveys/import/<slug:slug>/panel", exchange.imported_panel, name="imported_panel"),
     path("surveys/<slug:slug>/", authoring.edit, name="edit"),
+    path("surveys/<slug:slug>/definition.json", definitions.export, name="definition"),
+    path("surveys/<slug:slug>/definition/compare", definitions.compare, name="definition_compare"),
     path("surveys/<slug:slug>/settings", authoring.settings, name="settings"),
+    path("surveys/<slug:slug>/settings/<slug:page>", authoring.settings, name="settings_page"),
     path("surveys/<slug:slug>/questions", questions.list_questions, name="questions"),
     path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
+    path("surveys/<slug:slug>/questions/paste", pasting.paste, name="questions_paste"),
     path("surveys/<slug:slug>/questions/<int:pk>/edit", questions.edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",
@@ -33,14 +47,24 @@ urlpatterns = [
         questions.delete,
         name="question_delete",
     ),
+    path("surveys/<slug:slug>/budget", budget.remedy, name="budget_remedy"),
+    path("surveys/<slug:slug>/budget/undo", budget.undo, name="budget_undo"),
     path("surveys/<slug:slug>/planned", planned.planned, name="planned"),
     path("surveys/<slug:slug>/planned/<int:pk>/remove", planned.remove, name="planned_remove"),
+    path("surveys/<slug:slug>/planned-releases", planned_releases.planned, name="planned_releases"),
+    path(
+        "surveys/<slug:slug>/planned-releases/<int:pk>/remove",
+        planned_releases.remove,
+        name="planned_release_remove",
+    ),
     path("surveys/<slug:slug>/preview", preview.preview, name="preview"),
     path(
         "surveys/<slug:slug>/preview/manifest.json",
         preview.preview_manifest,
         name="preview_manifest",
     ),
+    path("surveys/<slug:slug>/xlsform.xlsx", exchange.xlsform, name="xlsform"),
+    path("surveys/<slug:slug>/redcap.csv", exchange.redcap_dictionary, name="redcap"),
     path("surveys/<slug:slug>/languages", translations.languages, name="languages"),
     path(
         "surveys/<slug:slug>/languages/<slug:code>",
@@ -51,6 +75,12 @@ urlpatterns = [
         "surveys/<slug:slug>/languages/<slug:code>/remove",
         translations.remove,
         name="translation_remove",
+    ),
+    path("surveys/<slug:slug>/translations", translation_files.upload, name="translation_file"),
+    path(
+        "surveys/<slug:slug>/translations.csv",
+        translation_files.download,
+        name="translation_file_download",
     ),
     path("surveys/<slug:slug>/share", share.share, name="share"),
     path("surveys/<slug:slug>/share/qr.svg", share.qr_svg, name="share_qr_svg"),
@@ -65,6 +95,7 @@ urlpatterns = [
         publication.switch_public_results,
         name="public_results",
     ),
+    path("schemas/definition-1.json", definitions.schema, name="definition_schema"),
     path("plan", planning.show_plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),
     re_path(

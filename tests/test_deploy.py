@@ -87,9 +87,6 @@ def test_containers_and_units_run_what_is_tested(
     assert options(shlex.split(unit(DEPLOY / "systemd" / file)["ExecStart"])) == tested
 
 
-# --- compose ------------------------------------------------------------------------------------
-
-
 def test_only_the_proxy_can_be_reached() -> None:
     services = COMPOSE["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
@@ -133,9 +130,6 @@ def test_the_image_contains_everything_that_runs() -> None:
     assert read("Dockerfile").rstrip().endswith("USER murmur")
 
 
-# --- secrets ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def secrets(tmp_path: Path) -> Path:
     ports = (free_port(), free_port())
@@ -175,13 +169,10 @@ def test_secrets_come_from_files_that_the_settings_name() -> None:
         plain = name.removesuffix("_FILE")
         assert f'"{plain}"' in known, name
         assert f"`{plain}`" in documented, name
-    for name in ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "LIMITER_URL", "EMAIL_URL"):
+    for name in ("SECRET_KEY", "MFA_KEY", "DATABASE_URL", "REDIS_URL", "LIMITER_URL", "EMAIL_URL"):
         assert name not in example
         assert example[f"{name}_FILE"].startswith("/etc/murmur/secrets/")
         assert inside[f"{name}_FILE"].startswith("/run/secrets/")
-
-
-# --- Redis --------------------------------------------------------------------------------------
 
 
 @pytest.mark.redis
@@ -227,9 +218,6 @@ def test_redis_accepts_its_file_and_its_only_user_and_writes_nothing_to_disk(
 
 def patient() -> redis.retry.Retry:
     return redis.retry.Retry(redis.backoff.ConstantBackoff(0.1), 100)
-
-
-# --- PostgreSQL ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -322,15 +310,12 @@ def test_commands_for_docker_name_services_that_can_run_them() -> None:
         assert program in {"murmur": ("python",), "postgres": ("pg_dump",)}[image]
 
 
-# --- nginx --------------------------------------------------------------------------------------
-
-
 def test_the_proxy_stores_no_addresses() -> None:
     levels = re.findall(r"error_log \S+ (\w+);", NGINX)
     # First for the program itself, then for the requests of both servers.
     assert levels == ["alert", "emerg", "emerg"]
     logs = re.findall(r"access_log ([^;]+);", NGINX)
-    assert logs == ["off", "off", "off", "/var/log/nginx/access.log murmur"]
+    assert logs == ["off", "off", "off", "off", "/var/log/nginx/access.log murmur"]
     for server in NGINX.split("server {")[1:]:
         settings = server.partition("location")[0]
         assert "error_log" in settings
@@ -353,12 +338,16 @@ def locations() -> dict[str, str]:
     return {name.strip(): body for name, body in found}
 
 
-def test_links_that_reset_a_password_differ_from_other_pages_only_in_the_log() -> None:
-    page, link = (
+def test_mailed_links_differ_from_other_pages_only_in_the_log() -> None:
+    page, *links = (
         re.sub(r"access_log [^;]+;", "", locations()[path]).split()
-        for path in ("/", reverse("account_reset_password") + "key/")
+        for path in (
+            "/",
+            reverse("account_reset_password") + "key/",
+            reverse("account_address") + "key/",
+        )
     )
-    assert link == page
+    assert links == [page, page]
 
 
 @pytest.mark.skipif(bool(missing_programs()), reason="nginx or openssl is not installed")
@@ -406,9 +395,6 @@ def test_the_proxy_gives_up_idle_connections_before_the_web_processes_do() -> No
     assert not any("keep-alive" in word for word in web)
 
 
-# --- systemd ------------------------------------------------------------------------------------
-
-
 def test_units_restart_and_stop_gracefully() -> None:
     assert len(UNITS) == 4
     for path in UNITS:
@@ -425,9 +411,6 @@ def test_units_restart_and_stop_gracefully() -> None:
         assert ("MemoryMax" in found) == path.name.startswith("murmur-leisure")
         if path.name.startswith("murmur-web"):
             assert words[words.index("--host") + 1] == "127.0.0.1"
-
-
-# --- releases -----------------------------------------------------------------------------------
 
 
 def test_all_workers_of_the_machine_count_releases_in_one_folder_that_outlives_them() -> None:

@@ -22,8 +22,8 @@ from tests.support.waves import make_wave
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
-    "anchor": "x", "uidb36": "1", "key": "set-password", "direction": "up", "code": "fr",
-    "language": "en", "question": "q1", "kind": "table",
+    "anchor": "x", "uidb36": "1", "token": "x", "key": "set-password", "direction": "up",
+    "code": "fr", "language": "en", "question": "q1", "kind": "table", "page": "text",
 }  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_trusted_types_are_required_except_on_pages_that_update_automatically() 
     ]
     results = ("results", "results_panel", "coin_results", "coin_results_panel")
     pages = (*results, "comparison", "comparison_panel")
-    forms = ("surveys:question_create", "surveys:question_edit")
+    forms = ("surveys:question_create", "surveys:question_edit", "surveys:imported")
     assert free.routes == (*(f"aggregator:{page}" for page in pages), *forms)
     assert free.prefixes == ()
 

@@ -20,7 +20,7 @@ from aggregator.models import Comparison
 from aggregator.results.snapshots import update_snapshot
 from surveys.authoring.services import copy_survey
 from surveys.lifecycle.services import close_wave
-from surveys.models import Question, Survey, Translation, Wave
+from surveys.models import Import, Question, Survey, Translation, Wave
 from surveys.respondent import client_files
 from tests.support.factories import open_survey
 from tests.support.routes import Route, all_routes
@@ -72,6 +72,21 @@ API = Row(get=(200, 404, 403), other=(405, 405, 403), survey="launched")
 
 TABLE: dict[str, Row] = {
     # accounts: the same for owner and stranger, who are both signed in
+    "account": Row(get=(200, 200, 302), post=(302, 302, 302), other=everyone(405)),
+    # the password is asked for first
+    "account_address": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "account_address_keep": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
+    "account_address_confirm": Row(get=everyone(200), post=everyone(200), other=everyone(405)),
+    "account_end_session": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
+    "account_leave": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "account_left": PUBLIC,
+    "mfa_activate_totp": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    # nobody here has a second factor
+    "mfa_deactivate_totp": Row(get=(404, 404, 302), post=(404, 404, 302), other=everyone(405)),
+    "mfa_authenticate": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "mfa_reauthenticate": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "mfa_view_recovery_codes": Row(get=(404, 404, 302), post=(405, 405, 302), other=everyone(405)),
+    "mfa_generate_recovery_codes": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
     "account_login": Row(get=(302, 302, 200), post=(302, 302, 200), other=everyone(405)),
     "account_logout": Row(get=(200, 200, 302), post=everyone(302), other=everyone(405)),
     "account_inactive": Row(get=everyone(200), other=everyone(405)),
@@ -85,21 +100,42 @@ TABLE: dict[str, Row] = {
     "account_reset_password_from_key_done": Row(get=everyone(200), other=everyone(405)),
     # authoring: the owner only
     "surveys:create": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
+    "surveys:import": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
+    # an import that was read
+    "surveys:imported": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:imported_panel": Row(get=own(200), other=everyone(405)),
+    "surveys:definition_import": Row(
+        get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)
+    ),
+    "surveys:definition": Row(get=own(200), other=everyone(405)),
+    "surveys:definition_compare": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:definition_schema": PUBLIC,
     "surveys:edit": Row(get=own(200), other=everyone(405)),
     "surveys:settings": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:settings_page": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:questions": Row(get=own(200), other=everyone(405)),
     "surveys:question_create": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:questions_paste": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:question_edit": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:question_move": Row(get=everyone(405), post=own(400), other=everyone(405)),
     "surveys:question_delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:budget_remedy": Row(get=everyone(405), post=own(400), other=everyone(405)),
+    "surveys:budget_undo": Row(get=everyone(405), post=own(400), other=everyone(405)),
     "surveys:planned": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:planned_remove": Row(get=everyone(405), post=own(302), other=everyone(405)),
+    # A survey that publishes nothing plans no releases.
+    "surveys:planned_releases": Row(get=own(302), post=own(302), other=everyone(405)),
+    "surveys:planned_release_remove": Row(get=everyone(405), post=own(302), other=everyone(405)),
     "surveys:preview": Row(get=own(200), other=everyone(405)),
     "surveys:preview_manifest": Row(get=own(200), other=everyone(405)),
     "surveys:languages": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:translation": Row(get=own(200), post=own(302), other=everyone(405)),
     "surveys:translation_remove": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:translation_file": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:translation_file_download": Row(get=own(200), other=everyone(405)),
     "surveys:share": SHARED,
+    "surveys:xlsform": replace(SHARED, survey="draft"),
+    "surveys:redcap": replace(SHARED, survey="draft"),
     "surveys:share_qr_svg": SHARED,
     "surveys:share_qr_png": SHARED,
     "surveys:poster": SHARED,
@@ -143,6 +179,8 @@ TABLE: dict[str, Row] = {
     "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
     "aggregator:api_guide": PUBLIC,
     "aggregator:data": RESULTS,
+    "aggregator:history": replace(RESULTS, survey="draft"),
+    "aggregator:history_csv": RESULTS,
     # the survey has not closed
     "aggregator:background": Row(get=own(409), post=own(409), other=own(405), survey="launched"),
     "aggregator:break_it": Row(get=own(403), other=own(405), survey="launched"),  # invented only
@@ -178,6 +216,9 @@ TABLE: dict[str, Row] = {
     "aggregator:release_ledger_csv": replace(RESULTS, get=own(404)),
     "aggregator:coin_release_ledger_csv": replace(RESULTS, get=own(404)),
     "aggregator:release": replace(RESULTS, get=own(404)),
+    "aggregator:key_driver": Row(get=own(200), post=own(422), other=own(405), survey="launched"),
+    # the survey keeps nothing sealed
+    "aggregator:sealed_half": Row(get=own(404), post=own(404), other=own(405), survey="launched"),
     "aggregator:comparison": RESULTS,
     "aggregator:comparison_panel": Row(get=own(286), other=own(405), survey="launched"),
     "aggregator:comparison_csv": RESULTS,
@@ -192,6 +233,9 @@ TABLE: dict[str, Row] = {
     # the API
     "aggregator:api_schema": PUBLIC,
     "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),
+    "aggregator:api_definition_validate": Row(
+        get=(405, 405, 403), post=(422, 422, 403), other=(405, 405, 403)
+    ),
     "aggregator:api_survey": API,
     "aggregator:api_results": API,
     "aggregator:api_reports_csv": replace(API, get=(409, 404, 403)),
@@ -215,6 +259,7 @@ def surveys() -> dict[str, Survey]:
     assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
     draft.translations.create(language="fr", texts={draft.title: "Sur la route"})
+    Import.objects.create(owner=draft.owner, name="a.csv", state=Import.State.FAILED)
     closed = open_survey(survey=copy_survey(survey=wave.survey))
     close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
     return {"draft": draft, "launched": wave.survey, "closed": closed.survey}
@@ -240,10 +285,12 @@ def address(route: Route, survey: Survey) -> str:
         "name": "randomize.js",
         "question": "q1",
         "code": "fr",
+        "page": "text",
         "language": "en",
         "kind": "table",
         "uidb36": "1",
         "key": "no-such-key",
+        "token": "no-such-link",
     }
     if route.name.startswith("aggregator:comparison"):
         comparison = Comparison.objects.filter(wave__survey=survey).first()
@@ -256,6 +303,8 @@ def address(route: Route, survey: Survey) -> str:
         values["anchor"] = "standard-error"
     if route.name in ("aggregator:file", "aggregator:coin_file"):
         values["name"] = "chart.180mm.svg"
+    if route.name in ("surveys:imported", "surveys:imported_panel"):
+        values["slug"] = Import.objects.get().slug
     if route.name == "aggregator:problem":
         values["slug"] = "wave-closed"
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -63,6 +64,7 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (exceptions.MethodNotAllowed, problems.METHOD_NOT_ALLOWED),
     (exceptions.NotAcceptable, problems.NOT_ACCEPTABLE),
     (exceptions.UnsupportedMediaType, problems.WRONG_CONTENT_TYPE),
+    (exceptions.Throttled, problems.TOO_MANY_REQUESTS),
     (exceptions.ParseError, problems.INVALID_INPUT),
     (exceptions.ValidationError, problems.INVALID_INPUT),
     (OperationalError, problems.UNAVAILABLE),
@@ -102,6 +104,9 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse
     )
     if isinstance(exc, exceptions.MethodNotAllowed):
         response["Allow"] = ", ".join(context["view"].allowed_methods)
+    if isinstance(exc, exceptions.Throttled):
+        wait: float | None = getattr(exc, "wait", None)
+        response["Retry-After"] = str(ceil(wait or RETRY_SECONDS))
     if problem is problems.UNAVAILABLE:
         response["Retry-After"] = str(RETRY_SECONDS)
     return response

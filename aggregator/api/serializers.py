@@ -16,6 +16,7 @@ from aggregator.results.sentences import ANCHORS, describe_estimate
 
 METHODS = tuple(ANCHORS)
 # The same words as the tags on the pages.
+NAME = "its variable in files; q1, q2, … if the survey was opened before there were variables"
 STATES = ("draft", "scheduled", "open", "closed")
 
 
@@ -60,8 +61,7 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
         help_text="the group that the share or mean describes",
     )
     unit = serializers.CharField(allow_blank=True)
-    symbol = serializers.CharField(
-        source="estimand.symbol",
+    symbol = serializers.SerializerMethodField(
         help_text="the symbol it is estimated from; codebook.csv names its column of reports.csv",
     )
     count = serializers.IntegerField(help_text="reports that show it")
@@ -117,12 +117,15 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     status = serializers.ChoiceField(choices=tuple(Status))
     sentence = serializers.SerializerMethodField(help_text="the estimate in words")
 
+    def get_symbol(self, estimate: Estimate) -> str:
+        return estimate.estimand.question.name_in_files(estimate.estimand.symbol)
+
     def get_sentence(self, estimate: Estimate) -> str:
         return describe_estimate(estimate)
 
 
 class QuestionSerializer(serializers.Serializer[QuestionResult]):
-    name = serializers.CharField(source="question.name")
+    name = serializers.CharField(source="question.variable", help_text=NAME)
     type = serializers.CharField(source="question.type")
     text = serializers.CharField(source="question.text")
     k = serializers.IntegerField(
@@ -167,7 +170,7 @@ class GroupSerializer(serializers.Serializer[GroupResult]):
 class DeclaredSerializer(serializers.Serializer[DeclaredResult]):
     """A question that is not scrambled: its answers are sent as they are."""
 
-    name = serializers.CharField(source="question.name")
+    name = serializers.CharField(source="question.variable", help_text=NAME)
     text = serializers.CharField(source="question.text")
     groups = GroupSerializer(many=True)
 
@@ -219,6 +222,24 @@ class ProblemSerializer(serializers.Serializer[Problem]):
     title = serializers.CharField()
     status = serializers.IntegerField()
     detail = serializers.CharField()
+
+
+class DefinitionErrorSerializer(serializers.Serializer[Any]):
+    pointer = serializers.CharField(help_text="JSON pointer (RFC 6901) into the definition")
+    detail = serializers.CharField(help_text="what is wrong and what to do, for people")
+
+
+class DefinitionProblemSerializer(ProblemSerializer):
+    """Everything that is wrong with a definition."""
+
+    errors = DefinitionErrorSerializer(many=True)  # type: ignore[assignment]
+
+
+class ValidDefinitionSerializer(serializers.Serializer[Any]):
+    """A definition that could be imported as it is."""
+
+    title = serializers.CharField()
+    questions = serializers.IntegerField(help_text="number of questions and information texts")
 
 
 class ReportSerializer(serializers.Serializer[Mapping[str, object]]):

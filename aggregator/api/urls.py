@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from aggregator.api import views
+from aggregator.api import definitions, views
 from aggregator.api.intake_view import intake
 
 urlpatterns = [
     path("reports", intake, name="intake"),
     path("schema", views.Schema.as_view(), name="api_schema"),
+    path("definitions/validate", definitions.validate, name="api_definition_validate"),
     path("surveys", views.SurveyList.as_view(), name="api_surveys"),
     path("surveys/<slug:slug>", views.survey, name="api_survey"),
     path("surveys/<slug:slug>/results", views.results, name="api_results"),

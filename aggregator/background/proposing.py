@@ -184,9 +184,6 @@ def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int)
     return counts.astype(np.int64).reshape(-1, k)
 
 
-# --- one question ---------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
     """A question, with its levels, that could be added to the background next."""

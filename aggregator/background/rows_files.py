@@ -16,8 +16,9 @@ from aggregator.background.proposing import Proposal, propose
 from aggregator.batches.combinations import count_combinations
 from aggregator.models import Comparison, RowsFile, Snapshot
 from aggregator.results.groups.told import find_told
+from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import BATCHES_IN_CROWD
-from surveys.models import Wave
+from surveys.models import Kind, Verb, Wave
 
 
 class AlreadyChosenError(Exception):
@@ -80,12 +81,15 @@ def choose(rows_file: RowsFile, background: Background) -> None:
     """
     if not is_within(background, read_background(rows_file.proposed)):
         raise ValueError("background must tell nothing apart that was not proposed")
+    survey = rows_file.wave.survey
+    lock_survey(survey)
     chosen = write_background(background)
     if not RowsFile.objects.filter(pk=rows_file.pk, chosen__isnull=True).update(chosen=chosen):
         raise AlreadyChosenError
     Comparison.objects.filter(
         wave=rows_file.wave_id, planned=True, state=Comparison.State.FAILED
     ).delete()
+    record(survey, Verb.CHANGED, Kind.BACKGROUND)
 
 
 def accept_proposal(rows_file: RowsFile) -> None:

@@ -7,17 +7,22 @@ one transaction make each step happen once or not at all.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Sum
 
+from aggregator.batches.agreements import count_agreeing, list_pairs
 from aggregator.batches.columns import Columns
+from aggregator.batches.grouped_cells import count_batch, list_grouped
 from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports
 from aggregator.models import Batch, Discard, RawReport
+from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 MAX_BATCH = 65_536
+PARTS_OF_HALVES = 40  # of the people expected
 # Enough to choose from a million waiting reports in memory, so that PostgreSQL writes no ids into
 # temporary files. It is allocated only as far as it is needed.
 _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
@@ -34,13 +39,24 @@ class SealingError(Exception):
     """Fewer rows were taken than counted; the transaction is rolled back, so nothing is lost."""
 
 
-def choose_batch_size(*, waiting: int, minimum: int, closed: bool) -> int:
+def find_largest_batch(wave: Wave) -> int:
+    """Return how many reports a batch holds at most.
+
+    Batches of a wave that will be divided are small, so that two halves can have the same size.
+    """
+    if not wave.sealed_half:
+        return max(MAX_BATCH, wave.minimum_batch)
+    expected = wave.description.people_for_looks
+    return max(min(expected // PARTS_OF_HALVES, MAX_BATCH), wave.minimum_batch)
+
+
+def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int = MAX_BATCH) -> int:
     """Return how many waiting reports to seal now; 0 for none.
 
     While the wave is open, at least `minimum` reports stay behind, so that closing always has a
     full batch left to seal.
     """
-    largest = max(MAX_BATCH, minimum)
+    largest = max(largest, minimum)
     # Reports that do not make two full batches are sealed as one batch, however large.
     if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
         return waiting
@@ -60,16 +76,31 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         if wave is None:
             return None
         # In a long backlog, count no more reports than one batch takes; all can be chosen.
+        largest = find_largest_batch(wave)
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
         size = choose_batch_size(
-            waiting=waiting, minimum=wave.minimum_batch, closed=not wave.is_open
+            waiting=waiting,
+            minimum=wave.minimum_batch,
+            closed=not wave.is_open,
+            largest=largest,
         )
         if size:
             return _seal(wave=wave, size=size)
-        if not wave.is_open and 0 < waiting < wave.minimum_batch:
+        if _ended_below_minimum(wave, waiting=waiting):
             _discard(wave=wave, waiting=waiting)
     return None
+
+
+def _ended_below_minimum(wave: Wave, *, waiting: int) -> bool:
+    """Whether a closed wave's reports are to be deleted, or it is to be noted that none came."""
+    if wave.is_open or waiting >= wave.minimum_batch:
+        return False
+    return waiting > 0 or (wave.keeps_counts and not _is_counted(wave))
+
+
+def _is_counted(wave: Wave) -> bool:
+    return wave.batches.exists() or Discard.objects.filter(wave=wave).exists()
 
 
 def _seal(*, wave: Wave, size: int) -> Batch:
@@ -120,15 +151,44 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
 
 
 def _discard(*, wave: Wave, waiting: int) -> None:
-    """Delete a closed wave's reports that do not make a full batch, and record how many."""
-    deleted, _ = RawReport.objects.filter(wave=wave).delete()
-    if deleted != waiting:
-        raise SealingError(f"expected to discard {waiting} raw reports, deleted {deleted}")
-    Discard.objects.create(wave=wave, size=waiting)
+    """Delete a closed wave's reports that do not make a full batch, and record how many.
+
+    If releases are planned, also record what they are drawn from: how often each code was sent, for
+    tables by groups how often in each group, and for key drivers how often two codes were equal.
+    There are batches if reports were lost in a restore; then the releases are drawn from these.
+    """
+    rows = _take_raw_reports(wave_id=wave.pk, size=waiting)
+    if RawReport.objects.filter(wave=wave).exists():
+        raise SealingError(f"more than {waiting} raw reports were to be discarded")
+    kept: dict[str, Any] = {}
+    if wave.keeps_counts and not wave.batches.exists():
+        kept = _count(wave.description, rows)
+    Discard.objects.create(wave=wave, size=waiting, **kept)
+
+
+def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
+    """Count what planned releases are drawn from, tables by groups by their requests' digests."""
+    columns, size = Columns.of(manifest), len(rows)
+    packed = pack_reports(columns.write_columns(rows), ks=columns.ks) if rows else b""
+    pairs = list_pairs(manifest.planned_releases or ())
+    agreeing = count_agreeing(packed, size=size, manifest=manifest, pairs=pairs)
+    return {
+        "counts": count_codes(packed, size=size, ks=columns.ks),
+        "grouped": {
+            one.digest: count_batch(packed, size=size, manifest=manifest, request=one)
+            for one in list_grouped(manifest)
+        },
+        "agreeing": agreeing if pairs else None,
+    }
+
+
+def is_over(wave: Wave) -> bool:
+    """Whether the wave is closed and none of its reports wait, so that everything counts."""
+    return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Find waves with 2K raw reports waiting, and closed waves with any.
+    """Find waves with 2K raw reports waiting, and closed waves with any or without a count.
 
     It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
     asks which wave's report is at a given place in the index order. If it asked for any report of a
@@ -136,6 +196,13 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))
+    own = {"wave": OuterRef("pk")}
+    due |= Q(
+        ~Exists(Batch.objects.filter(**own)),
+        ~Exists(Discard.objects.filter(**own)),
+        state=Wave.State.CLOSED,
+        planned_releases__isnull=False,
+    )
     for minimum in (
         Wave.objects.open().order_by().values_list("minimum_batch", flat=True).distinct()
     ):

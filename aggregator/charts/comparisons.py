@@ -36,6 +36,7 @@ from aggregator.comparisons.result import (
     INTERCEPT,
     PairsResult,
     RegressionResult,
+    SegmentsResult,
     Term,
     TwoQuestionsResult,
 )
@@ -93,7 +94,7 @@ def make_comparison_figure(
         return _draw_breakdown(
             comparison, standing, standing.breakdown, ends_at_data=ends_at_data, part=part
         )
-    if part or standing.result is None:
+    if part or standing.result is None or isinstance(standing.result, SegmentsResult):
         return None
     if isinstance(standing.result, TwoQuestionsResult):
         panels = tuple(
@@ -152,9 +153,6 @@ def _goes_on(row: Row, axis: Axis) -> bool:
         and row.high is not None
         and (row.low < axis.least - 1e-9 or row.high > axis.greatest + 1e-9)
     )
-
-
-# --- two questions --------------------------------------------------------------------------------
 
 
 def _draw_table(
@@ -240,9 +238,6 @@ def _name_unit(what: str, outcome: Indicator) -> str:
     return f"{what} ({outcome.question.unit})" if outcome.question.unit else what
 
 
-# --- all pairs ------------------------------------------------------------------------------------
-
-
 def _draw_pairs(
     comparison: Comparison, standing: ComparisonStanding, result: PairsResult
 ) -> Figure:
@@ -274,9 +269,6 @@ def _name_shortly(indicator: Indicator) -> str:
     return f"{indicator.label} {shorten(indicator.question.text, SHORT_TEXT)}"
 
 
-# --- regression -----------------------------------------------------------------------------------
-
-
 def _draw_regression(
     comparison: Comparison, standing: ComparisonStanding, result: RegressionResult
 ) -> Panel:
@@ -304,9 +296,6 @@ def _row_of_term(label: str, term: Term) -> Row:
         high=term.odds_ratio_high,
         is_cautious=rating is Reliability.CAUTION,
     )
-
-
-# --- break down -----------------------------------------------------------------------------------
 
 
 def list_breakdown_menu(

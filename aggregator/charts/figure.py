@@ -86,9 +86,6 @@ class Figure:
         return "\n".join((*sentences, *self.footnotes))
 
 
-# --- axes -----------------------------------------------------------------------------------------
-
-
 def make_share_axis(highs: Sequence[float] = ()) -> Axis:
     """Make an axis from 0 to 100 %, or to just above the greatest of some values."""
     greatest = max(highs, default=1.0)

@@ -77,9 +77,6 @@ def _check(block: Block) -> None:
 CHARTS = Recipe(find_inputs=_find_inputs, render=_render)
 
 
-# --- comparisons ----------------------------------------------------------------------------------
-
-
 def _find_comparison(results: Results, chart: ChartName | None) -> Comparison | None:
     if chart is None or not _NUMBER.fullmatch(chart.number):
         return None

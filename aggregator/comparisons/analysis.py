@@ -23,7 +23,6 @@ from aggregator.comparisons.result import (
     name_contrast,
 )
 from aggregator.results.estimating import LEVEL
-from aggregator.results.reliability import COMPARED_AT
 from privacy.associations.contradictions import (
     CONTRADICTION_LEVEL,
     Contradiction,
@@ -45,6 +44,7 @@ from surveys.comparing.choice import decide, is_table
 from surveys.comparing.indicators import NO, YES, Factor, Indicator, find_indicators
 from surveys.comparing.pairs import list_pairs
 from surveys.manifest.manifest import Manifest
+from surveys.planning.figures import COMPARED_AT
 
 # Why a pair is not tested.
 FEW, APART, BY_RULE, LARGE, UNSETTLED = "few", "apart", "rule", "large", "unsettled"
@@ -152,7 +152,7 @@ def analyse_regression(
 
 
 def count_planned(manifest: Manifest) -> int:
-    """Count the intervals and tests of all planned comparisons, which hold together."""
+    """Count the intervals and tests of all planned comparisons, which hold simultaneously."""
     return sum(
         1 if is_table(names) else sum(map(_count_tests, find_indicators(manifest, names[1:])))
         for names in manifest.planned_comparisons
@@ -245,6 +245,7 @@ def analyse_pairs(
             PairTest(
                 indicators=(first.name, second.name),
                 n=int(table.sum()),
+                counts=_list_rows(table) if first.is_plain and second.is_plain else None,
                 more_often_together=_find_sign(first, second, table),
                 method=test.method,
                 statistic=test.statistic,

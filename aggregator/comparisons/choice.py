@@ -7,6 +7,7 @@ from math import prod
 
 from aggregator.background.levels import find_levels, read_background
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
+from aggregator.comparisons.segments import check_segments
 from aggregator.models import Comparison, RowsFile, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
 from surveys.comparing.choice import (
@@ -124,6 +125,10 @@ def check_choice(
         if is_final:
             _check_pairs_of_blocks(manifest, rows_file)
         return
+    if kind == Comparison.Kind.SEGMENTS:
+        check_segments(manifest, chosen, is_final=is_final)
+        _check_blocks(manifest, chosen, rows_file)
+        return
     _check_groups(chosen, kind, is_final=is_final, rows_file=rows_file)
     chosen = settle_answers(chosen, rows_file)
     if is_final:
@@ -141,12 +146,12 @@ def find_through_batch(
     """Return the last batch that a comparison reads: that of the last look at its questions.
 
     All pairs have p-values without intervals, which do not hold at several looks, so they wait for
-    the close.
+    the close. The open half of a closed wave is one look.
 
     A table of two blocks would count people who were asked both. It could move by fewer than K of
     them at a look at either block, so NotComparable is raised until the last look.
     """
-    if kind == Comparison.Kind.PAIRS and not snapshot.final:
+    if kind == Comparison.Kind.PAIRS and not (snapshot.final or snapshot.is_half):
         raise NotComparable(PAIRS_AFTER_CLOSE)
     looks = find_looks(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     if snapshot.final or len(looks) == 1:

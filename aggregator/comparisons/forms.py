@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.http import QueryDict
@@ -13,7 +13,9 @@ from aggregator.comparisons.choice import (
     check_people,
     find_through_batch,
 )
+from aggregator.comparisons.segments import HOW_MANY, QUESTIONS
 from aggregator.models import Comparison, RowsFile, Snapshot
+from privacy.associations.segments import SEGMENTS
 from surveys.comparing.choice import (
     GROUP,
     MAX_PREDICTORS,
@@ -28,7 +30,7 @@ from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
 CHOOSE_KIND = "Choose what to compare."
-# The menus of further predictors are behind a disclosure.
+# The menus of more predictors are folded.
 FIRST_PREDICTORS = 3
 
 
@@ -36,6 +38,7 @@ class ComparisonForm(forms.Form):
     """A choice of indicators; `names` holds it once the form is valid."""
 
     kind: ClassVar[Kind]
+    segments = 0  # how many profiles were chosen
 
     def __init__(
         self,
@@ -50,8 +53,9 @@ class ComparisonForm(forms.Form):
         self.manifest, self.snapshot, self.rows_file = manifest, snapshot, rows_file
         self.names: list[str] = []
         for name, menu in self.fields.items():
-            assert isinstance(menu, AnswerMenu)
-            menu.offer([one for one in shown if self.takes(name, one)], known=list_names(manifest))
+            if isinstance(menu, AnswerMenu):
+                offered = [one for one in shown if self.takes(name, one)]
+                menu.offer(offered, known=list_names(manifest))
 
     def takes(self, field: str, indicator: Indicator) -> bool:
         """Whether a menu offers an indicator."""
@@ -158,6 +162,28 @@ class PairsForm(ComparisonForm):
     kind = Kind.PAIRS
 
 
+class SegmentsForm(ComparisonForm):
+    kind = Kind.SEGMENTS
+
+    questions = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, error_messages={"required": HOW_MANY}
+    )
+    profiles = forms.TypedChoiceField(coerce=int, choices=[(one, str(one)) for one in SEGMENTS])
+
+    def __init__(self, *args: Any, shown: Sequence[Indicator], **kwargs: Any) -> None:
+        super().__init__(*args, shown=shown, **kwargs)
+        self.fields[QUESTIONS].choices = [  # type: ignore[attr-defined]
+            (one.name, f"{one.label} {one.question.text}") for one in shown if one.is_plain
+        ]
+
+    def read_names(self) -> list[str]:
+        self.segments = self.cleaned_data["profiles"]
+        return sort_predictors(self.manifest, self.cleaned_data[QUESTIONS])
+
+    def find_field(self, name: str) -> str | None:
+        return name or None
+
+
 FORMS: Mapping[str, type[ComparisonForm]] = {
-    form.kind.value: form for form in (TwoQuestionsForm, RegressionForm, PairsForm)
+    form.kind.value: form for form in (TwoQuestionsForm, RegressionForm, PairsForm, SegmentsForm)
 }

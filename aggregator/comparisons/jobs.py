@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from numpy.typing import NDArray
 
+from accounts.acting import acting_account
 from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
@@ -40,16 +42,17 @@ from aggregator.comparisons.choice import (
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.pairs import PairCodes
 from aggregator.comparisons.result import PairsResult, StoredResult, TwoQuestionsResult
+from aggregator.comparisons.segments import analyse_segments
 from aggregator.comparisons.stored import read_result, write_result
 from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
-from aggregator.leases import MAX_ATTEMPTS, Queue
-from aggregator.models import Batch, Comparison, RowsFile, Snapshot
+from aggregator.models import Batch, Comparison, RowsFile, SealedHalf, Snapshot
 from aggregator.results.snapshots import (
     METHOD_VERSION,
     list_looks_before_close,
     list_shown_looks,
     list_told,
 )
+from privacy.associations.claims import count_possible_claims
 from privacy.associations.maximum_likelihood import NotSettledError
 from surveys.comparing.choice import NotComparable, is_table
 from surveys.comparing.indicators import (
@@ -58,9 +61,11 @@ from surveys.comparing.indicators import (
     list_names,
 )
 from surveys.comparing.pairs import list_pair_indicators
+from surveys.history.recording import record
+from surveys.leases import MAX_ATTEMPTS, Queue
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
-from surveys.models import Wave
+from surveys.models import Kind, Survey, Verb, Wave
 
 logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seconds=30))
@@ -88,7 +93,12 @@ OLDER_METHOD = (
 
 
 def request_comparison(
-    *, wave: Wave, snapshot: Snapshot, kind: Comparison.Kind, names: Sequence[str]
+    *,
+    wave: Wave,
+    snapshot: Snapshot,
+    kind: Comparison.Kind,
+    names: Sequence[str],
+    segments: int = 0,
 ) -> Comparison:
     """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
     manifest = wave.description
@@ -101,19 +111,31 @@ def request_comparison(
         rows_file=find_rows_file(wave),
     )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
-    comparison, created = Comparison.objects.get_or_create(
-        wave=wave,
-        through_batch=through_batch,
-        method_version=METHOD_VERSION,
-        kind=kind,
-        names=list(names),
-        defaults={"planned": is_planned(manifest, kind, names)},
-    )
+    with transaction.atomic():
+        comparison, created = Comparison.objects.get_or_create(
+            wave=wave,
+            through_batch=through_batch,
+            method_version=METHOD_VERSION,
+            kind=kind,
+            names=list(names),
+            segments=segments,
+            defaults={"planned": is_planned(manifest, kind, names)},
+        )
+        # What a worker requests was planned, and happens at a moment that reports decide.
+        if created and acting_account() is not None:
+            _record(wave.survey, comparison)
     if created:
         _drop_old(wave)
     else:
         QUEUE.try_again(comparison)
     return comparison
+
+
+def _record(survey: Survey, comparison: Comparison) -> None:
+    is_breakdown = comparison.kind == Comparison.Kind.BREAKDOWN
+    asked = (str(comparison.get_kind_display()), None, " ".join(comparison.names))
+    object_kind = Kind.BREAKDOWN if is_breakdown else Kind.COMPARISON
+    record(survey, Verb.COMPARED, object_kind, changes=[asked])
 
 
 def find_comparison(
@@ -190,10 +212,11 @@ def withdraw(comparison: Comparison, *, problem: str) -> None:
 
 
 def _drop_old(wave: Wave) -> None:
-    """Keep the newest, the planned, and all that are waiting or being computed."""
+    """Keep the newest, the planned, tests of claims, and all that wait or are being computed."""
     kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
     settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
-    settled.exclude(planned=True).exclude(pk__in=list(kept)).delete()
+    kept_anyway = Q(planned=True) | Q(kind=Comparison.Kind.CLAIM)
+    settled.exclude(kept_anyway).exclude(pk__in=list(kept)).delete()
 
 
 def run_comparison(*, comparison_id: int) -> bool:
@@ -202,7 +225,7 @@ def run_comparison(*, comparison_id: int) -> bool:
     comparison = QUEUE.claim(rows, batches_counted=0)
     if comparison is None:
         return False
-    if comparison.method_version != METHOD_VERSION:
+    if comparison.method_version != METHOD_VERSION and comparison.kind != Comparison.Kind.CLAIM:
         # Requested before an upgrade; it can be requested again.
         comparison.delete()
     elif comparison.attempts > MAX_ATTEMPTS:
@@ -240,9 +263,10 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     # Again: an earlier version may have requested it.
+    is_claim = comparison.kind == Comparison.Kind.CLAIM
     check_choice(
         manifest=manifest,
-        kind=comparison.kind,
+        kind=Comparison.Kind.TABLE if is_claim else comparison.kind,
         names=comparison.names,
         is_final=is_of_final_snapshot(comparison),
         rows_file=rows_file,
@@ -258,8 +282,16 @@ def _compute(comparison: Comparison) -> StoredResult:
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     indicators = check_not_empty(counts, indicators)
-    if comparison.kind == Comparison.Kind.TABLE:
+    if comparison.kind == Comparison.Kind.TABLE or is_claim:
         return compute_table(comparison, indicators, counts)
+    if comparison.kind == Comparison.Kind.SEGMENTS:
+        return analyse_segments(
+            indicators=indicators,
+            counts=counts,
+            segments=comparison.segments,
+            minimum=minimum,
+            after_each=lambda: QUEUE.renew(comparison),
+        )
     return analyse_regression(
         indicators=indicators,
         counts=counts,
@@ -304,7 +336,17 @@ def compute_table(
 
 
 def _count_planned(comparison: Comparison) -> int:
+    if comparison.kind == Comparison.Kind.CLAIM:
+        half = SealedHalf.objects.get(wave=comparison.wave_id)
+        return count_possible_claims(len(half.claims), misses=1)  # all at once
     return count_planned(comparison.wave.description) if comparison.planned else 0
+
+
+def find_first_batch(comparison: Comparison) -> int:
+    """Return the first batch that it counts: a claim is tested on the sealed half alone."""
+    if comparison.kind != Comparison.Kind.CLAIM:
+        return 1
+    return SealedHalf.objects.get(wave=comparison.wave_id).through_batch + 1
 
 
 def _list_times(comparison: Comparison) -> list[float]:
@@ -390,7 +432,8 @@ def _count_jointly(
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:
     """Pass on every batch, and record progress after each group of batches."""
     batches = Batch.objects.filter(
-        wave_id=comparison.wave_id, number__lte=comparison.through_batch
+        wave_id=comparison.wave_id,
+        number__range=(find_first_batch(comparison), comparison.through_batch),
     ).order_by("number")
     counted = 0
     for few in _in_groups(list(batches.values_list("pk", flat=True)), BATCHES_AT_ONCE):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from scipy.special import ndtri
 
-from aggregator.comparisons.result import Term, TwoQuestionsResult
-from aggregator.results.reliability import WIDE, WIDEST, Reliability, rate
+from aggregator.comparisons.result import Profile, Term, TwoQuestionsResult
+from aggregator.results.reliability import WIDE, Reliability, rate
 from privacy.associations.two_questions import AssociationEstimate
+from privacy.distributions import Z_95
+from surveys.planning.figures import WIDEST
 
 # A ratio whose interval is wider than this factor says next to nothing.
 WIDEST_FACTOR = 50.0
@@ -36,6 +38,11 @@ def rate_odds_ratio(result: TwoQuestionsResult) -> Reliability:
 
 def _is_shown(low: float, high: float) -> bool:
     return 0 < low and high <= WIDEST_FACTOR * low
+
+
+def rate_profile(profile: Profile) -> Reliability:
+    """Rate a profile by whichever moves further, its size or its shares."""
+    return rate(max(profile.spread, profile.size_spread), Z_95)
 
 
 def rate_term(term: Term) -> Reliability:

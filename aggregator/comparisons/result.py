@@ -180,6 +180,8 @@ class PairTest:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
+    # How many reports show each two codes, if both are scrambled with two codes; otherwise None.
+    counts: tuple[tuple[int, ...], ...] | None
     # 1 if Yes to both is more frequent than by chance, otherwise 0; None if there are more answers.
     more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
@@ -216,5 +218,35 @@ class PairsResult:
         return {pair.method for pair in self.pairs}
 
 
-ComparisonResult = TwoQuestionsResult | RegressionResult | PairsResult
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One segment: the share of people in it, and their shares of Yes to each question.
+
+    The spreads say how far the size and the shares typically move, by chance and scrambling.
+    """
+
+    size: float
+    size_spread: float
+    shares: tuple[float, ...]
+    spread: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentsResult:
+    """Typical profiles of answers, the largest first."""
+
+    n: int
+    contradiction: Contradiction
+    profiles: tuple[Profile, ...]
+
+    @property
+    def indicators(self) -> set[str]:
+        return set()  # the row of the comparison names them
+
+    @property
+    def test_methods(self) -> set[str]:
+        return set()
+
+
+ComparisonResult = TwoQuestionsResult | RegressionResult | PairsResult | SegmentsResult
 StoredResult = ComparisonResult | BreakdownResult

@@ -12,6 +12,7 @@ from aggregator.results.display import Results
 from aggregator.results.sentences import describe_burst
 from aggregator.results.snapshots import ended_at_cap
 from surveys.comparing.choice import describe_choice
+from surveys.comparing.indicators import find_indicators
 from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
@@ -43,6 +44,10 @@ AT_CAP = "This assumes that nobody who saw results added reports."
 A_PLACE_TO_START = (
     "Exploratory: use this page to decide where to look. The p-values are adjusted for the number "
     "of pairs."
+)
+A_SUMMARY = (
+    "A summary, not a test: the profiles describe the most likely table and would come out of pure "
+    "chance too."
 )
 IMPOSSIBLE = (
     "Do not use these results. No true answers would plausibly produce these reports through this "
@@ -131,10 +136,13 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
-    """Q1 by Q2; Q1 explained by Q2, Q3 and Q4; All pairs of questions."""
+    """Q1 by Q2; Q1 explained by Q2 and Q3; All pairs of questions; 2 profiles of Q1 and Q2."""
+    if comparison.kind == Comparison.Kind.SEGMENTS:
+        labels = [one.label for one in find_indicators(manifest, comparison.names)]
+        return f"{comparison.segments} profiles of {join_list(labels)}"
     if comparison.kind == Comparison.Kind.PAIRS:
         return "All pairs of questions"
-    is_table = comparison.kind == Comparison.Kind.TABLE
+    is_table = comparison.kind in (Comparison.Kind.TABLE, Comparison.Kind.CLAIM)
     return describe_choice(manifest, comparison.names, as_table=is_table)
 
 

@@ -117,12 +117,20 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
     enough people were asked.
     """
     by_groups = divides_by_groups(comparison, manifest)
-    if by_groups and not is_of_final_snapshot(comparison):
+    if by_groups and not _leaves_groups_out(comparison) and not is_of_final_snapshot(comparison):
         return GROUPS_AFTER_CLOSE
     is_older = comparison.method_version < FIRST_WITH_ROWS_FILE
     if is_older and (by_groups or is_across_blocks(manifest, list_compared(comparison, manifest))):
         return OLDER_METHOD
     return ""
+
+
+def _leaves_groups_out(comparison: Comparison) -> bool:
+    """Whether it is all pairs of an open half, which have no background groups."""
+    is_of_half = comparison.wave.snapshots.filter(
+        through_batch=comparison.through_batch, is_half=True
+    ).exists()
+    return comparison.kind == Comparison.Kind.PAIRS and is_of_half
 
 
 def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:

@@ -17,6 +17,7 @@ from aggregator.comparisons.result import (
     STORED_AS,
     PairsResult,
     RegressionResult,
+    SegmentsResult,
     StoredResult,
     TwoQuestionsResult,
 )
@@ -29,6 +30,8 @@ RESULT_CLASSES: Mapping[str, type[StoredResult]] = {
     Comparison.Kind.REGRESSION: RegressionResult,
     Comparison.Kind.PAIRS: PairsResult,
     Comparison.Kind.BREAKDOWN: BreakdownResult,
+    Comparison.Kind.SEGMENTS: SegmentsResult,
+    Comparison.Kind.CLAIM: TwoQuestionsResult,
 }
 TEST_METHODS = frozenset({"pearson", "fisher_exact", "latent_likelihood_ratio", "no_variation"})
 INFINITIES = ("inf", "-inf")

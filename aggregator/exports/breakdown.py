@@ -67,7 +67,7 @@ def _write_rows(
         "through_batch": comparison.through_batch,
         "method_version": comparison.method_version,
         "standing": "fixed_end" if results.fixed_end else "watched",
-        "group_question": declared.name,
+        "group_question": declared.variable,
         "group_question_text": declared.text,
     }
     yield write_row((*head, *COLUMNS))
@@ -140,7 +140,7 @@ def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int
 
 def _list_estimand_cells(estimand: Estimand) -> dict[str, Cell]:
     return {
-        "question": estimand.question.name,
+        "question": estimand.question.variable,
         "question_text": estimand.question.text,
         "estimand": estimand.name,
         "estimand_text": estimand.text,
@@ -158,7 +158,7 @@ def _list_crossed_cells(
     written = _find_codes(results)[crossed.question][crossed.code]
     return {
         "section": "count",
-        "question": question.name,
+        "question": question.variable,
         "question_text": question.text,
         "estimand": str(written),
         "estimand_text": name_level(crossed, question),

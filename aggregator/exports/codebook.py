@@ -21,10 +21,11 @@ from aggregator.exports.report_codes import (
 )
 from aggregator.results.display import Results
 from aggregator.results.estimands import estimands_of
-from aggregator.results.reliability import COMPARED_AT, WIDE, WIDEST, Reliability
+from aggregator.results.reliability import WIDE, Reliability
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
+from surveys.planning.figures import COMPARED_AT, WIDEST
 
 ORIGINS: Mapping[Survey.Origin, str] = {
     Survey.Origin.SURVEY: "Neither a rehearsal nor a demo; the same in every row",
@@ -77,6 +78,7 @@ class CodebookRow:
 
     manifest: Manifest
     column: ReportColumn
+    short_label: str  # of the question
     gate: str  # the column that says whether a "select several" was answered, or empty
     code: ReportCode
 
@@ -156,9 +158,15 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "probability_if_not_true": (
         lambda row: row.mechanism.other_probability if row.mechanism else None
     ),
-    "question": lambda row: row.column.question.name,
-    "symbol": lambda row: row.column.symbol.name,
+    "question": lambda row: row.column.question.variable,
+    "symbol": lambda row: row.column.question.name_in_files(row.column.symbol.name),
     "estimand": lambda row: row.estimand,
+}
+
+
+# Only where questions have variables, so that files of earlier surveys stay as they were.
+LABEL_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
+    "short_label": lambda row: row.short_label or None,
 }
 
 
@@ -167,7 +175,9 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
 
     The last rows explain the classes of reliability in estimates.csv.
     """
-    yield write_row(CODEBOOK_COLUMNS)
+    has_variables = any(question.var for question in results.manifest.questions)
+    columns = {**CODEBOOK_COLUMNS, **(LABEL_COLUMN if has_variables else {})}
+    yield write_row(columns)
     origin = results.wave.survey.origin
     first = {
         "column": ORIGIN_COLUMN,
@@ -175,9 +185,11 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
         "kind": "origin",
         "meaning": ORIGINS[origin],
     }
-    yield write_row(first.get(name) for name in CODEBOOK_COLUMNS)
-    for row in list_rows(results.manifest, list_columns_of_rows(results.wave, results.manifest)):
-        yield write_row(read(row) for read in CODEBOOK_COLUMNS.values())
+    yield write_row(first.get(name) for name in columns)
+    labels = dict(results.wave.survey.questions.exclude(name="").values_list("name", "short_label"))
+    listed = list_columns_of_rows(results.wave, results.manifest)
+    for row in list_rows(results.manifest, listed, labels=labels):
+        yield write_row(read(row) for read in columns.values())
     for reliability, meaning in RELIABILITIES.items():
         cells = {
             "column": RELIABILITY_COLUMN,
@@ -185,7 +197,7 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
             "kind": RELIABILITY_COLUMN,
             "meaning": meaning,
         }
-        yield write_row(cells.get(name) for name in CODEBOOK_COLUMNS)
+        yield write_row(cells.get(name) for name in columns)
 
 
 def list_columns_of_rows(wave: Wave, manifest: Manifest) -> list[ReportColumn]:
@@ -199,7 +211,9 @@ def list_columns_of_rows(wave: Wave, manifest: Manifest) -> list[ReportColumn]:
     return [one for block in blocks for one in list_columns(manifest, (), block=block)]
 
 
-def list_rows(manifest: Manifest, columns: Sequence[ReportColumn]) -> Iterator[CodebookRow]:
+def list_rows(
+    manifest: Manifest, columns: Sequence[ReportColumn], *, labels: Mapping[str, str]
+) -> Iterator[CodebookRow]:
     gates = {one.question.name: one.name for one in columns if one.symbol.is_gate}
     for column in columns:
         name = column.question.name
@@ -207,6 +221,7 @@ def list_rows(manifest: Manifest, columns: Sequence[ReportColumn]) -> Iterator[C
             yield CodebookRow(
                 manifest=manifest,
                 column=column,
+                short_label=labels.get(column.question.var, ""),
                 gate="" if column.symbol.is_gate else gates.get(name, ""),
                 code=code,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.http import HttpResponse
@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from aggregator.comparisons.reliability import (
     rate_difference,
     rate_odds_ratio,
+    rate_profile,
     rate_share,
     rate_term,
 )
@@ -20,7 +21,9 @@ from aggregator.comparisons.result import (
     FactorTest,
     PairsResult,
     PairTest,
+    Profile,
     RegressionResult,
+    SegmentsResult,
     Term,
     Together,
     TwoQuestionsResult,
@@ -40,6 +43,7 @@ from privacy.associations.two_questions import AssociationEstimate
 from surveys.comparing.indicators import find_indicators
 from surveys.comparing.pairs import list_pair_indicators
 from surveys.downloads import attach
+from surveys.manifest.manifest import Manifest
 
 QUANTITY_COLUMNS = (
     "section",
@@ -58,15 +62,16 @@ QUANTITY_COLUMNS = (
 AS_IT_IS = "as_it_is"  # in place of the threshold of a declared group
 PROFILE, LIKELIHOOD_RATIO = "profile_likelihood", "likelihood_ratio"
 BONFERRONI, HOLM = "bonferroni", "holm"
+BOOTSTRAP = "parametric_bootstrap"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
     """One row of the file, without the first columns, which are the same in every row."""
 
-    section: str  # estimates, test, cells, coefficients, factors or pairs
+    section: str  # estimates, test, cells, coefficients, factors, pairs or profiles
     row: str
-    first: str  # the outcome, or the first question of a pair
+    first: str  # the outcome, or the first question of a pair, that of a profile’s share
     second: str  # the group, the predictor, or the second question of a pair
     quantity: str
     value: float | None
@@ -93,8 +98,19 @@ def _rows(
 ) -> Iterator[bytes]:
     head = _list_data_cells(comparison, standing, result)
     yield write_row((*head, *QUANTITY_COLUMNS))
-    for quantity in list_quantities(comparison.names, result):
+    for listed in list_quantities(comparison.names, result):
+        quantity = name_in_files(listed, standing.manifest)
         yield write_row((*head.values(), *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
+
+
+def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
+    """Write its questions with their variables; a row may be named after two of them."""
+    return replace(
+        quantity,
+        row=";".join(map(manifest.name_in_files, quantity.row.split(";"))),
+        first=manifest.name_in_files(quantity.first),
+        second=manifest.name_in_files(quantity.second),
+    )
 
 
 def _list_data_cells(
@@ -130,7 +146,7 @@ def _list_data_cells(
 
 def _list_together(result: ComparisonResult) -> dict[str, float | None]:
     """What the intervals hold for at 95 %; the levels follow from it."""
-    if isinstance(result, PairsResult):
+    if isinstance(result, PairsResult | SegmentsResult):
         return {"family": None, "looks": None}
     return {"family": result.together.family, "looks": result.together.looks}
 
@@ -151,6 +167,9 @@ def list_quantities(names: list[str], result: ComparisonResult) -> Iterator[Quan
             yield from _list_term(term, result, outcome=names[0])
         for test in result.factors:
             yield from _list_factor(test, result.together, outcome=names[0])
+    elif isinstance(result, SegmentsResult):
+        for place, profile in enumerate(result.profiles, start=1):
+            yield from _list_profile(profile, place, names)
     else:
         outcome, group = names
         yield from _list_estimates(result, outcome, group)
@@ -272,7 +291,21 @@ def _list_pair(pair: PairTest) -> Iterator[Quantity]:
     first, second = pair.indicators
     write = partial(Quantity, section="pairs", row=f"{first};{second}", first=first, second=second)
     yield write(quantity="n_of_both", value=pair.n)
+    for code, counts in enumerate(pair.counts or ()):
+        for other, count in enumerate(counts):
+            yield write(quantity=f"count_{code}_{other}", value=count)
     yield write(quantity="more_often_together", value=pair.more_often_together)
     yield write(quantity="statistic", value=pair.statistic, method=pair.method)
     yield write(quantity="p_value", value=pair.p_value, method=pair.method)
     yield write(quantity="adjusted_p_value", value=pair.adjusted_p_value, method=HOLM)
+
+
+def _list_profile(profile: Profile, place: int, names: list[str]) -> Iterator[Quantity]:
+    write = partial(Quantity, section="profiles", row=str(place), second="")
+    rated = partial(write, reliability=rate_profile(profile))
+    moves = partial(write, first="", method=BOOTSTRAP)
+    yield rated(first="", quantity="size", value=profile.size)
+    yield moves(quantity="size_spread", value=profile.size_spread)
+    for name, share in zip(names, profile.shares, strict=True):
+        yield rated(first=name, quantity="share", value=share)
+    yield moves(quantity="spread", value=profile.spread)

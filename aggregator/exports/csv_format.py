@@ -13,7 +13,7 @@ from typing import TypeVar
 from django.http import StreamingHttpResponse
 
 from aggregator.results.display import Results
-from surveys.downloads import attach
+from surveys.downloads import FORMULA_STARTS, attach
 from surveys.models import Wave
 
 Cell = str | float | None
@@ -21,8 +21,6 @@ Row = TypeVar("Row")
 
 CONTENT_TYPE = "text/csv; charset=utf-8"
 PARTS_AT_FIRST = 2  # the header, and the first part of the content
-# Some spreadsheets read the fullwidth forms as the ASCII ones.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
 _NEEDS_QUOTES = frozenset('",\r\n')
 
 DESIGN = "k-ary randomized response"
@@ -79,7 +77,7 @@ def respond_with_csv(
 
 def write_text(text: str) -> str:
     """Write a text cell or header, safe in a spreadsheet and quoted where necessary."""
-    if text.startswith(_FORMULA_STARTS):
+    if text.startswith(FORMULA_STARTS):
         text = f"'{text}"
     text = text.replace("\0", "")
     if _NEEDS_QUOTES.intersection(text):

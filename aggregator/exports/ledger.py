@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping
 
 from aggregator.exports.csv_format import Cell, write_row
 from aggregator.models import Release
-from aggregator.publishing.words import find_questions
 from aggregator.releases.ledger import Account
 from aggregator.releases.sentences import find_own_scale
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 
+# Each column's name, and how to find its value in a release of a survey with this manifest.
 ROW_COLUMNS: Mapping[str, Callable[[Release, Manifest], Cell]] = {
     "release": lambda release, _: release.pk,
     "kind": lambda release, _: release.kind,
     "questions": lambda release, manifest: " ".join(
-        one.name for one in find_questions(manifest, release)
+        map(manifest.name_in_files, release.request["questions"])
     ),
+    "group": lambda release, manifest: (
+        manifest.name_in_files(group) if (group := release.request.get("group")) else group
+    ),
+    "planned": lambda release, _: release.planned,
     "epsilon": lambda release, _: release.epsilon_hundredths / HUNDREDTHS,
     "delta": lambda release, _: release.delta_nanos / NANOS,
     "rho": lambda release, _: release.rho,

@@ -70,7 +70,7 @@ def respond_with_mode_comparison(
 def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
     return {
         **list_wave_columns(lambda _: browser.wave),
-        "question": lambda row: row.browser.question.name,
+        "question": lambda row: row.browser.question.variable,
         "question_text": lambda row: row.browser.question.text,
         "design": lambda _: DESIGN,
         **dict(_list_side("browser", browser, lambda row: row.browser.shown[0])),

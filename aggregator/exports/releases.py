@@ -8,19 +8,27 @@ from dataclasses import dataclass, replace
 from aggregator.exports.csv_format import WAVE_IN_FULL, Cell, list_wave_columns, write_row
 from aggregator.models import Release
 from aggregator.releases.figures import (
-    LEVEL,
+    AlertFigure,
+    ChosenFigure,
     FigureRow,
+    Figures,
+    Group,
+    KeyDriverFigures,
     QuestionFigures,
     TableFigures,
-    read_figures,
+    Unsure,
+    describe_too_few,
+    read_shown,
 )
-from aggregator.releases.sentences import describe_too_few, find_own_scale
+from aggregator.releases.sentences import find_own_scale
 from aggregator.results.estimands import name_answer
 from surveys.manifest.manifest import HUNDREDTHS, NANOS
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Wave
 
 BASE = "everyone who was asked"
+BASE_OF_GROUP = "everyone in the group who was asked"
+NO_RULE = "chance named no answer that predicts it better"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +39,14 @@ class _Source:
     number: int
     release: Release
     question: ManifestQuestion
+    group: Group | None = None
     people: int | None = None
     margin: int | None = None
     row: FigureRow | None = None
     chosen: tuple[int, str] | None = None
     bound: float | None = None
+    alert: bool | None = None
+    percent: int | None = None
     note: str = ""
 
     @property
@@ -46,7 +57,9 @@ class _Source:
         if self.row is None:
             return None
         is_point = self.question.described.has_points and self.row.is_authors
-        return self.row.text if is_point else self.row.key
+        if is_point:
+            return self.row.text
+        return self.wave.description.name_in_files(self.row.key)  # a key driver’s is q1_same
 
     @property
     def text(self) -> str | None:
@@ -64,6 +77,10 @@ def _of_row(read: Callable[[FigureRow], Cell]) -> Callable[[_Source], Cell]:
     return lambda source: None if source.row is None else read(source.row)
 
 
+def _of_group(read: Callable[[Group], Cell]) -> Callable[[_Source], Cell]:
+    return lambda source: None if source.group is None else read(source.group)
+
+
 def _number(read: Callable[[FigureRow], float]) -> Callable[[_Source], Cell]:
     return lambda source: None if source.row is None else _shorten(read(source.row))
 
@@ -73,11 +90,14 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "release": lambda one: one.number,
     "release_kind": lambda one: one.release.kind,
     "public_from": lambda one: one.release.public_from.isoformat(),
-    "question": lambda one: one.question.name,
+    "question": lambda one: one.question.variable,
     "question_text": lambda one: one.question.text,
     "follow_up": lambda one: one.question.follow_up or None,
     "unit": lambda one: one.question.unit or None,
-    "base": lambda _: BASE,
+    "group_question": _of_group(lambda group: group.question.variable),
+    "group": _of_group(lambda group: group.key),
+    "group_text": _of_group(lambda group: group.text),
+    "base": lambda one: BASE_OF_GROUP if one.group else BASE,
     "answer": lambda one: one.answer,
     "answer_text": lambda one: one.text,
     "noisy_people": lambda one: one.people,
@@ -86,13 +106,16 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "estimate": _number(lambda row: row.estimate),
     "interval_low": _number(lambda row: row.low),
     "interval_high": _number(lambda row: row.high),
-    "interval_level": _of_row(lambda _: LEVEL),
+    "interval_level": _number(lambda row: row.level),
     "standard_error": _number(lambda row: row.parts.total),
     "standard_error_people": _number(lambda row: row.parts.people),
     "standard_error_scrambling": _number(lambda row: row.parts.scrambling),
     "standard_error_publication": _number(lambda row: row.parts.publication),
     "bound_people": lambda one: _shorten(one.bound),
     "note": lambda one: one.note or None,
+    "alert": lambda one: one.alert,
+    "alert_above_percent": lambda one: one.percent,
+    "planned": lambda one: one.release.planned,
     "epsilon_took_part": lambda one: one.release.epsilon_hundredths / HUNDREDTHS,
     "delta": lambda one: one.release.delta_nanos / NANOS,
     "mechanism": lambda one: one.release.mechanism,
@@ -104,19 +127,29 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
 def write_releases(wave: Wave, releases: Sequence[Release]) -> bytes:
     """Write one row for every figure of these releases; only the header if there are none."""
     rows = [write_row(COLUMNS)]
+    figures = read_shown(releases, wave.description)
     for number, release in enumerate(releases, start=1):
         rows += [
             write_row(read(source) for read in COLUMNS.values())
-            for source in _list_sources(wave, number, release)
+            for source in _list_sources(wave, number, release, figures[release.pk])
         ]
     return b"".join(rows)
 
 
-def _list_sources(wave: Wave, number: int, release: Release) -> Iterator[_Source]:
-    figures = read_figures(release, wave.description)
+def _list_sources(
+    wave: Wave, number: int, release: Release, figures: Figures | Unsure
+) -> Iterator[_Source]:
+    if isinstance(figures, Unsure):
+        yield _Source(
+            wave=wave, number=number, release=release, question=figures.question, note=figures.why
+        )
+        return
     if isinstance(figures, TableFigures):
         for question in figures.questions:
             yield from _list_shares(wave, number, release, question)
+        return
+    if isinstance(figures, KeyDriverFigures):
+        yield from _list_rules(wave, number, release, figures)
         return
     yield _Source(
         wave=wave,
@@ -124,8 +157,29 @@ def _list_sources(wave: Wave, number: int, release: Release) -> Iterator[_Source
         release=release,
         question=figures.question,
         chosen=(figures.code, figures.text),
-        bound=figures.bound,
+        bound=figures.bound if isinstance(figures, ChosenFigure) else None,
+        alert=figures.came if isinstance(figures, AlertFigure) else None,
+        percent=figures.percent if isinstance(figures, AlertFigure) else None,
     )
+
+
+def _list_rules(
+    wave: Wave, number: int, release: Release, figures: KeyDriverFigures
+) -> Iterator[_Source]:
+    one = _Source(
+        wave=wave,
+        number=number,
+        release=release,
+        question=figures.question,
+        people=figures.people,
+        margin=figures.margin,
+    )
+    if not figures.is_enough:
+        yield replace(one, note=describe_too_few(figures))
+    for row in figures.rows:
+        is_rule = figures.predictor is not None and row is figures.rows[0]
+        note = "" if figures.predictor else NO_RULE
+        yield replace(one, row=row, bound=figures.bound if is_rule else None, note=note)
 
 
 def _list_shares(
@@ -136,6 +190,7 @@ def _list_shares(
         number=number,
         release=release,
         question=figures.question,
+        group=figures.group,
         people=figures.people,
         margin=figures.margin,
         note="" if figures.is_enough else describe_too_few(figures),

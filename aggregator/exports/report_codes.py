@@ -19,6 +19,8 @@ from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQue
 ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
+# The same after a variable, so short that the name has at most 32 characters.
+SHORT_RANDOMIZED, SHORT_ROUNDED = "_rnd", "_rounded"
 
 
 class CodeKind(StrEnum):
@@ -72,9 +74,13 @@ def list_columns(
 
 def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
     """Say in the name that the codes are not answers, unless they are sent as they are."""
+    name = question.name_in_files(symbol.name)
     if symbol.threshold is None:
-        return symbol.name
-    return f"{symbol.name}{ROUNDED_UP if question.is_rounded else ''}{RANDOMIZED}"
+        return name
+    randomized, rounded = (
+        (SHORT_RANDOMIZED, SHORT_ROUNDED) if question.var else (RANDOMIZED, ROUNDED_UP)
+    )
+    return f"{name}{rounded if question.is_rounded else ''}{randomized}"
 
 
 def _list_codes(

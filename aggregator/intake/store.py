@@ -157,9 +157,6 @@ def _judge(
     )
 
 
-# --- statements ----------------------------------------------------------------------------------
-
-
 class _Cursor(Protocol):
     def execute(self, query: str, params: Sequence[Any], /) -> object: ...
     def fetchall(self) -> list[Any]: ...

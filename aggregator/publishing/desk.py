@@ -7,9 +7,10 @@ from enum import StrEnum
 
 from django.http import Http404
 
-from aggregator.releases.ledger import Account, find_final_snapshot, read_account
+from aggregator.releases.ledger import Account, find_final_counts, read_account
+from aggregator.releases.sentences import promise_together
 from aggregator.results.display import Standing, find_view
-from surveys.manifest.manifest import HUNDREDTHS, Manifest, Publication
+from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
 from surveys.models import Survey, Wave
 
@@ -49,10 +50,14 @@ class Desk:
         return self.mode == Mode.MANUAL
 
     @property
-    def factors(self) -> tuple[float, float]:
-        """The losses of all releases so far, and of the whole cap, in nats."""
+    def promise(self) -> str:
+        """What all releases so far, and the whole cap, tell about taking part."""
         assert self.account is not None
-        return self.account.spent / HUNDREDTHS, self.account.cap / HUNDREDTHS
+        return promise_together(
+            self.manifest,
+            spent_hundredths=self.account.spent,
+            delta_nanos=self.account.delta_spent,
+        )
 
     @property
     def publishes_exact(self) -> bool:
@@ -88,7 +93,7 @@ def _find_obstacle(wave: Wave, account: Account) -> Obstacle | None:
         return Obstacle.OPEN
     if account.suspended:
         return Obstacle.SUSPENDED
-    if find_final_snapshot(wave) is None:
+    if find_final_counts(wave) is None:
         nothing = find_view(wave.survey, mode=wave.mode).standing in _NOTHING_CAME
         return Obstacle.EMPTY if nothing else Obstacle.COUNTING
     if account.left < 1:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from aggregator.models import Release
-from aggregator.publishing.words import KINDS, suggest_epsilon
-from aggregator.releases.requests import ReleaseRequest
-from surveys.form_fields import WholeNumber
+from aggregator.publishing.words import suggest_epsilon
+from surveys.form_fields import Hundredths, WholeNumber
 from surveys.formatting import cap
-from surveys.manifest.manifest import HUNDREDTHS, Manifest
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models.settings import MAX_PEOPLE
+from surveys.releasing.words import KINDS
 
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000
@@ -25,33 +23,6 @@ PEOPLE_HELP = (
     "For the preview only. It starts with the number you expected. Do not choose ε by the number "
     "who came: that would tell readers something about it."
 )
-_AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)
-
-
-def read_hundredths(text: str) -> int:
-    """Read 0.5 or 0,50 as 50; 0 if it is no such number."""
-    found = _AMOUNT.fullmatch(text.strip())
-    ones, decimals = found.groups() if found else ("", "")
-    return int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))
-
-
-class Hundredths(forms.CharField):
-    """An ε with at most two decimals, after a point or a comma; cleaned to whole hundredths."""
-
-    def __init__(self, *, most: int, **kwargs: Any) -> None:
-        self.most = most
-        self.problem = f"Enter ε from 0.01 to {cap(most)}, with at most two decimals."
-        super().__init__(
-            widget=forms.TextInput(attrs={"inputmode": "decimal"}),
-            error_messages={"required": self.problem},
-            **kwargs,
-        )
-
-    def clean(self, value: Any) -> int:
-        amount = read_hundredths(super().clean(value))
-        if not 1 <= amount <= self.most:
-            raise ValidationError(self.problem, code="invalid")
-        return amount
 
 
 class ReleaseForm(forms.Form):
@@ -60,17 +31,19 @@ class ReleaseForm(forms.Form):
     people = WholeNumber(
         low=1, high=MAX_PEOPLE, label="People, for the preview", help_text=PEOPLE_HELP
     )
+    # Filled in by the link of a planned table by groups that was lost.
+    group = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
         self,
         data: QueryDict | None = None,
         *,
-        kind: Release.Kind,
+        kind: ReleaseKind,
         manifest: Manifest,
         candidates: Sequence[ManifestQuestion],
         left: int,
     ) -> None:
-        is_table = kind == Release.Kind.TABLE
+        is_table = kind == ReleaseKind.TABLE
         names = [one.name for one in candidates]
         initial = {
             "questions": names if is_table else names[0],
@@ -94,6 +67,7 @@ class ReleaseForm(forms.Form):
             kind=self.kind,
             questions=(chosen,) if isinstance(chosen, str) else tuple(chosen),
             epsilon_hundredths=self.cleaned_data["epsilon"],
+            group=self.cleaned_data["group"],
         )
 
     @property
@@ -116,13 +90,15 @@ def write_choice(release: Release, manifest: Manifest) -> str:
 def _write(request: ReleaseRequest, *, people: int) -> str:
     query = QueryDict(mutable=True)
     query.setlist("questions", request.questions)
+    if request.group:
+        query["group"] = request.group
     query["epsilon"] = cap(request.epsilon_hundredths)
     query["people"] = str(people)
     return query.urlencode()
 
 
-def _menu(kind: Release.Kind, offered: Sequence[tuple[str, ManifestQuestion]]) -> forms.Field:
-    if kind == Release.Kind.TABLE:
+def _menu(kind: ReleaseKind, offered: Sequence[tuple[str, ManifestQuestion]]) -> forms.Field:
+    if kind == ReleaseKind.TABLE:
         return forms.MultipleChoiceField(
             label=KINDS[kind].choose,
             choices=offered,

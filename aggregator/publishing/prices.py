@@ -12,29 +12,32 @@ from math import ceil
 from typing import Any
 
 from aggregator.models import Release
-from aggregator.publishing.rows import PREFERS
 from aggregator.publishing.spread import Spread, draw_spread
-from aggregator.releases.figures import Noise, find_bound
 from aggregator.releases.ledger import Account
 from aggregator.releases.readers import reader_epsilons
-from aggregator.releases.requests import (
-    ReleasePlan,
-    ReleaseRequest,
-    check_request,
-    plan_release,
-)
 from aggregator.releases.sentences import (
     ANCHORS,
     describe_mechanism,
     describe_readers,
     describe_took_part,
+    promise,
 )
 from privacy.central.table import SpreadParts, table_standard_error
 from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
 from surveys.planning.assumptions import SHARE
+from surveys.releasing.choice import check_requested
+from surveys.releasing.noise import (
+    Mechanism,
+    Noise,
+    ReleasePlan,
+    find_bound,
+    plan_release,
+)
+from surveys.releasing.words import find_group
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,7 @@ class Price:
     request: ReleaseRequest
     people: int
     left: int  # after it
+    guess: str  # about taking part, in guesses of 100
     took_part: str
     readers: str
     readers_together: str  # with all earlier releases; empty if they add nothing
@@ -62,6 +66,7 @@ class Price:
     # Of a table: one figure of each question, the widest interval first.
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
+    groups: int = 1  # of equal size, each of which has its own counts
     enough: int = 0  # the least ε that is enough for this many people; 0 if that is not left
     reach: str = ""  # of a choice: what to expect of the published answer
     is_blunt: bool = False  # so far that the choice says next to nothing
@@ -78,7 +83,7 @@ class Price:
 def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people: int) -> Price:
     """Price a request; raises NotReleasable if it cannot be made."""
     manifest = wave.description
-    request = check_request(request, manifest)
+    request = check_requested(request, manifest)
     plan = plan_release(request, manifest, delta_nanos_left=account.delta_left)
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
@@ -89,6 +94,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
         request=request,
         people=people,
         left=account.left - plan.epsilon_hundredths,
+        guess=promise(row, manifest),
         took_part=describe_took_part(row),
         readers=readers,
         readers_together="" if together == readers else together,
@@ -96,7 +102,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
         why=_explain_mechanism(plan, account, request, manifest),
         anchor=ANCHORS[request.kind],
     )
-    if request.kind == Release.Kind.TABLE:
+    if request.kind == ReleaseKind.TABLE:
         return _price_table(price, plan, manifest, questions, left=account.left)
     return _price_choice(price, plan, manifest, questions[0])
 
@@ -127,22 +133,19 @@ def _describe_readers(
 def _explain_mechanism(
     plan: ReleasePlan, account: Account, request: ReleaseRequest, manifest: Manifest
 ) -> str:
-    if plan.mechanism == Release.Mechanism.PERMUTE_AND_FLIP:
+    if plan.mechanism == Mechanism.PERMUTE_AND_FLIP:
         return "The better an answer does, the more likely it is chosen."
-    if plan.mechanism == Release.Mechanism.GAUSSIAN:
+    if plan.mechanism == Mechanism.GAUSSIAN:
         return (
             "It varies less than Laplace noise at this ε, but spends all of this survey’s δ: later "
             "tables use Laplace noise."
         )
     with_delta = plan_release(request, manifest, delta_nanos_left=account.delta_cap)
-    if with_delta.mechanism == Release.Mechanism.GAUSSIAN:
+    if with_delta.mechanism == Mechanism.GAUSSIAN:
         return "Gaussian noise would vary less, but this survey’s δ is spent."
     if account.delta_left:
         return "It varies less than Gaussian noise at this ε, and needs no δ."
     return "It needs no δ."
-
-
-# --- tables ---------------------------------------------------------------------------------------
 
 
 def _price_table(
@@ -154,15 +157,18 @@ def _price_table(
     left: int,
 ) -> Price:
     noise = Noise.of(plan.mechanism, plan.scale)
+    group = find_group(manifest, price.request)
+    groups = len(group.options) if group else 1
+    in_group = max(1, price.people // groups)
     spreads = [
-        (_find_spread(manifest, question, noise.variance, price.people), question)
+        (_find_spread(manifest, question, noise.variance, in_group), question)
         for question in questions
     ]
     spreads.sort(key=lambda pair: -pair[0].total)
     figures = tuple(
         FigurePrice(
             question=question,
-            people=_count_reports(manifest, question, price.people),
+            people=_count_reports(manifest, question, in_group),
             spread=draw_spread(parts),
         )
         for parts, question in spreads
@@ -173,6 +179,7 @@ def _price_table(
     return replace(
         price,
         figures=figures,
+        groups=groups,
         people_needed=noise.least,
         enough=enough if enough <= left else 0,
     )
@@ -207,11 +214,7 @@ def _build_channel(symbol: Symbol) -> dict[str, Any]:
 
 def _count_reports(manifest: Manifest, question: ManifestQuestion, people: int) -> int:
     """Return how many of these people are asked the question, if each gets a random subset."""
-    fraction = manifest.asked_fraction if question.name in manifest.blocks else 1.0
-    return max(1, round(people * fraction))
-
-
-# --- choices --------------------------------------------------------------------------------------
+    return max(1, round(people * manifest.find_asked_fraction(question.name)))
 
 
 def _price_choice(
@@ -219,13 +222,15 @@ def _price_choice(
 ) -> Price:
     reach = find_bound(price.request, question)
     reports = _count_reports(manifest, question, price.people)
-    behind = (
-        f"With 95 % probability, the published answer is at most {whole(ceil(reach))} of "
-        f"{_write_people(reports, price.people)} behind the leader."
+    most, people = whole(ceil(reach)), _write_people(reports, price.people)
+    limit = (
+        f"is at most {most} of {people} behind the leader."
+        if plan.is_monotone
+        else f"is the median, or would be if at most {most} of {people} had answered differently."
     )
     return replace(
         price,
-        reach=behind if plan.is_monotone else PREFERS,
+        reach=f"With 95 % probability, the published answer {limit}",
         is_blunt=reach > reports / 2,
     )
 

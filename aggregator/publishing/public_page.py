@@ -4,16 +4,19 @@ Exact results are the blocks of the owner's page, for everyone together: no code
 question whose rule depends on an answer that was not scrambled; nothing of an open survey, and
 nothing before the last reports are counted. Until then, and if there is nothing to show, the page
 does not depend on how many reports have come. A protected survey shows its releases and nothing
-else.
+else, in each of its languages; exact results are in English.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from django.http import Http404
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.translation import override
 
 from aggregator.models import Release, today
 from aggregator.publishing.public_releases import (
@@ -34,12 +37,15 @@ from aggregator.results.sentences import (
 )
 from aggregator.simulation.truth import describe_truth, known_truth
 from surveys.formatting import join_list
-from surveys.manifest.languages import language_tag
+from surveys.manifest.languages import direction, language_tag, translate_manifest
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
+from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Survey, Wave
 from surveys.models.stored_texts import Text, make_key, read_text
-from surveys.respondent.label.label import describe_in_english
+from surveys.releasing.words import name_request
+from surveys.respondent.label.label import describe_in_english, describe_protection
+from surveys.respondent.page import link_languages
 
 OK = 200
 
@@ -68,6 +74,7 @@ def find_published_wave(slug: str, mode: Mode) -> Wave:
 
 
 def build_context(wave: Wave) -> dict[str, Any]:
+    """Return the variables of a page in English, with the words of the survey's author."""
     manifest = wave.description
     return {
         "survey": wave.survey,
@@ -79,40 +86,89 @@ def build_context(wave: Wave) -> dict[str, Any]:
     }
 
 
-def build_releases_page(wave: Wave, context: dict[str, Any]) -> Text:
-    """Describe the page of a protected survey, as it is today."""
+def build_translated_context(wave: Wave, language: str) -> dict[str, Any]:
+    """Return the variables of a page in one of the survey's languages, with links to the others."""
+    source = wave.description
+    name = "public_coin_results" if wave.mode == Mode.MANUAL else "public_results"
+    address = reverse(f"aggregator:{name}", args=[wave.survey.slug])
+    return {
+        **build_context(wave),
+        "manifest": translate_manifest(source, language, wave.words.get(language, "")),
+        "lang": language_tag(language),
+        "language": language,
+        "tag": language_tag(language),
+        "direction": direction(language),
+        "languages": link_languages(
+            source, but=language, find_url=lambda code: f"{address}?lang={code}"
+        ),
+    }
+
+
+def render_in(language: str, template: str, context: dict[str, Any]) -> SafeString:
+    # Without the request, whose context processors would read the session.
+    with override(language):
+        return render_to_string(f"aggregator/{template}", context)
+
+
+def build_releases_page(wave: Wave, language: str) -> Text:
+    """Describe the page of a protected survey in one of its languages, as it is today."""
     day = today()
     releases = find_public(wave, day=day)
     charged = find_charged(wave, day=day)
+    awaited = [] if charged.is_suspended else _find_awaited(wave, releases, day=day)
     return Text(
-        name=f"{wave.manifest_hash_hex} releases",
+        name=f"{wave.manifest_hash_hex} releases {language}",
         # The page depends on nothing else.
         key=make_key(
+            language,
             wave.survey.origin,
             charged.is_suspended,
             [one.key for one in charged.releases],
             [one.key for one in releases],
+            [one.digest for one in awaited],
         ),
-        make=lambda: _render_releases(wave, releases, charged, context).encode(),
+        make=lambda: _render_releases(wave, releases, charged, awaited, language).encode(),
         wave=wave.pk,
     )
 
 
 def _render_releases(
-    wave: Wave, releases: list[Release], charged: Charged, context: dict[str, Any]
+    wave: Wave,
+    releases: list[Release],
+    charged: Charged,
+    awaited: list[ReleaseRequest],
+    language: str,
 ) -> SafeString:
-    manifest = wave.description
+    context = build_translated_context(wave, language)
+    manifest: Manifest = context["manifest"]
+    with override(language):
+        context |= {
+            "planned": [name_request(manifest, one) for one in awaited],
+            "releases": list_public(manifest, releases, spent=charged.spent),
+            "together": promise_together(
+                manifest, spent_hundredths=charged.spent, delta_nanos=charged.delta
+            ),
+            "label": describe_protection(manifest),
+            "has_groups": any(one.request.get("group") for one in releases),
+        }
     context |= {
-        "releases": list_public(manifest, releases, spent=charged.spent),
+        # For specialists, in English.
         "readers": describe_all_readers(manifest, charged) if releases else [],
-        "together": promise_together(
-            manifest, spent_hundredths=charged.spent, delta_nanos=charged.delta
-        ),
-        "is_suspended": charged.is_suspended and bool(releases),
         "epsilons": list_epsilons(manifest),
-        "label": describe_in_english(manifest),
+        "is_suspended": charged.is_suspended,
     }
-    return render_to_string("aggregator/publishing/public_releases.html", context)
+    return render_in(language, "publishing/public_releases.html", context)
+
+
+def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[ReleaseRequest]:
+    """Find the planned releases that may still appear; `releases` are the public ones of the day.
+
+    A lost one leaves on the day on which its figure would have come, as pages change at midnight.
+    """
+    lost = wave.releases.filter(state=Release.State.LOST, public_from__lte=day)
+    gone = {release.request_hash for release in (*lost, *releases)}
+    planned = wave.description.planned_releases or ()
+    return [one for one in planned if one.digest not in gone]
 
 
 class NothingToShow(Exception):

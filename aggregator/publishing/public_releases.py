@@ -10,25 +10,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from django.utils.translation import override
+
 from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.rows import ShownFigures, list_figures
 from aggregator.publishing.words import name_release
 from aggregator.releases.figures import (
     Figures,
+    KeyDriverFigures,
     TableFigures,
-    read_figures,
+    Unsure,
+    describe_too_few,
+    read_shown,
 )
 from aggregator.releases.ledger import find_public_day
 from aggregator.releases.readers import ReaderLine, promised_epsilons, reader_epsilons
 from aggregator.releases.sentences import (
     Line,
-    describe_too_few,
+    describe_unplanned,
     list_lines,
     promise,
     write_reader,
     write_server,
 )
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Wave
 
 
@@ -39,8 +45,9 @@ class PublicRelease:
     number: int  # in the order in which they became public, from 1
     name: str
     release: Release
-    figures: ShownFigures
-    too_few: str  # if no question of a table had enough people
+    figures: ShownFigures | None
+    too_few: str  # why there are none
+    unplanned: str
     promise: str
     lines: tuple[Line, ...]
 
@@ -58,30 +65,39 @@ def list_public(
 
     `spent` is that of `Charged`.
     """
+    figures = read_shown(releases, manifest)
     found = [
-        _build_release(number, release, manifest, spent=spent)
+        _build_release(number, release, figures[release.pk], manifest, spent=spent)
         for number, release in enumerate(releases, start=1)
     ]
-    return sorted(found, key=lambda one: (one.release.kind != Release.Kind.TABLE, -one.number))
+    return sorted(found, key=lambda one: (one.release.kind != ReleaseKind.TABLE, -one.number))
 
 
 def _build_release(
-    number: int, release: Release, manifest: Manifest, *, spent: int
+    number: int, release: Release, figures: Figures | Unsure, manifest: Manifest, *, spent: int
 ) -> PublicRelease:
-    figures = read_figures(release, manifest)
     return PublicRelease(
         number=number,
         name=name_release(manifest, release),
         release=release,
-        figures=list_figures(figures),
-        too_few=_find_too_few(figures),
+        figures=None if isinstance(figures, Unsure) else list_figures(figures),
+        too_few=find_why_not(figures),
+        unplanned=describe_unplanned(release, manifest),
         promise=promise(release, manifest),
-        lines=list_lines(release, manifest, spent_hundredths=spent),
+        lines=_list_lines(release, manifest, spent=spent),
     )
 
 
-def _find_too_few(figures: Figures) -> str:
-    if isinstance(figures, TableFigures) and not figures.is_enough:
+def _list_lines(release: Release, manifest: Manifest, *, spent: int) -> tuple[Line, ...]:
+    with override("en"):  # specialists read them
+        return list_lines(release, manifest, spent_hundredths=spent)
+
+
+def find_why_not(figures: Figures | Unsure) -> str:
+    """Say why readers see nothing of a release; empty if they see something."""
+    if isinstance(figures, Unsure):
+        return figures.why
+    if isinstance(figures, TableFigures | KeyDriverFigures) and not figures.is_enough:
         return describe_too_few(figures)
     return ""
 

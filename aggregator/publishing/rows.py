@@ -1,6 +1,7 @@
 """The figures of a release as rows on an axis, for researchers and for readers.
 
-Everything follows from `read_figures`, so nothing here sees a count.
+Everything follows from `read_figures`, so nothing here sees a count. Words and numbers are in the
+active language, which is English for researchers.
 """
 
 from __future__ import annotations
@@ -9,30 +10,49 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
-from aggregator.publishing.spread import Spread, draw_spread
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+from scipy.special import ndtri
+
+from aggregator.publishing.spread import Spread, draw_spread, write_points
 from aggregator.releases.figures import (
+    AlertFigure,
     ChosenFigure,
     FigureRow,
     Figures,
+    Group,
+    KeyDriverFigures,
     QuestionFigures,
     TableFigures,
+    describe_too_few,
 )
-from aggregator.releases.sentences import build_asked_cells, describe_people, describe_too_few
+from aggregator.releases.sentences import build_asked_cells, describe_people
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
+from privacy.distributions import Z_95
 from surveys.axis import Axis
-from surveys.formatting import whole
+from surveys.formatting import decimal, whole
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.releases import ReleaseKind
+from surveys.releasing.alerts import WRONG
+from surveys.releasing.words import name_question
+from surveys.respondent.label.parts import join_sentences
 
-CONTRADICTING = (
+CONTRADICTING = noop(
     "The noisy counts contradict the design of this question. Treat this figure as a warning."
 )
 # The score compares the two sides of a point. It does not see how many chose the point itself.
-PREFERS = (
+PREFERS = noop(
     "Chance names a point, most likely one for which the numbers of answers below and above differ "
     "least. Few people may have chosen it, and it can be far from the middle answer."
 )
-SEVERAL = "More than one answer possible."
+SEVERAL = noop("More than one answer possible.")
+_CHOSEN_AS = {
+    # Translators: the answer follows, in all of these.
+    ReleaseKind.LEADER: noop("Named as leading:"),
+    ReleaseKind.MEDIAN: noop("Named as median:"),
+    ReleaseKind.TYPICAL: noop("Named as typical:"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +68,21 @@ class ShownQuestion:
     """One question of a release: rows of a table, or the answer that was chosen."""
 
     question: ManifestQuestion
+    group: Group | None = None  # whose answers they are; None for everyone together
     rows: tuple[ShownRow, ...] = ()
     note: str = ""
     warning: str = ""
-    chosen: str = ""  # the leader, or the typical point
-    is_leader: bool = False
+    chosen: str = ""  # the answer that chance named
+    chosen_as: str = ""
     limits: str = ""  # of a choice, in Murmur's words
 
     @property
-    def chosen_as(self) -> str:
-        return "Named as leading:" if self.is_leader else "Named as typical:"
+    def short_name(self) -> str:
+        return name_question(self.question)
+
+    @property
+    def short_group(self) -> str:
+        return name_question(self.group.question) if self.group else ""
 
     @property
     def widest(self) -> Spread | None:
@@ -85,47 +110,123 @@ def list_figures(figures: Figures) -> ShownFigures:
             people=describe_people(figures),
             questions=tuple(_show(one, shows_people=shows_people) for one in figures.questions),
         )
+    if isinstance(figures, AlertFigure):
+        return ShownFigures(people="", questions=(_show_alert(figures),))
+    if isinstance(figures, KeyDriverFigures):
+        return ShownFigures(people="", questions=(_show_key_driver(figures),))
     chosen = ShownQuestion(
         question=figures.question,
-        note="" if figures.is_leader else _describe_scale(figures.question),
+        note="" if figures.kind == ReleaseKind.LEADER else _describe_scale(figures.question),
         chosen=name_answer(figures.question, figures.text),
-        is_leader=figures.is_leader,
+        chosen_as=_(_CHOSEN_AS[figures.kind]),
         limits=_describe_limits(figures),
     )
     return ShownFigures(people="", questions=(chosen,))
 
 
+def _show_alert(figures: AlertFigure) -> ShownQuestion:
+    if figures.came:
+        chosen_as = _("Alert: of those who had answered by then, more than %(percent)s %% said")
+        limits = _(
+            "If no more say so, and early answers are like later ones, such an alert comes at most "
+            "%(wrong)s times in 100."
+        )
+    else:
+        chosen_as = _("No alert: no look found that more than %(percent)s %% said")
+        limits = _("That does not say that fewer did.")
+    return ShownQuestion(
+        question=figures.question,
+        chosen=name_answer(figures.question, figures.text),
+        chosen_as=chosen_as % {"percent": figures.percent},
+        limits=limits % {"wrong": WRONG},
+    )
+
+
+def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
+    if not figures.is_enough:
+        return ShownQuestion(question=figures.question, note=describe_too_few(figures))
+    rows = tuple(_show_row(figures.question, row) for row in figures.rows)
+    constant = figures.rows[-1].text
+    asked = build_asked_cells(figures)
+    if figures.predictor is None:
+        none = _("Chance named no answer that predicts it better than “%(answer)s”.") % {
+            "answer": constant
+        }
+        note = join_sentences((none, asked))
+        return ShownQuestion(question=figures.question, rows=rows, note=note)
+    chosen_as = (
+        _("Best predicted by the same answer to %(question)s:")
+        if figures.says_same
+        else _("Best predicted by the opposite answer to %(question)s:")
+    )
+    limit = _(
+        "Noise of publication alone: with 95 %% probability, no other rule is right for more than "
+        "%(people)s people more."
+    )
+    limits = [
+        limit % {"people": whole(ceil(figures.bound))},
+        _("Scrambling and chance come on top."),
+    ]
+    if not figures.is_clear:
+        limits.append(_("The difference to “%(answer)s” may be chance.") % {"answer": constant})
+    return ShownQuestion(
+        question=figures.question,
+        rows=rows,
+        note=join_sentences((_("Rows: for what share of people it is right."), asked)),
+        chosen_as=chosen_as % {"question": name_question(figures.predictor)},
+        chosen=figures.predictor.text,
+        limits=join_sentences(limits),
+    )
+
+
 def _describe_scale(question: ManifestQuestion) -> str:
-    ends = (name_answer(question, str(end)) for end in (question.minimum, question.maximum))
-    return f"On a scale from {' to '.join(ends)}."
+    return _("On a scale from %(lowest)s to %(highest)s.") % {
+        "lowest": name_answer(question, str(question.minimum)),
+        "highest": name_answer(question, str(question.maximum)),
+    }
 
 
 def _describe_limits(figures: ChosenFigure) -> str:
     """Say what publication noise does to a choice; it is not all that can be wrong with it."""
     if figures.bound is None:
-        return PREFERS
-    rest = "Scrambling and chance come" if figures.question.is_scrambled else "Chance comes"
-    return (
-        "Noise of publication alone: with 95 % probability, no answer is more than "
-        f"{whole(ceil(figures.bound))} people ahead of this one. {rest} on top; the intervals of a "
-        "table show how much."
+        return _(PREFERS)
+    limit = (
+        _(
+            "Noise of publication alone: with 95 %% probability, no answer is more than %(people)s "
+            "people ahead of this one."
+        )
+        if figures.kind == ReleaseKind.LEADER
+        else _(
+            "Noise of publication alone: with 95 %% probability, this is the median, or would be "
+            "if at most %(people)s people had answered differently."
+        )
     )
+    rest = (
+        _("Scrambling and chance come on top; the intervals of the table show how much.")
+        if figures.question.is_scrambled
+        else _("Chance comes on top; the intervals of the table show how much.")
+    )
+    return join_sentences((limit % {"people": whole(ceil(figures.bound))}, rest))
 
 
 def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     if not figures.is_enough:
-        return ShownQuestion(question=figures.question, note=describe_too_few(figures))
+        note = describe_too_few(figures)
+        return ShownQuestion(question=figures.question, group=figures.group, note=note)
     rows = [*figures.rows, *([figures.mean] if figures.mean else [])]
-    notes = [SEVERAL] if figures.question.has_items else []
+    notes = [_(SEVERAL)] if figures.question.has_items else []
     if figures.question.follow_up:
-        notes.append(f"Then: {figures.question.follow_up}")
+        # Translators: the question of a follow-up.
+        notes.append(_("Then: %(question)s") % {"question": figures.question.follow_up})
     # For questions that everyone was asked, one sentence above all questions says it.
-    notes += [] if shows_people and figures.of_everyone else [build_asked_cells(figures)]
+    is_said = shows_people and figures.of_everyone and figures.group is None
+    notes += [] if is_said else [build_asked_cells(figures)]
     return ShownQuestion(
         question=figures.question,
+        group=figures.group,
         rows=tuple(_show_row(figures.question, row) for row in rows),
-        note=" ".join(notes),
-        warning=CONTRADICTING if any(row.contradiction for row in rows) else "",
+        note=join_sentences(notes),
+        warning=_(CONTRADICTING) if any(row.contradiction for row in rows) else "",
     )
 
 
@@ -142,15 +243,22 @@ def _show_row(question: ManifestQuestion, row: FigureRow) -> ShownRow:
     )
     if not row.is_authors:
         shown = replace(shown, kind=RowKind.ASKED)  # Murmur's own words
-    return ShownRow(row=shown, spread=draw_spread(row.parts))
+    critical = float(ndtri((1 + row.level) / 2))
+    write = partial(_write_points, factor=critical / Z_95)
+    return ShownRow(row=shown, spread=draw_spread(row.parts, write=write))
+
+
+def _write_points(half_width: float, *, factor: float) -> str:
+    """Write the half-width of a 95 % interval as one of those that hold together."""
+    return write_points(factor * half_width)
 
 
 def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> ShownRow:
     assert question.minimum is not None
     assert question.maximum is not None
     digits = _digits(row.high - row.low)
-    number = f"{_write(row.share, digits)} {question.unit}".rstrip()
-    range_ = f"{_write(row.low, digits)}–{_write(row.high, digits)}"
+    number = f"{decimal(row.share, digits)} {question.unit}".rstrip()
+    range_ = f"{decimal(row.low, digits)}–{decimal(row.high, digits)}"
     shown = BlockRow(
         key=key,
         kind=RowKind.MEAN,
@@ -161,7 +269,7 @@ def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> Shown
         axis=Axis(
             least=question.minimum,
             greatest=question.maximum,
-            ends=(_write(question.minimum, 0), _write(question.maximum, 0)),
+            ends=(decimal(question.minimum, 0), decimal(question.maximum, 0)),
         ),
         number=number,
         range=range_,
@@ -172,12 +280,7 @@ def _show_mean(question: ManifestQuestion, row: FigureRow, *, key: str) -> Shown
 
 
 def _write_plus_minus(half_width: float, *, digits: int) -> str:
-    return f"± {_write(half_width, digits)}"
-
-
-def _write(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}"
-    return (text.lstrip("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+    return f"± {decimal(half_width, digits)}"
 
 
 def _digits(width: float) -> int:

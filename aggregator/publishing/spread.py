@@ -11,11 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import hypot
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
+
 from privacy.central.table import SpreadParts
 from privacy.distributions import Z_95
 from surveys.formatting import points
 
-NONE = "none"  # such as scrambling, of an answer that was sent as it is
+NONE = noop("none")  # such as scrambling, of an answer that was sent as it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,7 @@ def draw_spread(
                 name=name,
                 start=f"{100 * start:.2f}%",
                 width=f"{100 * width:.2f}%",
-                text=write(Z_95 * part) if part else NONE,
+                text=write(Z_95 * part) if part else gettext(NONE),
             )
         )
         start += width

@@ -1,17 +1,26 @@
 """Files outside the database that record draws, so that restoring it never draws twice.
 
 There is one file for each wave, named by its manifest's hash, with the key of a release on each
-line. A key is written to the disk before its figure is drawn. Nothing here is ever removed.
+line. A key is written to the disk before its figure is drawn. Nothing here is ever removed. One
+more file holds a random key that identifies the folder (aggregator.releases.folder).
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-_KEY = re.compile(r"[0-9a-f]{32}")
+KEY_BYTES = 16
+_KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
+_WAVE = re.compile(r"[0-9a-f]{64}")
+_IDENTITY = "identity"
+# Stands for releases that may have been drawn before the folder was made, and is no release's key.
+UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 
 class DamagedFile(Exception):
@@ -20,6 +29,16 @@ class DamagedFile(Exception):
 
 def find_file(folder: Path, manifest_hash: bytes) -> Path:
     return folder / manifest_hash.hex()
+
+
+def has_draws(folder: Path) -> bool:
+    """Whether the folder has the file of any wave. May raise OSError."""
+    return folder.exists() and any(_WAVE.fullmatch(path.name) for path in folder.iterdir())
+
+
+def name_start(key: str) -> str:
+    """Name the start of an alert, whose noise is drawn first for the threshold."""
+    return hashlib.sha256(f"start {key}".encode()).hexdigest()[: len(key)]
 
 
 def read_keys(path: Path) -> frozenset[str]:
@@ -46,6 +65,43 @@ def append_key(path: Path, key: str) -> None:
         os.close(file)
     if is_new:
         _sync_folder(path.parent)
+
+
+def append_new_keys(path: Path, keys: Iterable[str]) -> None:
+    """Write those keys that the file does not have yet."""
+    known = read_keys(path)
+    for key in keys:
+        if key not in known:
+            append_key(path, key)
+
+
+def read_identity(folder: Path) -> str:
+    """Return the key that identifies a folder; empty if it has none, or a damaged one."""
+    try:
+        keys = read_keys(folder / _IDENTITY)
+    except DamagedFile:
+        return ""
+    return next(iter(keys)) if len(keys) == 1 else ""
+
+
+def make_identity(folder: Path) -> str:
+    """Give a folder an identity unless it has one; return it. Two callers get the same one."""
+    path = folder / _IDENTITY
+    if not path.exists():
+        # Written under another name first, so that no worker reads a partial file.
+        key = secrets.token_hex(KEY_BYTES)
+        unnamed = folder / f"{_IDENTITY}.{key}"
+        try:
+            append_key(unnamed, key)
+            with suppress(FileExistsError):
+                os.link(unnamed, path)
+        finally:
+            unnamed.unlink(missing_ok=True)
+        _sync_folder(folder)
+    identity = read_identity(folder)
+    if not identity:
+        raise OSError(f"{path} is damaged")
+    return identity
 
 
 def _write(file: int, line: bytes) -> None:

@@ -9,7 +9,8 @@ known to someone, and the release is given up with its loss.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,29 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from aggregator.leases import Literal
 from aggregator.models import Release, ReleaseLedger, today
-from aggregator.releases.counters import DamagedFile, append_key, find_file, read_keys
-from aggregator.releases.ledger import find_final_snapshot, find_public_day
+from aggregator.releases.agreeing import find_agreeing
+from aggregator.releases.counters import (
+    DamagedFile,
+    append_key,
+    find_file,
+    read_keys,
+)
+from aggregator.releases.folder import WrongFolder, claim_folder, lock_folder
+from aggregator.releases.ledger import find_final_counts, find_public_day, list_keys, read_plan
 from aggregator.releases.noise import NotDrawable, Sampler, prepare_sampler
-from aggregator.releases.queries import leader_scores, table_cells, typical_scores
-from aggregator.releases.requests import ReleaseRequest, read_plan
+from aggregator.releases.queries import (
+    RuleCounts,
+    grouped_cells,
+    leader_scores,
+    median_scores,
+    table_cells,
+)
+from privacy.central.key_driver import list_rules
+from surveys.leases import Literal
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.releasing.choice import OFFERED
+from surveys.releasing.noise import plan_table_of_choice
 
 logger = logging.getLogger(__name__)
 RESTORED = "restored"
@@ -31,6 +48,12 @@ INTERRUPTED = (
     "The server stopped while this release was drawn, or a backup from before the draw was "
     "restored. What it cost stays spent, because the figure may be known. You can make the same "
     "release again; it costs the same again."
+)
+# Of what must be planned before the survey opens.
+NEVER_AGAIN = (
+    "The server stopped while this release was made, could not write the file that counts draws, "
+    "or restored a backup from before. What it cost stays spent, because the figure may be known. "
+    "It cannot be made again: releases of this kind are planned before the survey opens."
 )
 CONTRADICTED = (
     "The database and the file that counts draws contradict each other, as after a backup was "
@@ -40,6 +63,11 @@ CONTRADICTED = (
 NO_FILE = (
     "The server cannot draw this release yet: it cannot write the file that counts draws. Nothing "
     "is lost, and the price stays the same. Tell the server’s administrator."
+)
+OTHER_FOLDER = (
+    "The server cannot draw this release yet: the folder that counts draws is missing, or another "
+    "one is in its place. Nothing is lost, and the price stays the same. Tell the server’s "
+    "administrator."
 )
 NOT_COUNTED = (
     "This release is drawn as soon as the results of the survey are computed again. Nothing is "
@@ -55,19 +83,35 @@ def find_releases_to_draw() -> QuerySet[Release]:
 def draw_release(release_id: int) -> bool:
     """Draw a release, or give it up; False if there was nothing to do, or not here or not now."""
     release = find_releases_to_draw().select_related("wave__survey").filter(pk=release_id).first()
-    if release is None or settings.RELEASES is None:
+    return release is not None and attempt(release, _draw_in)
+
+
+def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
+    """Do the work of a release in the folder that counts draws.
+
+    If that is not possible here or now, the release says why, and this returns False.
+    """
+    if settings.RELEASES is None:
         return False
-    # Everything slow comes before the transaction: on SQLite, nobody else writes during it.
     try:
-        draw = _Draw(release)
-        _settle(release, draw, find_file(settings.RELEASES, bytes(release.wave.manifest_hash)))
+        work(release, settings.RELEASES)
     except NotDrawable as reason:
-        _explain(release, str(reason), reason.__cause__)
+        explain(release, str(reason), reason.__cause__)
+        return False
+    except WrongFolder as error:
+        explain(release, OTHER_FOLDER, error)
         return False
     except OSError as error:
-        _explain(release, NO_FILE, error)
+        explain(release, NO_FILE, error)
         return False
     return True
+
+
+def _draw_in(release: Release, folder: Path) -> None:
+    # Everything slow comes before the transaction: on SQLite, nobody else writes during it.
+    draw = _Draw(release)
+    claim_folder(folder)
+    _settle(release, draw, folder)
 
 
 class _Draw:
@@ -76,24 +120,45 @@ class _Draw:
     def __init__(self, release: Release) -> None:
         manifest = release.wave.description
         request = ReleaseRequest.from_json(release.request)
-        snapshot = find_final_snapshot(release.wave)
-        if snapshot is None or snapshot.through_batch != release.through_batch:
+        counted = find_final_counts(release.wave)
+        if counted is None or counted.through_batch != release.through_batch:
             raise NotDrawable(NOT_COUNTED)
-        self.sampler = prepare_sampler(read_plan(release, request, manifest))
-        if request.kind == Release.Kind.TABLE:
-            self._cells = table_cells(snapshot, manifest, request.questions)
+        plan = read_plan(release, request, manifest)
+        self.sampler = prepare_sampler(plan)
+        self._rules: RuleCounts | None = None
+        if request.kind == ReleaseKind.KEY_DRIVER:
+            agreeing = find_agreeing(release.wave, request, through_batch=counted.through_batch)
+            if agreeing is None:
+                raise NotDrawable(NOT_COUNTED)
+            self._rules = RuleCounts.of(counted.counts, manifest, request.questions, agreeing)
+            self._table_sampler = prepare_sampler(plan_table_of_choice(plan))
+        elif request.group:
+            self._cells = grouped_cells(counted, release.wave, request)
+            if not self._cells:
+                raise NotDrawable(NOT_COUNTED)
+        elif request.kind == ReleaseKind.TABLE:
+            self._cells = table_cells(counted.counts, manifest, request.questions)
         else:
             (question,) = (one for one in manifest.questions if one.name in request.questions)
-            score = leader_scores if request.kind == Release.Kind.LEADER else typical_scores
-            self._scores = score(snapshot, manifest, question)
-        self._draws_table = request.kind == Release.Kind.TABLE
+            score = leader_scores if request.kind == ReleaseKind.LEADER else median_scores
+            self._scores = score(counted.counts, manifest, question)
+        self._draws_table = request.kind == ReleaseKind.TABLE
 
     def draw(self) -> dict[str, Any]:
         """Draw the figure. Call it once: every call reveals something more."""
         if self._draws_table:
             return {"cells": _add_noise(self._cells, self.sampler)}
+        if self._rules is not None:
+            return _draw_rule(self._rules, self.sampler, self._table_sampler)
         codes = list(self._scores)
         return {"code": codes[self.sampler.draw(list(self._scores.values()))]}
+
+
+def _draw_rule(counts: RuleCounts, choice: Sampler, table: Sampler) -> dict[str, Any]:
+    """Choose a rule, then add noise to the cells behind it."""
+    rule = choice.draw(counts.score())
+    cells = counts.list_cells(list_rules(len(counts.predictors))[rule])
+    return {"rule": rule, "cells": table.draw(cells)}
 
 
 def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[int]]:
@@ -103,17 +168,20 @@ def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[
 
 
 @transaction.atomic(durable=True)
-def _settle(release: Release, draw: _Draw, path: Path) -> None:
+def _settle(release: Release, draw: _Draw, folder: Path) -> None:
     # The ledger's row first, as in reserving: it makes all draws of a wave happen one by one.
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     ours = find_releases_to_draw().filter(pk=release.pk)
     if ledger is None or not ours.exists():
         return  # another worker drew it, or the survey was deleted
-    states = dict(Release.objects.filter(wave=release.wave_id).values_list("key", "state"))
-    if ledger.suspended or _contradict(states, path):
-        _suspend(ledger)
+    lock_folder(folder)
+    path = find_file(folder, bytes(release.wave.manifest_hash))
+    if ledger.suspended or is_contradicted(release.wave_id, path):
+        logger.error("wave %s: its releases and their file contradict each other", release.wave_id)
+        suspend(ledger)
     elif release.key in read_keys(path):
-        ours.update(state=Release.State.LOST, problem=INTERRUPTED)
+        again = ReleaseKind(release.kind) in OFFERED
+        give_up(ours, INTERRUPTED if again else NEVER_AGAIN)
     else:
         append_key(path, release.key)
         # From here on, the release counts as drawn, whatever happens.
@@ -128,31 +196,38 @@ def _settle(release: Release, draw: _Draw, path: Path) -> None:
         )
 
 
-def _contradict(states: dict[str, str], path: Path) -> bool:
+def is_contradicted(wave_id: int, path: Path) -> bool:
     """Whether the file has draws that the database does not know, or the other way around."""
     try:
         counted = read_keys(path)
     except DamagedFile:
         return True
-    drawn = {key for key, state in states.items() if state == Release.State.DRAWN}
-    return not counted <= states.keys() or not drawn <= counted
+    known, drawn = list_keys(Release.objects.filter(wave=wave_id))
+    return not counted <= known or not drawn <= counted
 
 
-def _suspend(ledger: ReleaseLedger) -> None:
+def suspend(ledger: ReleaseLedger) -> None:
     """Count the whole cap as spent, and give up what is not drawn."""
-    logger.error("the releases of wave %s and their file contradict each other", ledger.wave_id)
     ReleaseLedger.objects.filter(pk=ledger.pk).update(
         suspended=RESTORED,
         spent_hundredths=F("cap_hundredths"),
         delta_spent_nanos=F("delta_cap_nanos"),
     )
-    find_releases_to_draw().filter(wave=ledger.wave_id).update(
-        state=Release.State.LOST, problem=CONTRADICTED
-    )
+    give_up(Release.objects.filter(wave=ledger.wave_id), CONTRADICTED)
 
 
-def _explain(release: Release, problem: str, cause: BaseException | None) -> None:
+def give_up(releases: QuerySet[Release], problem: str) -> int:
+    """Give up those of these releases that are not drawn; return how many.
+
+    The public page stops announcing them on the next day, so it changes at midnight only.
+    """
+    unfinished = releases.filter(state__in=(Release.State.RESERVED, Release.State.WATCHING))
+    tomorrow = today() + timedelta(days=1)
+    return unfinished.update(state=Release.State.LOST, problem=problem, public_from=tomorrow)
+
+
+def explain(release: Release, problem: str, cause: BaseException | None) -> None:
     """Say why a release waits; log it once, although every sweep tries again."""
-    ours = find_releases_to_draw().filter(pk=release.pk)
+    ours = Release.objects.filter(pk=release.pk, state=release.state)
     if ours.exclude(problem=problem).update(problem=problem):
         logger.error("release %s waits: %s", release.pk, problem, exc_info=cause)

@@ -11,25 +11,45 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, fsum, sqrt
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+from scipy.special import ndtri
+
+from aggregator.batches.grouped_cells import split_groups
 from aggregator.models import Release
-from aggregator.releases.requests import ReleaseRequest, find_other_probability, list_symbols
 from aggregator.results.estimands import YES
-from privacy.central.noise import discrete_gaussian_variance, discrete_laplace_variance
+from privacy.central.key_driver import (
+    FACTOR,
+    agreement_channel,
+    estimate_rule,
+    list_rules,
+)
 from privacy.central.points import table_mean
-from privacy.central.selection import selection_bound
 from privacy.central.table import (
     SpreadParts,
     least_people,
     table_interval,
     table_standard_error,
 )
-from privacy.central.typical import FACTOR, scaled_sensitivity
-from surveys.manifest.manifest import HUNDREDTHS, Manifest
+from privacy.shares.intervals import simultaneous_level
+from surveys.formatting import whole
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.releasing.noise import (
+    LEVEL,
+    Mechanism,
+    Noise,
+    find_bound,
+    find_question,
+    find_rule_bound,
+    list_symbols,
+)
+from surveys.releasing.words import find_group, name_question
 
 NOT_ASKED_TEXT = "Not asked"
-MEAN_TEXT = "Mean"
-LEVEL = 0.95
+MEAN_TEXT = noop("Mean")
+NEEDS_TABLE = noop("It is shown only beside a table of the same question.")
 # The noise of two cells or more is within so many standard deviations with 95 %: Laplace noise of
 # two cells is the widest, exp(-x / b) (1 + x / 2 b) of which is beyond x.
 _DEVIATIONS = 2.1
@@ -54,6 +74,29 @@ class FigureRow:
     is_authors: bool  # whether the words are the survey's
     # No share from 0 to 1 is plausible; the nearest one stands for it.
     contradiction: bool = False
+    level: float = LEVEL  # of the interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One answer to the background question that divides a table."""
+
+    question: ManifestQuestion
+    code: int
+
+    @property
+    def text(self) -> str:
+        text = self.question.name_code(self.code)
+        return text if self.is_authors else _(text)
+
+    @property
+    def key(self) -> str:
+        return "refused" if self.code == self.question.refused_code else str(self.code)
+
+    @property
+    def is_authors(self) -> bool:
+        """Whether the words are the survey's."""
+        return self.code != self.question.refused_code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +104,7 @@ class QuestionFigures:
     """`people` were asked, noise included. Without enough of them there are no rows.
 
     With 95 %, their number without noise is within `margin`. Of random subsets, most questions are
-    asked of some people only, so not `of_everyone`.
+    asked of some people only, so not `of_everyone`. In a table by groups, they are in one `group`.
     """
 
     question: ManifestQuestion
@@ -72,11 +115,15 @@ class QuestionFigures:
     people_needed: int
     rows: tuple[FigureRow, ...] = ()
     mean: FigureRow | None = None
+    group: Group | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """`people` took part, noise included; None if each question was asked of some people only."""
+    """`people` took part, noise included; None if each question was asked of some people only.
+
+    A table by groups has every question once for each group.
+    """
 
     people: int | None
     margin: int
@@ -90,24 +137,113 @@ class TableFigures:
     def people_needed(self) -> int:
         return max(question.people_needed for question in self.questions)
 
+    @property
+    def group(self) -> ManifestQuestion | None:
+        """The question that divides it; None for a table of everyone together."""
+        first = self.questions[0].group
+        return first.question if first else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenFigure:
-    """A leader or a typical answer.
+    """One answer that chance named: a leader, a median, or a typical answer of earlier versions.
 
-    With 95 %, no option is more than `bound` people ahead of a leader. People are estimated as they
-    are without the noise of the release. Scrambling comes on top. A typical answer has no bound:
-    that of its score is not the distance from any answer.
+    With 95 %, no option is more than `bound` people ahead of a leader, and a point would be the
+    median if `bound` people answered differently. People are estimated as they are without the
+    noise of the release. Scrambling comes on top. A typical answer has no bound: that of its score
+    is not the distance from any answer.
     """
 
     question: ManifestQuestion
-    is_leader: bool
+    kind: ReleaseKind
     code: int
     text: str
     bound: float | None
 
 
-Figures = TableFigures | ChosenFigure
+@dataclass(frozen=True, kw_only=True)
+class AlertFigure:
+    """Whether an alert came: whether more than `percent` of all who were asked gave an answer."""
+
+    question: ManifestQuestion
+    code: int
+    text: str
+    percent: int
+    came: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyDriverFigures:
+    """The rule that chance named, and how often it is right; all from the noisy cells behind it.
+
+    `predictor` is None if no rule was named, or if the one that was named is right no more often
+    than the better constant. The last row is that constant, the first the rule. With 95 %, no
+    other rule is right for `bound` more people, as far as the choice by chance is concerned.
+    """
+
+    question: ManifestQuestion  # the outcome
+    predictor: ManifestQuestion | None
+    says_same: bool
+    is_clear: bool  # whether the rule surely beats the constant
+    bound: float
+    people: int
+    margin: int
+    is_enough: bool
+    people_needed: int
+    rows: tuple[FigureRow, ...] = ()
+
+
+Figures = TableFigures | ChosenFigure | AlertFigure | KeyDriverFigures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsure:
+    """An answer that chance named and that is not shown; `why` is a sentence."""
+
+    question: ManifestQuestion
+    why: str
+
+
+def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Figures | Unsure]:
+    """Read drawn releases that the same people see, by primary key.
+
+    An answer that chance named is shown only beside a table of its question that has enough people,
+    because the table's intervals say how sure it is. The noisy table decides, so this costs no ε.
+    """
+    found = {release.pk: read_figures(release, manifest) for release in releases}
+    tables = [
+        question
+        for figures in found.values()
+        if isinstance(figures, TableFigures)
+        for question in figures.questions
+        if question.group is None
+    ]
+    return {pk: _hide_unsure(figures, tables, manifest) for pk, figures in found.items()}
+
+
+def _hide_unsure(
+    figures: Figures, tables: Sequence[QuestionFigures], manifest: Manifest
+) -> Figures | Unsure:
+    # Earlier versions named answers without a table, and readers have seen them.
+    if not isinstance(figures, ChosenFigure) or manifest.planned_releases is None:
+        return figures
+    own = [one for one in tables if one.question == figures.question]
+    if any(one.is_enough for one in own):
+        return figures
+    why = describe_too_few(own[0]) if own else _(NEEDS_TABLE)
+    return Unsure(question=figures.question, why=why)
+
+
+def describe_too_few(figures: QuestionFigures | TableFigures | KeyDriverFigures) -> str:
+    if isinstance(figures, KeyDriverFigures):
+        too_few = _("Too few people for this key driver: it takes about %(people)s.")
+    elif figures.group is None:
+        too_few = _("Too few people for this table: it takes about %(people)s.")
+    elif isinstance(figures, TableFigures):
+        too_few = _("Too few people in every group: it takes about %(people)s.")
+    else:
+        too_few = _("Too few people in this group: it takes about %(people)s.")
+    return too_few % {"people": whole(figures.people_needed)}
 
 
 def read_figures(release: Release, manifest: Manifest) -> Figures:
@@ -116,68 +252,31 @@ def read_figures(release: Release, manifest: Manifest) -> Figures:
     result = release.result
     if result is None:
         raise ValueError("release must be drawn before it has figures")
-    if request.kind == Release.Kind.TABLE:
-        return _read_table(release, manifest, request.questions, result["cells"])
+    if request.kind == ReleaseKind.TABLE:
+        return _read_table(release, manifest, request, result["cells"])
+    if request.kind == ReleaseKind.KEY_DRIVER:
+        return _read_key_driver(release, request, manifest)
     question = next(one for one in manifest.questions if one.name == request.questions[0])
+    texts = {option.code: option.text for option in question.options}
+    if request.kind == ReleaseKind.ALERT:
+        assert request.answer is not None
+        assert request.percent is not None
+        return AlertFigure(
+            question=question,
+            code=request.answer,
+            text=texts[request.answer],
+            percent=request.percent,
+            came=result["alert"],
+        )
     code = result["code"]
-    text = next(option.text for option in question.options if option.code == code)
-    is_leader = request.kind == Release.Kind.LEADER
+    is_bounded = request.kind != ReleaseKind.TYPICAL
     return ChosenFigure(
         question=question,
-        is_leader=is_leader,
+        kind=request.kind,
         code=code,
-        text=text,
-        bound=find_bound(request, question) if is_leader else None,
+        text=texts[code],
+        bound=find_bound(request, question) if is_bounded else None,
     )
-
-
-def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
-    """Return how many people the score of the chosen answer may lie below the best, with 95 %.
-
-    One person more moves the expected number of reports of an answer by the slope of the channel.
-    """
-    slope = question.mechanism.slope if question.is_scrambled else 1.0
-    epsilon = request.epsilon_hundredths / HUNDREDTHS
-    if request.kind == Release.Kind.LEADER:
-        reports = selection_bound(
-            sensitivity=1,
-            epsilon=epsilon,
-            candidates=len(question.options),
-            level=LEVEL,
-            monotone=True,
-        )
-        return reports / slope
-    scaled = selection_bound(
-        sensitivity=scaled_sensitivity(
-            question.answers, other_probability=find_other_probability(question)
-        ),
-        epsilon=epsilon,
-        candidates=question.answers,
-        level=LEVEL,
-    )
-    # Scores are rounded to whole thousandths, which can move two of them apart by one.
-    return (scaled + 1) / FACTOR / slope
-
-
-# --- tables ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Noise:
-    """The noise of each cell of a table; `least` people must be in a symbol's noisy sum."""
-
-    variance: float
-    least: int
-
-    @classmethod
-    def of(cls, mechanism: str, scale: Fraction) -> Noise:
-        """Describe the noise of a table by its mechanism and scale."""
-        if mechanism == Release.Mechanism.GAUSSIAN:
-            return cls(
-                variance=discrete_gaussian_variance(variance=scale**2),
-                least=least_people(scale=scale, mechanism="gaussian"),
-            )
-        return cls(variance=discrete_laplace_variance(scale=scale), least=least_people(scale=scale))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,24 +295,45 @@ class _Cells:
 def _read_table(
     release: Release,
     manifest: Manifest,
-    questions: Sequence[str],
+    request: ReleaseRequest,
     found: Mapping[str, Sequence[int]],
 ) -> TableFigures:
     noise = Noise.of(release.mechanism, Fraction(release.scale))
-    symbols = list_symbols(manifest, questions)
+    symbols = list_symbols(manifest, request.questions)
     cells = {symbol.name: _read_cells(symbol, found[symbol.name]) for symbol in symbols}
     of_everyone = [
         cells[symbol.name] for symbol in symbols if manifest.drawn is None or symbol.block is None
     ]
+    # Of a table by groups, all cells of a symbol together count its people.
+    groups = list(_split(cells, find_group(manifest, request)))
     return TableFigures(
         people=_pool(of_everyone) if of_everyone else None,
         margin=_pool_margin(of_everyone, noise) if of_everyone else 0,
         questions=tuple(
-            _read_question(question, cells, noise, of_everyone=_is_of_everyone(manifest, question))
+            replace(
+                _read_question(
+                    question, own, noise, of_everyone=_is_of_everyone(manifest, question)
+                ),
+                group=group,
+            )
             for question in manifest.questions
-            if question.name in questions
+            if question.name in request.questions
+            for group, own in groups
         ),
     )
+
+
+def _split(
+    cells: Mapping[str, _Cells], question: ManifestQuestion | None
+) -> Iterator[tuple[Group | None, Mapping[str, _Cells]]]:
+    """Yield the cells of each group, or all of them for everyone together."""
+    if question is None:
+        yield None, cells
+        return
+    counts = {name: list(one.counts) for name, one in cells.items()}
+    for code, part in enumerate(split_groups(counts, groups=question.k)):
+        own = {name: replace(cells[name], counts=tuple(part[name])) for name in cells}
+        yield Group(question=question, code=code), own
 
 
 def _read_cells(symbol: Symbol, counts: Sequence[int]) -> _Cells:
@@ -292,11 +412,18 @@ def _list_rows(
         ("not_asked", NOT_ASKED_TEXT, question.not_asked_code),
     ):
         if code is not None and gate is not None:
-            yield _read_share(gate, code, noise, key=key, text=text, is_authors=False)
+            yield _read_share(gate, code, noise, key=key, text=_(text), is_authors=False)
 
 
 def _read_share(
-    cells: _Cells, code: int, noise: Noise, *, key: str, text: str, is_authors: bool = True
+    cells: _Cells,
+    code: int,
+    noise: Noise,
+    *,
+    key: str,
+    text: str,
+    is_authors: bool = True,
+    level: float = LEVEL,
 ) -> FigureRow:
     found = table_interval(
         count=cells.counts[code],
@@ -305,7 +432,7 @@ def _read_share(
         other_probability=cells.other_probability,
         slope=cells.slope,
         noise_variance=noise.variance,
-        level=LEVEL,
+        level=level,
     )
     estimate = float(found.share)
     share = min(max(estimate, 0.0), 1.0)
@@ -328,6 +455,7 @@ def _read_share(
         ),
         is_authors=is_authors,
         contradiction=bool(found.contradiction),
+        level=level,
     )
 
 
@@ -340,7 +468,7 @@ def _read_mean(question: ManifestQuestion, cells: _Cells, noise: Noise) -> Figur
     assert question.minimum is not None
     assert question.maximum is not None
     if question.is_rounded:
-        share = _read_share(cells, YES, noise, key="mean", text=MEAN_TEXT, is_authors=False)
+        share = _read_share(cells, YES, noise, key="mean", text=_(MEAN_TEXT), is_authors=False)
         return _stretch(share, least=question.minimum, width=question.maximum - question.minimum)
     found = table_mean(
         counts=cells.counts,
@@ -352,7 +480,7 @@ def _read_mean(question: ManifestQuestion, cells: _Cells, noise: Noise) -> Figur
     )
     return FigureRow(
         key="mean",
-        text=MEAN_TEXT,
+        text=_(MEAN_TEXT),
         share=min(max(found.value, found.low), found.high),
         low=found.low,
         high=found.high,
@@ -379,4 +507,107 @@ def _stretch(row: FigureRow, *, least: int, width: int) -> FigureRow:
         estimate=least + width * row.estimate,
         count=None,
         parts=parts,
+    )
+
+
+def _read_key_driver(
+    release: Release, request: ReleaseRequest, manifest: Manifest
+) -> KeyDriverFigures:
+    """Read the rule that was named, and how often it is right.
+
+    It was chosen among many, so its interval is one of those that hold for all together.
+    """
+    outcome, *predictors = (find_question(manifest, name) for name in request.questions)
+    assert release.result is not None
+    cells: list[int] = release.result["cells"]
+    rule = list_rules(len(predictors))[release.result["rule"]]
+    scale = Fraction(release.scale) / FACTOR
+    noise, people = Noise.of(Mechanism.LAPLACE, scale), sum(cells)
+    # Each count is the sum of two cells, whose noise is as wide as that of this scale.
+    least = least_people(scale=sqrt(2) * float(scale))
+    found = KeyDriverFigures(
+        question=outcome,
+        predictor=None,
+        says_same=rule.says_same,
+        is_clear=False,
+        bound=find_rule_bound(request, manifest),
+        people=max(0, people),
+        margin=ceil(_DEVIATIONS * sqrt(len(cells) * noise.variance)),
+        is_enough=people >= least,
+        people_needed=least,
+    )
+    level = simultaneous_level(LEVEL, shares=len(predictors) + 1)
+    if not found.is_enough:
+        return found
+    if rule.predictor is None:
+        return replace(found, rows=(_read_constant(outcome, cells, noise, level=level),))
+    (no_no, no_yes), (yes_no, yes_yes) = table = (cells[:2], cells[2:])
+    both = replace(noise, variance=2 * noise.variance)
+    constant = _read_constant(outcome, list(map(sum, table)), both, level=level)
+    predictor = predictors[rule.predictor]
+    estimate = estimate_rule(
+        table=table,
+        outcome=outcome.mechanism,
+        predictor=predictor.mechanism,
+        says_same=rule.says_same,
+        noise_variance=noise.variance,
+    )
+    if estimate.gain <= 0:
+        return replace(found, rows=(constant,))
+    same, opposite = no_no + yes_yes, no_yes + yes_no
+    named = _read_rule(
+        (opposite, same) if rule.says_same else (same, opposite),
+        (outcome, predictor),
+        both,
+        says_same=rule.says_same,
+        level=level,
+    )
+    least_gain = estimate.find_least_gain(float(ndtri((1 + level) / 2)))
+    return replace(found, predictor=predictor, is_clear=least_gain > 0, rows=(named, constant))
+
+
+def _read_rule(
+    counts: tuple[int, int],
+    questions: tuple[ManifestQuestion, ManifestQuestion],
+    noise: Noise,
+    *,
+    says_same: bool,
+    level: float,
+) -> FigureRow:
+    """Read how often a rule is right; `counts` are the reports for which it is wrong and right."""
+    outcome, predictor = questions
+    b, a = agreement_channel(outcome=outcome.mechanism, predictor=predictor.mechanism)
+    how = "same" if says_same else "opposite"
+    # Translators: "question" is "Q3", in both.
+    text = _("%(question)s: same answer") if says_same else _("%(question)s: opposite answer")
+    return _read_share(
+        _Cells(counts=counts, other_probability=b, slope=a),
+        YES,
+        noise,
+        key=f"{predictor.name}_{how}",
+        text=text % {"question": name_question(predictor)},
+        is_authors=False,
+        level=level,
+    )
+
+
+def _read_constant(
+    outcome: ManifestQuestion, counts: Sequence[int], noise: Noise, *, level: float
+) -> FigureRow:
+    """Read how often the better of “always Yes” and “always No” is right."""
+    mechanism = outcome.mechanism
+    code = int(2 * counts[YES] > sum(counts))
+    answer = "yes" if code == YES else "no"
+    return _read_share(
+        _Cells(
+            counts=tuple(counts),
+            other_probability=mechanism.other_probability,
+            slope=mechanism.slope,
+        ),
+        code,
+        noise,
+        key=f"always_{answer}",
+        text=_("Always Yes") if code == YES else _("Always No"),
+        is_authors=False,
+        level=level,
     )

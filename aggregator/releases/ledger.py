@@ -7,28 +7,33 @@ leaves a loss without a figure, never a figure without its loss.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import date, timedelta
+from fractions import Fraction
 from functools import lru_cache
 from math import fsum
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 
-from aggregator.models import Release, ReleaseLedger, Snapshot, today
-from aggregator.releases.requests import (
-    NotReleasable,
-    ReleasePlan,
-    ReleaseRequest,
-    check_request,
-    plan_release,
-)
+from aggregator.batches.grouped_cells import Cells
+from aggregator.models import Discard, Release, ReleaseLedger, Snapshot, today
+from aggregator.releases.counters import KEY_BYTES, name_start
 from privacy.central.composition import advanced_sum, zcdp_epsilon
 from privacy.mechanism.composition_with_delta import exact_composition
+from surveys.formatting import cap
+from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, USUAL_RELEASE_DELTA, Manifest
-from surveys.models import Survey, Wave
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.models import Kind, Survey, Verb, Wave
+from surveys.releasing.choice import NotReleasable, check_beside, check_requested
+from surveys.releasing.noise import Mechanism, ReleasePlan, plan_release
 
-KEY_BYTES = 16
+State = Release.State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,57 +118,142 @@ def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
 
 
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
-    """Charge a release to the ledger and leave it to a worker to draw; may raise NotReleasable.
+    """Charge a release that was not planned, and leave it to a worker to draw.
 
-    Returns the stored release if the same one was requested before, at no charge.
+    Returns the stored release if the same one was planned or requested before, at no charge. May
+    raise NotReleasable.
     """
     with transaction.atomic(durable=True):
-        # Deleting the survey locks this row too, so a release never outlives its wave.
-        locked = (
-            Wave.objects.select_for_update(no_key=True, of=("self",))
-            .select_related("survey")
-            .filter(pk=wave.pk)
-            .first()
-        )
+        with suppress(Survey.DoesNotExist):
+            lock_survey(wave.survey)
+        locked = lock_wave(wave.pk)
         if locked is None:
             raise NotReleasable("This survey has been deleted.")
-        request = check_request(request, locked.description)
-        snapshot = _find_final(locked)
-        known = _find_known(locked, request, snapshot)
-        return known or _charge(locked, request, snapshot)
+        request = check_requested(request, locked.description)
+        counted = _find_final(locked)
+        _charge_planned(locked, counted)
+        known = _find_known(locked, request, counted)
+        if known is not None:
+            return known
+        if locked.survey.public_results_off:
+            raise NotReleasable(
+                "The public page of this survey is switched off. Switch it on to make a release."
+            )
+        _check_beside_others(locked, request)
+        release = _charge(locked, request, counted)
+        facts = {"release": str(release.pk), "epsilon": cap(release.epsilon_hundredths)}
+        record(locked.survey, Verb.RELEASED, Kind.RELEASE, facts=facts)
+        return release
 
 
-def find_final_snapshot(wave: Wave) -> Snapshot | None:
-    """Find what releases are made of: the counts of all reports of a closed wave."""
-    return wave.snapshots.filter(final=True).order_by("-through_batch").first()
+def reserve_planned(*, wave_id: int) -> None:
+    """Charge all planned releases of a counted wave at once, whatever came; once each.
+
+    Of an open wave, these are the alerts.
+    """
+    with transaction.atomic(durable=True):
+        locked = lock_wave(wave_id)
+        if locked is None:
+            return
+        counted = find_final_counts(locked)
+        if counted is not None or locked.is_open:
+            _charge_planned(locked, counted)
 
 
-def _find_final(wave: Wave) -> Snapshot:
+def find_waves_to_release() -> QuerySet[Wave]:
+    """Find counted waves whose planned releases are not all charged, and open ones with alerts."""
+    charged = Release.objects.filter(wave=OuterRef("pk"), planned=True).order_by().values("wave")
+    number = Coalesce(Subquery(charged.annotate(all=Count("pk")).values("all")), 0)
+    closed = Wave.objects.closed().filter(has_final_counts("pk"), planned_releases__gt=0)
+    has_begun = Q(opens_at=None) | Q(opens_at__lte=timezone.now())
+    open_ = Wave.objects.open().filter(has_begun, planned_alerts__gt=0)
+    return (
+        closed.annotate(charged=number).filter(charged__lt=F("planned_releases"))
+        | open_.annotate(charged=number).filter(charged__lt=F("planned_alerts"))
+    ).order_by()
+
+
+def has_final_counts(wave: str) -> Q:
+    """Whether `find_final_counts` finds something; `wave` is the field with the wave's key."""
+    own = {"wave": OuterRef(wave)}
+    return Exists(Snapshot.objects.filter(**own, final=True)) | Exists(
+        Discard.objects.filter(**own, counts__isnull=False)
+    )
+
+
+def lock_wave(wave_id: int) -> Wave | None:
+    # Deleting the survey locks this row too, so a release never outlives its wave.
+    return (
+        Wave.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("survey")
+        .filter(pk=wave_id)
+        .first()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinalCounts:
+    """How often each code was sent in a closed wave, and the last batch; 0 if there was none."""
+
+    counts: list[list[int]]
+    through_batch: int
+    # Without a batch, the cells of planned tables by groups, as the row of discarded reports has
+    # them. With one, the batches have them.
+    grouped: Mapping[str, Cells] = field(default_factory=dict)
+
+
+def find_final_counts(wave: Wave) -> FinalCounts | None:
+    """Find what releases are made of; None until the last reports are counted.
+
+    Below the minimum batch there is nothing, unless the manifest plans releases.
+    """
+    last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
+    if last is not None:
+        return FinalCounts(counts=last.counts, through_batch=last.through_batch)
+    kept = Discard.objects.filter(wave=wave).first()
+    if kept is None or kept.counts is None:
+        return None
+    return FinalCounts(counts=kept.counts, through_batch=0, grouped=kept.grouped)
+
+
+def _find_final(wave: Wave) -> FinalCounts:
     if wave.is_open:
         raise NotReleasable("Releases are made after the survey has closed.")
-    snapshot = find_final_snapshot(wave)
-    if snapshot is None:
+    counted = find_final_counts(wave)
+    if counted is None:
         raise NotReleasable("There is nothing to release until all reports are counted.")
-    return snapshot
+    return counted
 
 
-def _find_known(wave: Wave, request: ReleaseRequest, snapshot: Snapshot) -> Release | None:
-    same = wave.releases.filter(request_hash=request.digest, through_batch=snapshot.through_batch)
+def _find_known(wave: Wave, request: ReleaseRequest, counted: FinalCounts) -> Release | None:
+    same = wave.releases.filter(request_hash=request.digest, through_batch=counted.through_batch)
     return same.exclude(state=Release.State.LOST).first()
 
 
-def _charge(wave: Wave, request: ReleaseRequest, snapshot: Snapshot) -> Release:
-    if wave.survey.public_results_off:
-        raise NotReleasable(
-            "The public page of this survey is switched off. Switch it on to make a release."
-        )
+def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
+    stored = wave.releases.exclude(state=Release.State.LOST).values_list("request", flat=True)
+    check_beside(request, map(ReleaseRequest.from_json, stored))
+
+
+def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
+    """Charge what is planned and not charged; before the close, only what may come earlier."""
+    charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
+    for request in wave.description.planned_releases or ():
+        if request.digest not in charged and (counted or request.kind.comes_while_open):
+            _charge(wave, request, counted, planned=True)
+
+
+def _charge(
+    wave: Wave, request: ReleaseRequest, counted: FinalCounts | None, *, planned: bool = False
+) -> Release:
     manifest = wave.description
     ReleaseLedger.objects.bulk_create([_new_ledger(wave, manifest)], ignore_conflicts=True)
     ledger = ReleaseLedger.objects.select_for_update().get(wave=wave)
     plan = plan_release(
         request, manifest, delta_nanos_left=ledger.delta_cap_nanos - ledger.delta_spent_nanos
     )
-    if not _spend(ledger, plan):
+    # Once everything counts as spent, what was planned is still noted, for a worker to give up.
+    if not (planned and ledger.suspended) and not _spend(ledger, plan):
         raise NotReleasable(_describe_left(ledger, plan))
     return Release.objects.create(
         wave=wave,
@@ -171,7 +261,9 @@ def _charge(wave: Wave, request: ReleaseRequest, snapshot: Snapshot) -> Release:
         kind=request.kind,
         request=request.to_json(),
         request_hash=request.digest,
-        through_batch=snapshot.through_batch,
+        through_batch=counted.through_batch if counted else 0,
+        state=State.WATCHING if request.kind.comes_while_open else State.RESERVED,
+        planned=planned,
         mechanism=plan.mechanism,
         scale=str(plan.scale),
         epsilon_hundredths=plan.epsilon_hundredths,
@@ -207,3 +299,32 @@ def find_public_day(survey: Survey, drawn_on: date) -> date:
     Pages then change with the calendar, and a moment tells nothing about the answers.
     """
     return drawn_on if survey.origin != Survey.Origin.SURVEY else drawn_on + timedelta(days=1)
+
+
+def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
+    """Return the noise that a release was charged for, with today's sensitivity of its question."""
+    today_plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
+    return ReleasePlan(
+        mechanism=Mechanism(release.mechanism),
+        scale=Fraction(release.scale),
+        sensitivity=today_plan.sensitivity,
+        is_monotone=today_plan.is_monotone,
+        draws=today_plan.draws,
+        epsilon_hundredths=release.epsilon_hundredths,
+        delta_nanos=release.delta_nanos,
+        rho=release.rho,
+    )
+
+
+def list_keys(releases: Iterable[Release]) -> tuple[set[str], set[str]]:
+    """Return the keys that the file may have of these releases, and those that it must have."""
+    known, drawn = set(), set()
+    for release in releases:
+        known.add(release.key)
+        if release.state == Release.State.DRAWN:
+            drawn.add(release.key)
+        if release.kind == ReleaseKind.ALERT:
+            known.add(name_start(release.key))
+        if release.looked_on is not None:
+            drawn.add(name_start(release.key))
+    return known, drawn

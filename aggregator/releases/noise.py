@@ -12,11 +12,9 @@ from fractions import Fraction
 from math import isclose, sqrt
 from typing import Any
 
-from aggregator.models import Release
 from aggregator.releases.library import SERIES, find_version, is_expected
-from aggregator.releases.requests import ReleasePlan
 from privacy.central.composition import round_up_fraction
-from surveys.manifest.manifest import HUNDREDTHS
+from surveys.releasing.noise import Mechanism, ReleasePlan
 
 WHOLE = "i64"  # OpenDP's plain integers end at 2**31
 TOLERANCE = 1e-9
@@ -39,21 +37,65 @@ def prepare_sampler(plan: ReleasePlan) -> Sampler:
 
     It takes half a second the first time, so do this before a transaction opens.
     """
+    version = _find_version()
+    try:
+        measurement, loss = _BUILDERS[plan.mechanism](plan)
+    except Exception as error:
+        raise NotDrawable(_cannot("OpenDP, which draws it, does not work")) from error
+    expected = plan.rho if plan.mechanism == Mechanism.GAUSSIAN else float(plan.epsilon_each)
+    _check_loss(loss, expected)
+    return Sampler(draw=measurement, library=f"OpenDP {version}")
+
+
+def _find_version() -> str:
     version = find_version()
     if not version:
         raise NotDrawable(_cannot("OpenDP, which draws it, is not installed"))
     if not is_expected(version):
         raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, and version {version} is installed"))
-    try:
-        measurement, loss = _BUILDERS[plan.mechanism](plan)
-    except Exception as error:
-        raise NotDrawable(_cannot("OpenDP, which draws it, does not work")) from error
-    expected = plan.rho if plan.mechanism == Release.Mechanism.GAUSSIAN else _epsilon(plan)
-    if expected is None or not isclose(loss, expected, rel_tol=TOLERANCE):
+    return version
+
+
+def _check_loss(stated: float, charged: float | None) -> None:
+    if charged is None or not isclose(stated, charged, rel_tol=TOLERANCE):
         raise NotDrawable(
             _cannot("OpenDP states another loss for it than the one that the ledger was charged")
         )
-    return Sampler(draw=measurement, library=f"OpenDP {version}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertSampler:
+    """Adds noise to a whole number: to the threshold once, and to the distance of every look."""
+
+    draw_threshold: Callable[[int], int]
+    draw_look: Callable[[int], int]
+    library: str
+
+
+def prepare_alert_sampler(plan: ReleasePlan) -> AlertSampler:
+    """Load OpenDP and check what it says it does; may raise NotDrawable.
+
+    One report moves the distance by one. In the proof, half of the loss is a threshold moved by
+    one, and half a distance moved by two against it.
+    """
+    version = _find_version()
+    try:
+        threshold, first = _number_laplace(plan.scale / 2, distance=plan.sensitivity)
+        look, second = _number_laplace(plan.scale, distance=2 * plan.sensitivity)
+    except Exception as error:
+        raise NotDrawable(_cannot("OpenDP, which draws it, does not work")) from error
+    _check_loss(first + second, float(plan.epsilon_each))
+    return AlertSampler(draw_threshold=threshold, draw_look=look, library=f"OpenDP {version}")
+
+
+def _number_laplace(scale: Fraction, *, distance: int) -> tuple[Any, float]:
+    from opendp import prelude as dp
+
+    dp.enable_features("contrib")
+    measurement: Any = dp.m.make_laplace(
+        dp.atom_domain(T=WHOLE), dp.absolute_distance(T=WHOLE), scale=_round_up(scale)
+    )
+    return measurement, measurement.map(distance)
 
 
 def _cannot(reason: str) -> str:
@@ -61,10 +103,6 @@ def _cannot(reason: str) -> str:
         f"The server cannot draw this release yet: {reason}. Nothing is lost, and the price stays "
         "the same. Tell the server’s administrator."
     )
-
-
-def _epsilon(plan: ReleasePlan) -> float:
-    return plan.epsilon_hundredths / HUNDREDTHS
 
 
 def _round_up(scale: Fraction) -> float:
@@ -111,7 +149,7 @@ def _permute_and_flip(plan: ReleasePlan) -> tuple[Any, float]:
 
 
 _BUILDERS: dict[str, Callable[[ReleasePlan], tuple[Any, float]]] = {
-    Release.Mechanism.LAPLACE: _laplace,
-    Release.Mechanism.GAUSSIAN: _gaussian,
-    Release.Mechanism.PERMUTE_AND_FLIP: _permute_and_flip,
+    Mechanism.LAPLACE: _laplace,
+    Mechanism.GAUSSIAN: _gaussian,
+    Mechanism.PERMUTE_AND_FLIP: _permute_and_flip,
 }

@@ -16,7 +16,6 @@ from functools import lru_cache
 from math import exp, fsum, inf
 
 from aggregator.models import Release
-from aggregator.releases.requests import ReleaseRequest, list_symbols
 from privacy.central.composition import round_up_fraction, zcdp_epsilon
 from privacy.central.reader import (
     exact_count_epsilon,
@@ -28,7 +27,10 @@ from privacy.mechanism.shuffling import shuffle_epsilon
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.readers import find_answered
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.rules import leaves
+from surveys.releasing.alerts import find_target
+from surveys.releasing.noise import Mechanism, count_most_symbols, list_symbols
 
 # At which the ε of exact results is stated.
 EXACT_DELTA_NANOS = 1000
@@ -59,6 +61,10 @@ class _Loss:
 
     def __add__(self, other: _Loss) -> _Loss:
         return _Loss(epsilon=self.epsilon + other.epsilon, rho=self.rho + other.rho)
+
+    def __mul__(self, symbols: int) -> _Loss:
+        """Return the loss if the codes of several symbols are replaced together."""
+        return _Loss(epsilon=self.epsilon * symbols, rho=self.rho * symbols)
 
     def total(self, delta: float) -> float:
         """Return an ε that holds with `delta` added to every chance."""
@@ -112,17 +118,29 @@ def _list_losses(manifest: Manifest, release: Release) -> Iterator[tuple[str, _L
     """List the loss about each symbol if only its code is replaced."""
     request = ReleaseRequest.from_json(release.request)
     for symbol in list_symbols(manifest, request.questions):
+        if (
+            request.kind == ReleaseKind.ALERT
+            and symbol.name != find_target(request, manifest).symbol.name
+        ):
+            continue
         yield symbol.name, _find_loss(release, is_item=symbol.item is not None)
+    if request.group:
+        # Another group moves the code of every symbol of the table.
+        moved = count_most_symbols(manifest, request.questions)
+        yield request.group, _find_loss(release, is_item=False) * moved
 
 
 def _find_loss(release: Release, *, is_item: bool) -> _Loss:
     scale = Fraction(release.scale)
-    if release.mechanism == Release.Mechanism.LAPLACE:
+    if release.mechanism == Mechanism.SPARSE_VECTOR:
+        # One report less and one more: their distance changes by one, as with one report more.
+        return _Loss(epsilon=release.epsilon_hundredths / HUNDREDTHS)
+    if release.mechanism == Mechanism.LAPLACE:
         return _Loss(epsilon=float(2 / scale))  # two cells change by one
-    if release.mechanism == Release.Mechanism.GAUSSIAN:
+    if release.mechanism == Mechanism.GAUSSIAN:
         return _Loss(rho=float(1 / scale**2))  # Δ₂² = 2, and ρ = Δ₂² / (2 σ²)
-    # A replaced code is one report less and one more. An item has one count, of Yes: it changes
-    # by one, and all other items stay.
+    # A replaced code is one report less and one more. An item has one count, that of Yes.
+    # It changes by one, and the other items do not change.
     one = release.epsilon_hundredths / HUNDREDTHS
     return _Loss(epsilon=one if is_item else 2 * one)
 
@@ -135,7 +153,8 @@ def _write_line(
 ) -> ReaderLine:
     telling = manifest.telling(question)
     symbols = list_symbols(manifest, [one.name for one in telling])
-    involved = [one for one in releases if _is_about(one, {each.name for each in telling})]
+    names = {each.name for each in telling}
+    involved = [one for one in releases if _is_about(one, names)]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
     # What is released about one symbol is independent of the others, so their δ add up: each
@@ -153,7 +172,7 @@ def _write_line(
     summed = add_up(manifest, telling, own)
     # Figures from several symbols at once: replace the codes one after the other. Each step adds
     # its part of δ, multiplied by e^ε of the steps before it.
-    joins = delta and any(_joins_items(one, manifest) for one in involved)
+    joins = delta and any(_joins_items(one, manifest, names) for one in involved)
     bounds = [
         (server, 0.0),
         (_bound_together(telling, involved, delta=delta), delta),
@@ -187,8 +206,8 @@ def _bound_together(
     Replacing a report removes one and adds one, so pure losses double. A replaced code moves two
     cells of each symbol, so squared sensitivities of Gaussian noise double too.
     """
-    gaussian = [one for one in releases if one.mechanism == Release.Mechanism.GAUSSIAN]
-    pure = [one for one in releases if one.mechanism != Release.Mechanism.GAUSSIAN]
+    gaussian = [one for one in releases if one.mechanism == Mechanism.GAUSSIAN]
+    pure = [one for one in releases if one.mechanism != Mechanism.GAUSSIAN]
     rho = fsum(2 * (release.rho or 0.0) for release in gaussian)
     loss = _Loss(
         epsilon=2 * sum(release.epsilon_hundredths for release in pure) / HUNDREDTHS, rho=rho
@@ -218,23 +237,22 @@ def _add(values: Sequence[float]) -> float:
     return round_up_fraction("values", sum(map(Fraction, values), Fraction(0)))
 
 
-def _joins_items(release: Release, manifest: Manifest) -> bool:
+def _joins_items(release: Release, manifest: Manifest, names: set[str]) -> bool:
     """Whether a figure comes from several symbols at once, so that their δ would not add up."""
     request = ReleaseRequest.from_json(release.request)
-    is_choice = release.mechanism == Release.Mechanism.PERMUTE_AND_FLIP
-    return is_choice and len(list_symbols(manifest, request.questions)) > 1
+    is_choice = release.mechanism == Mechanism.PERMUTE_AND_FLIP
+    several = is_choice and len(list_symbols(manifest, request.questions)) > 1
+    return several or request.group in names  # a cell is about a code and a group
 
 
 def _is_about(release: Release, names: set[str]) -> bool:
-    return not names.isdisjoint(ReleaseRequest.from_json(release.request).questions)
+    request = ReleaseRequest.from_json(release.request)
+    return not names.isdisjoint((*request.questions, request.group))
 
 
 @lru_cache(maxsize=1024)
 def _zcdp(rho: float, delta: float) -> float:
     return zcdp_epsilon(rho=rho, delta=delta)
-
-
-# --- readers of exact results ---------------------------------------------------------------------
 
 
 def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:

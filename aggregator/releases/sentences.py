@@ -1,4 +1,7 @@
-"""The sentences below every release: what it cost, for whom, and how it was made."""
+"""The sentences below every release: what it cost, for whom, and how it was made.
+
+What readers see in front is in the active language; what specialists read is in English.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isfinite
 
+from django.utils.translation import gettext as _
+
 from aggregator.models import Release
-from aggregator.releases.figures import QuestionFigures, TableFigures
+from aggregator.releases.figures import KeyDriverFigures, QuestionFigures, TableFigures
 from aggregator.releases.readers import (
     ReaderLine,
     count_honest,
@@ -16,26 +21,44 @@ from aggregator.releases.readers import (
     find_worst,
     reader_epsilons,
 )
-from privacy.central.typical import FACTOR
-from surveys.formatting import cap, delta, epsilon, join_list, odds_factor, whole
+from privacy.central.key_driver import FACTOR as RULE_FACTOR
+from privacy.central.median import FACTOR
+from surveys.formatting import cap, delta, epsilon, guess, join_list, whole
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest
+from surveys.manifest.readers import Loss
+from surveys.manifest.releases import ReleaseKind
+from surveys.releasing.noise import Mechanism
+from surveys.respondent.label.parts import join_sentences
 
 # Where the methods explain how each kind is made.
 ANCHORS = {
-    Release.Kind.TABLE: "protected-table",
-    Release.Kind.LEADER: "leader",
-    Release.Kind.TYPICAL: "typical-answer",
+    ReleaseKind.TABLE: "protected-table",
+    ReleaseKind.LEADER: "leader",
+    ReleaseKind.MEDIAN: "median",
+    ReleaseKind.KEY_DRIVER: "key-driver",
+    ReleaseKind.TYPICAL: "median",
+    ReleaseKind.ALERT: "alert",
 }
 _NOISE = {
-    Release.Mechanism.LAPLACE: "Discrete Laplace noise of scale {scale} on every count",
-    Release.Mechanism.GAUSSIAN: (
+    Mechanism.LAPLACE: "Discrete Laplace noise of scale {scale} on every count",
+    Mechanism.GAUSSIAN: (
         "Discrete Gaussian noise with a standard deviation of {scale} on every count"
     ),
-    Release.Mechanism.PERMUTE_AND_FLIP: (
+    Mechanism.PERMUTE_AND_FLIP: (
         "Permute-and-flip: a choice by chance, with exponential noise of scale {scale}"
     ),
+    Mechanism.SPARSE_VECTOR: (
+        "Sparse vector: discrete Laplace noise of scale {scale} on every look, and of half of it "
+        "on the threshold"
+    ),
+}
+_FACTORS = {
+    ReleaseKind.MEDIAN: FACTOR,
+    ReleaseKind.TYPICAL: FACTOR,
+    ReleaseKind.KEY_DRIVER: RULE_FACTOR,
 }
 _ROUNDING = 1e-9
+UNPLANNED = "chosen after seeing results: not covered"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,45 +90,66 @@ def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -
         Line(
             name="Mechanism",
             text=describe_mechanism(release),
-            anchor=ANCHORS[Release.Kind(release.kind)],
+            anchor=ANCHORS[ReleaseKind(release.kind)],
         ),
     )
 
 
+def describe_unplanned(release: Release, manifest: Manifest) -> str:
+    """Say that a release was chosen after the close; empty where nothing could be planned."""
+    is_marked = manifest.planned_releases is not None and not release.planned
+    return UNPLANNED if is_marked else ""
+
+
 def promise(release: Release, manifest: Manifest) -> str:
-    """Say in one line what readers of a release cannot learn."""
-    factor = odds_factor(release.epsilon_hundredths / HUNDREDTHS)
-    return _promise(
-        "these figures",
-        f"{factor} times what it was{_write_addition(release.delta_nanos)}",
-        manifest,
+    """Say how little one release tells readers about whether a person took part."""
+    sentence = _(
+        "With this release alone, a guess about whether a given person took part is right at most "
+        "%(most)s times in 100, instead of 50."
     )
+    right = write_guess(release.epsilon_hundredths, release.delta_nanos)
+    return _promise(sentence % {"most": right}, manifest)
 
 
 def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
-    """Say in one line what all releases so far reveal together, and what all may ever reveal."""
+    """Say what all releases so far tell about taking part, and what all may ever tell."""
     most = manifest.release_epsilon_hundredths or 0
-    limit = odds_factor(most / HUNDREDTHS)
-    added = _write_addition(delta_nanos)
-    limits = f"{odds_factor(spent_hundredths / HUNDREDTHS)} times what it was{added}"
-    if spent_hundredths < most:
-        added = _write_addition(manifest.release_delta_nanos or 0)
-        limits += f" ({limit} times{added} with all that may follow)"
-    return _promise("all figures here", limits, manifest)
+    # Translators: how often a guess is right, in all of these.
+    if spent_hundredths == 0:
+        sentence = _(
+            "A guess about whether a given person took part is right at most %(limit)s times in "
+            "100 with all that may follow, instead of 50."
+        )
+    elif spent_hundredths < most:
+        sentence = _(
+            "A guess about whether a given person took part is right at most %(most)s times in "
+            "100 (%(limit)s times with all that may follow), instead of 50."
+        )
+    else:
+        sentence = _(
+            "A guess about whether a given person took part is right at most %(most)s times in "
+            "100, instead of 50."
+        )
+    numbers = {
+        "most": write_guess(spent_hundredths, delta_nanos),
+        "limit": write_guess(most, manifest.release_delta_nanos or 0),
+    }
+    return _promise(sentence % numbers, manifest)
 
 
-def _promise(figures: str, limits: str, manifest: Manifest) -> str:
+def _promise(sentence: str, manifest: Manifest) -> str:
+    if manifest.planned_releases is not None:
+        return sentence
     # With one report less than the smallest batch there is no release, so one person can decide
     # whether there are any figures.
-    return (
-        f"If at least {whole(manifest.minimum_batch)} others took part, adding or removing any one "
-        f"person changes the chance of {figures} to at most {limits}."
-    )
+    condition = _("This holds if at least %(others)s others took part.")
+    return join_sentences((sentence, condition % {"others": whole(manifest.minimum_batch)}))
 
 
-def _write_addition(delta_nanos: int) -> str:
-    """δ is added to the chance of everything: it is not how often the factor is exceeded."""
-    return f" plus {delta(delta_nanos)}" if delta_nanos else ""
+def write_guess(epsilon_hundredths: int, delta_nanos: int) -> str:
+    """Write how many guesses out of 100 may be right."""
+    loss = Loss(epsilon=epsilon_hundredths / HUNDREDTHS, delta=delta_nanos / NANOS)
+    return guess(loss.guess_epsilon)
 
 
 def describe_took_part(release: Release) -> str:
@@ -148,9 +192,12 @@ def describe_spent(release: Release, manifest: Manifest, *, spent_hundredths: in
 
 def describe_mechanism(release: Release) -> str:
     """Name the mechanism, its scale, and the library that drew the noise."""
-    how = _NOISE[Release.Mechanism(release.mechanism)].format(scale=write_own_scale(release))
+    how = _NOISE[Mechanism(release.mechanism)].format(scale=write_own_scale(release))
+    if release.kind == ReleaseKind.KEY_DRIVER:
+        how += "; then discrete Laplace noise of the same scale on every count behind it"
     by = f" by {release.library}" if release.library else ""
-    return f"{how}, drawn once{by}"
+    often = "" if release.kind == ReleaseKind.ALERT else ", drawn once"
+    return f"{how}{often}{by}"
 
 
 def write_own_scale(release: Release) -> str:
@@ -159,30 +206,23 @@ def write_own_scale(release: Release) -> str:
 
 
 def find_own_scale(release: Release) -> Fraction:
-    """Return the scale in reports; that of a typical answer is stored in thousandths of one."""
-    factor = FACTOR if release.kind == Release.Kind.TYPICAL else 1
-    return Fraction(release.scale) / factor
+    """Return the scale in reports; that of some choices is stored in thousandths of one."""
+    return Fraction(release.scale) / _FACTORS.get(ReleaseKind(release.kind), 1)
 
 
 def describe_people(figures: TableFigures) -> str:
     """Say roughly how many people took part; empty if no question was asked of everyone."""
     if figures.people is None or not figures.is_enough:
         return ""
-    return f"About {_write_people(figures.people, figures.margin)} took part (noise included)."
+    took_part = _("About %(people)s ± %(margin)s people took part (noise included).")
+    return took_part % {"people": whole(figures.people), "margin": whole(figures.margin)}
 
 
-def build_asked_cells(figures: QuestionFigures) -> str:
+def build_asked_cells(figures: QuestionFigures | KeyDriverFigures) -> str:
     """Say roughly how many people were asked one question."""
-    return f"About {_write_people(figures.people, figures.margin)} were asked (noise included)."
-
-
-def _write_people(people: int, margin: int) -> str:
-    """Write 1,003 ± 8 people; the margin is that of the noise, with 95 %."""
-    return f"{whole(people)} ± {whole(margin)} people"
-
-
-def describe_too_few(figures: QuestionFigures | TableFigures) -> str:
-    return f"Too few people for this table: it takes about {whole(figures.people_needed)}."
+    # The margin is that of the noise, with 95 %.
+    asked = _("About %(people)s ± %(margin)s people were asked (noise included).")
+    return asked % {"people": whole(figures.people), "margin": whole(figures.margin)}
 
 
 def describe_exact_readers(manifest: Manifest) -> str:

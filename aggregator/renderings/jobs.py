@@ -17,7 +17,6 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Length
 
-from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, read_results
@@ -27,6 +26,7 @@ from aggregator.results.snapshots import (
     find_shown,
     newest_snapshot,
 )
+from surveys.leases import MAX_ATTEMPTS, Queue
 from surveys.models import Wave
 
 logger = logging.getLogger(__name__)

@@ -241,9 +241,6 @@ def row_of_share(
     )
 
 
-# --- scrambled questions --------------------------------------------------------------------------
-
-
 def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str, float]) -> Block:
     shown = [estimate for estimate in result.shown if not estimate.estimand.is_asked]
     among = shown[0].estimand.of if shown else Among.EVERYONE
@@ -319,9 +316,6 @@ def _write_asked(asked: Estimate) -> str:
         whole(round(asked.total * share)) for share in (asked.displayed, asked.low, asked.high)
     )
     return f"asked {value}" if asked.method == EXACT else f"asked ≈ {value} ({low}–{high})"
-
-
-# --- groups that are sent as they are -------------------------------------------------------------
 
 
 def _build_declared(

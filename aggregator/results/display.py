@@ -222,9 +222,15 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
 
 
 def _standing_without_batches(wave: Wave) -> Standing:
+    # Also if nothing came to a protected survey: whether anybody took part is told to nobody.
     if hasattr(wave, "discard"):
         return Standing.DISCARDED
-    if wave.is_open or wave.batches.exists() or RawReport.objects.filter(wave=wave).exists():
+    if (
+        wave.is_open
+        or wave.keeps_counts
+        or wave.batches.exists()
+        or RawReport.objects.filter(wave=wave).exists()
+    ):
         return Standing.WAITING
     return Standing.EMPTY
 
@@ -267,9 +273,6 @@ def _join_results(*, wave: Wave, snapshot: Snapshot, is_settled: bool) -> Result
         fixed_end=fixed_end,
         is_settled=is_settled,
     )
-
-
-# --- groups that are sent as they are -------------------------------------------------------------
 
 
 def _read_declared(

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-# The share, or the part of people at one end of a scale, at which designs are compared.
-COMPARED_AT = 0.2
+from surveys.planning.figures import COMPARED_AT, WIDEST
+
 # Widths of the 95 % interval at that share, as parts of all possible values. With one look they
 # are those of about 36 and 10 direct answers.
 WIDE = 1.3 * COMPARED_AT
-WIDEST = 0.5
 
 
 class Reliability(StrEnum):

@@ -82,6 +82,10 @@ _WIDE = "These are the wider intervals, which hold at 95 % for all looks togethe
 CLOSED_EARLY = f"{_WIDE}, because the survey was closed before its fixed end"
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
 KEPT = f"{_WIDE}. They are those of an earlier look, because too few reports had come by the close."
+OPEN_HALF = (
+    "They count the open half of the reports. Test what you find on the other half: after a "
+    "search, an interval may miss more often."
+)
 STILL_COUNTING = f"{_WIDE}, until the last reports are counted."
 SMALLEST_SAMPLE_SHOWN = 10
 EMPTY: Mapping[str, float] = MappingProxyType({})
@@ -89,6 +93,8 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 
 def describe_intervals(results: Results) -> str:
     """Say why all intervals of a survey are valid; once, above or below the figures."""
+    if results.snapshot.is_half:
+        return OPEN_HALF
     if results.fixed_end:
         return AT_CAP if ended_at_cap(results.wave) else FIXED_END
     if results.wave.is_open:
@@ -246,9 +252,6 @@ def describe_people(result: QuestionResult, estimate: Estimate) -> str:
     if people is None:
         return ""
     return f"{people.heading}: {'' if people.is_counted else 'about '}{people.number} people."
-
-
-# --- how certain the figures of a question are ----------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,10 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from aggregator.batches.combinations import count_combinations, list_declared
+from aggregator.batches.halves import find_half, settle_half
 from aggregator.batches.recounting import recount_tables
-from aggregator.batches.sealing import count_sealed
-from aggregator.models import Batch, RawReport, Snapshot
+from aggregator.batches.sealing import count_sealed, is_over
+from aggregator.models import Batch, SealedHalf, Snapshot
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.groups.told import find_told
 from aggregator.results.looks import EVERYBODY, Replay, list_least
@@ -46,18 +47,25 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     Returns the newest snapshot; None if there was no look yet. It is computed outside any
     transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
+    half = settle_half(wave_id=wave_id)
     # Read before the wave: if it is final, the wave is closed by then.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
     # Checked before the batches are read: if no raw reports are left now, all batches exist.
-    final = _is_over(wave)
+    counts_all = is_over(wave)
+    if wave.sealed_half and counts_all and half is None:
+        return newest  # closed since the first line: the next sweep draws the halves
+    is_half = half is not None and half.is_sealed
     replay, decided_through = replay_batches(wave=wave, newest=newest)
-    if final and decided_through:
+    if counts_all and decided_through:
         replay.look_at_all(decided_through)
     if replay.through_batch == 0:
         return None
+    final = counts_all and not is_half
     if newest is None or _is_outdated(newest, replay, final=final):
-        newest = _store(wave=wave, replay=replay, final=final, newest=newest)
+        newest = _store(wave=wave, replay=replay, final=final, half=half, newest=newest)
+        if newest is None:
+            return None
         _drop_old_snapshots(wave=wave)
     wave.snapshots.filter(pk=newest.pk, decided_through__lt=decided_through).update(
         decided_through=decided_through
@@ -65,17 +73,15 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     return newest
 
 
-def _is_over(wave: Wave) -> bool:
-    """Whether the wave is closed and none of its reports wait, so that everything counts."""
-    return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
-
-
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
     """Take the batches since the looks of a snapshot; return also the number of the last one."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        if newest.method_version == METHOD_VERSION and newest.tables is not None:
+        # What a half counts all at once is no look: after its opening, looks begin again.
+        is_current = newest.method_version == METHOD_VERSION and newest.tables is not None
+        if is_current and not newest.is_half:
+            assert newest.tables is not None
             replay.resume(
                 looks=newest.list_looks(len(replay.looks)),
                 counts=newest.counts,
@@ -97,11 +103,14 @@ def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[
     """List the numbers of reports at the looks that were shown, of all looks until now.
 
     There are none where the end was frozen and nobody could choose it by the results. A random
-    subset is not shown before the close, unless an earlier version did so.
+    subset is not shown before the close, unless an earlier version did so, and a wave that keeps
+    half of its batches sealed is not either.
     """
     if final and ended_as_frozen(wave):
         return []
     manifest = wave.description
+    if manifest.sealed_half:
+        return []
     was_shown_earlier = wave.snapshots.exclude(earlier_final=None).exists()
     if manifest.drawn is not None and not was_shown_earlier:
         return []
@@ -127,8 +136,18 @@ def _is_outdated(newest: Snapshot, replay: Replay, *, final: bool) -> bool:
     )
 
 
-def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) -> Snapshot:
-    """Store the state of a replay, unless another worker has stored it as the last one since."""
+def _store(
+    *,
+    wave: Wave,
+    replay: Replay,
+    final: bool,
+    half: SealedHalf | None,
+    newest: Snapshot | None,
+) -> Snapshot | None:
+    """Store the state of a replay, unless another worker has stored it as the last one since.
+
+    Returns None if the halves were drawn or opened since: then other batches count.
+    """
     same = wave.snapshots.filter(through_batch=replay.through_batch)
     told = compute_told(wave) if final else ()
     estimates = compute_estimates(
@@ -143,6 +162,7 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         "looks_from": newest.looks_from if newest else 0,
         "method_version": METHOD_VERSION,
         "final": final,
+        "is_half": half is not None and half.is_sealed,
         "total": replay.total,
         "totals": replay.totals,
         "counts": replay.counts,
@@ -151,6 +171,8 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
         "estimates": [result.to_json() for result in estimates],
     }
     with transaction.atomic():
+        if wave.sealed_half and not _is_divided_as(wave, half):
+            return None
         last = same.select_for_update().filter(final=True, method_version=METHOD_VERSION).first()
         if last and not final:
             return last
@@ -158,6 +180,15 @@ def _store(*, wave: Wave, replay: Replay, final: bool, newest: Snapshot | None) 
             wave=wave, through_batch=replay.through_batch, defaults=values
         )
     return snapshot
+
+
+def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
+    """Whether the halves are as they were read; they stay so until the transaction ends."""
+    Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
+    found = find_half(wave)
+    if found is None or half is None:
+        return found is half
+    return found.is_sealed == half.is_sealed
 
 
 def compute_told(wave: Wave) -> tuple[str, ...]:
@@ -187,18 +218,21 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         newest_batch=Subquery(batches.values("number")[:1]),
         decided_batch=Coalesce(Subquery(newest.values("decided_through")[:1]), 0),
         seen_final=Coalesce(Subquery(newest.values("final")[:1]), False),
+        seen_half=Coalesce(Subquery(newest.values("is_half")[:1]), False),
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
     # One query for each of these waves, so that the raw reports of others are not read.
     candidates: QuerySet[Wave, Any] = (
-        waves.filter(Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False)
+        waves.filter(
+            Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False, seen_half=False
+        )
         .order_by()
         .only("state")
     )
     first_or_last = [
         wave.pk
         for wave in candidates
-        if _is_over(wave) or (wave.seen_version is None and _may_have_first_look(wave))
+        if is_over(wave) or (wave.seen_version is None and _may_have_first_look(wave))
     ]
     return waves.filter(
         Q(seen_version__isnull=False, newest_batch__gt=F("decided_batch"))
@@ -235,9 +269,12 @@ def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
     """Return the newest snapshot that may be shown: the newest one, one shown earlier, or None.
 
     It needs the crowd C. Where each person is asked only some blocks of questions, a look at one
-    of them could move by few people, so nothing but the total is shown before the close.
+    of them could move by few people, so nothing but the total is shown before the close. Nor is it
+    where half of the batches will stay sealed: figures of all would show those of the sealed half.
     """
-    is_whole = newest.final or wave.description.drawn is None
+    manifest = wave.description
+    comes_early = manifest.drawn is None and not manifest.sealed_half
+    is_whole = newest.final or newest.is_half or comes_early
     if newest.earlier_final is not None or (is_whole and newest.total >= wave.crowd):
         return newest
     return wave.snapshots.exclude(earlier_final=None).order_by("-through_batch").first()

@@ -13,8 +13,6 @@ from functools import lru_cache
 import numpy as np
 
 from aggregator.batches.columns import Columns
-from aggregator.models import Release
-from aggregator.releases.requests import count_most_symbols, list_candidates
 from aggregator.results.display import Results
 from privacy.central.attacks import (
     Reconstruction,
@@ -27,6 +25,9 @@ from privacy.central.selection import permute_and_flip_probabilities
 from surveys.formatting import percent
 from surveys.manifest.manifest import HUNDREDTHS, Manifest
 from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseKind
+from surveys.releasing.choice import list_candidates
+from surveys.releasing.noise import count_most_symbols
 
 GUESSING = 0.5  # both stories are equally likely beforehand
 MOST_PEOPLE = 200  # whose answers are reconstructed
@@ -117,7 +118,7 @@ def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None
     symbols = count_most_symbols(results.manifest, asked)
     # Of a list to select from, one person may give several answers.
     has_leader = not target.question.has_items and target.question in list_candidates(
-        results.manifest, Release.Kind.LEADER
+        results.manifest, ReleaseKind.LEADER
     )
     people = target.people
     smallest = min(results.wave.crowd, people // 2)
@@ -181,9 +182,6 @@ def _reconstruct(people: int, smallest: int, epsilon_hundredths: int | None) -> 
         runs=RUNS if epsilon_hundredths else 1,
         seed=SEED,
     )
-
-
-# --- what attackers look for ----------------------------------------------------------------------
 
 
 def find_target(results: Results) -> Target | None:

@@ -17,12 +17,15 @@ from pathlib import Path
 
 from accounts.models import User
 from aggregator.intake.wire import encode_report
-from aggregator.models import Release
-from aggregator.releases.ledger import reserve_release
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.respondents import Answers, Envelope, seal
 from privacy.mechanism.drawing import secure_uint32
-from surveys.authoring.services import launch_survey, plan_comparison
+from surveys.authoring.services import (
+    create_survey,
+    launch_survey,
+    plan_comparison,
+    plan_release,
+)
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
@@ -51,7 +54,7 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
     """Return the demo's wave; launch it if it has not been launched before."""
     survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
     if survey is None:
-        survey = Survey.objects.create(
+        survey = create_survey(
             owner=owner,
             title=demo.title,
             introduction=demo.introduction,
@@ -61,17 +64,9 @@ def field_demo(demo: Demo, *, owner: User) -> Wave:
         demo.add_questions(survey)
         for pair in demo.planned:
             plan_comparison(survey=survey, names=pair)
+        for release in demo.releases:
+            plan_release(survey=survey, request=release)
     return survey.find_wave() or launch_survey(survey=survey)
-
-
-def request_releases(demo: Demo, *, wave: Wave) -> list[Release]:
-    """Charge the demo's releases to the wave's ledger; workers draw them. Twice does no harm.
-
-    A demo that was opened by an older version publishes none.
-    """
-    if not wave.description.publishes_releases:
-        return []
-    return [reserve_release(wave=wave, request=request) for request in demo.releases]
 
 
 def draw_envelopes(

@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aggregator.models import Release
-from aggregator.releases.requests import ReleaseRequest
 from aggregator.simulation.respondents import Answers
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Question, Survey
 
 # (affair, unhappy, religious, children) → number of women. Unhappy: marriage rated 3 or less
@@ -56,7 +55,7 @@ class Demo:
     settings: dict[str, Any]
     # The comparisons that it plans: outcome and group.
     planned: tuple[tuple[str, str], ...] = ()
-    # What it publishes once it is complete, so that the page of releases shows something.
+    # What it plans to publish, so that the page of releases shows something.
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
@@ -67,7 +66,6 @@ class Demo:
         ]
 
 
-# --- try it ---------------------------------------------------------------------------------------
 _OPEN_QUESTIONS = (
     "Have you ever pretended to have read a book?",
     "Have you ever blamed someone else for your own mistake?",
@@ -94,7 +92,6 @@ OPEN = Demo(
 )
 
 
-# --- married life, 1974 --------------------------------------------------------------------------
 _REDBOOK_QUESTIONS = (
     "While you were married, did you ever have an affair?",
     "Would you call your marriage less than happy?",
@@ -135,7 +132,6 @@ REDBOOK = Demo(
 )
 
 
-# --- every type of question ----------------------------------------------------------------------
 def _add_study_questions(survey: Survey) -> None:
     _add_questions_on_the_past_month(survey)
     _add_questions_on_wellbeing(survey)
@@ -266,12 +262,12 @@ STUDY = Demo(
         "release_epsilon_hundredths": 200,
     },
     releases=(
-        # The year that people are in, pills, and how often they felt hopeless.
+        # The year that people are in, pills, sleepless nights, and how often they felt hopeless.
         ReleaseRequest(
-            kind=Release.Kind.TABLE, questions=("q1", "q2", "q5"), epsilon_hundredths=50
+            kind=ReleaseKind.TABLE, questions=("q1", "q2", "q4", "q5"), epsilon_hundredths=50
         ),
-        ReleaseRequest(kind=Release.Kind.LEADER, questions=("q4",), epsilon_hundredths=50),
-        ReleaseRequest(kind=Release.Kind.TYPICAL, questions=("q5",), epsilon_hundredths=50),
+        ReleaseRequest(kind=ReleaseKind.LEADER, questions=("q4",), epsilon_hundredths=50),
+        ReleaseRequest(kind=ReleaseKind.MEDIAN, questions=("q5",), epsilon_hundredths=50),
     ),
 )
 

@@ -17,12 +17,15 @@ from aggregator.models import (
     ReleaseLedger,
     Rendering,
     RowsFile,
+    SealedHalf,
     Snapshot,
     SpentId,
 )
 from aggregator.upkeep.verification.run import forget_differences
+from surveys.history.recording import record, record_ending
+from surveys.history.upkeep import delete_with_changes
 from surveys.lifecycle.errors import NotClosed
-from surveys.models import DeletedWave, Survey, Wave
+from surveys.models import DeletedWave, Kind, Survey, Verb, Wave
 from surveys.models.asked_questions import remember_questions
 
 _COLLECTED = (
@@ -33,6 +36,7 @@ _COLLECTED = (
     Snapshot,
     Rendering,
     RowsFile,
+    SealedHalf,
     Comparison,
     # Drawing locks it first, then the release.
     ReleaseLedger,
@@ -41,8 +45,8 @@ _COLLECTED = (
 
 
 @transaction.atomic(durable=True)
-def delete_survey(*, survey: Survey) -> None:
-    """Delete a closed survey; of each wave, a row of DeletedWave stays.
+def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
+    """Delete a closed survey; of each wave, a row of DeletedWave stays, and its history.
 
     Its owner's counts of what was asked go up (surveys.models.asked_questions).
 
@@ -60,7 +64,9 @@ def delete_survey(*, survey: Survey) -> None:
     manifests = [wave.description for wave in waves if wave.mode == Wave.Mode.ELECTRONIC]
     remember_questions(survey=locked.pk, owner=locked.owner_id, manifests=manifests)
     for model in _COLLECTED:
-        model._default_manager.filter(wave__in=waves).delete()
+        model._base_manager.filter(wave__in=waves).delete()
     forget_differences(waves)
     Wave.objects.filter(survey=locked).delete()
-    locked.delete()
+    record_ending(locked, waves[0])
+    record(locked, verb, Kind.SURVEY)
+    delete_with_changes(locked)

@@ -17,12 +17,11 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
 from surveys.formatting import day
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.services import close_wave
-from surveys.models import Survey, Wave, today
+from surveys.models import Survey, Verb, Wave, today
 
 logger = logging.getLogger(__name__)
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
@@ -55,8 +54,7 @@ def delete_on_its_date(*, wave_id: int) -> None:
         with suppress(NotOpen, Wave.DoesNotExist):
             close_wave(wave_id=wave_id, ending=Wave.Ending.DATE)
     with suppress(Survey.DoesNotExist):
-        delete_survey(survey=survey)
-        audit.record("survey-deleted-on-its-date", account=survey.owner_id, survey=survey.slug)
+        delete_survey(survey=survey, verb=Verb.EXPIRED)
 
 
 @transaction.atomic
@@ -64,9 +62,6 @@ def _is_locked(wave_id: int) -> bool:
     """Whether somebody holds the wave's row: workers with other work must not wait for them."""
     free = Wave.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=wave_id)
     return not free.values_list("pk").first()
-
-
-# --- mails to owners ----------------------------------------------------------------------------
 
 
 def is_deletion_mail_due() -> bool:

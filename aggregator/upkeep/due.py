@@ -21,10 +21,13 @@ from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
 from aggregator.comparisons.planned import find_waves_to_compare
 from aggregator.models import Batch, DueWork, Upkeep
+from aggregator.releases.alerts import find_alerts_to_look_at
 from aggregator.releases.drawing import find_releases_to_draw
+from aggregator.releases.ledger import find_waves_to_release
 from aggregator.renderings.jobs import find_renderings_to_run
 from aggregator.results.snapshots import find_waves_to_estimate
 from aggregator.upkeep.deletion_dates import find_waves_to_delete
+from surveys.exchange.jobs import find_imports_to_read
 
 
 class WorkKind(StrEnum):
@@ -34,21 +37,24 @@ class WorkKind(StrEnum):
     RENDER = "render"
     PLAN = "plan"
     COMPARE = "compare"
+    RESERVE = "reserve"
     RELEASE = "release"
+    LOOK = "look"
     DELETE = "delete"
+    IMPORT = "import"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Due:
     kind: WorkKind
-    subject: int  # the primary key of a wave, comparison, rendering or release
+    subject: int  # the primary key of a wave, comparison, rendering, release or import
     # The progress of the work. A wave under constant load is always due; it is not late as long as
     # this number changes.
     progress: int
 
 
 def find_due_work() -> list[Due]:
-    """Find due work in the rows: reports, batches, snapshots, files, comparisons, releases."""
+    """Find due work in the rows: reports, batches, snapshots, files, comparisons and others."""
     newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
@@ -62,9 +68,12 @@ def find_due_work() -> list[Due]:
         WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
         WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
+        WorkKind.RESERVE: find_waves_to_release().values_list("pk", Value(0)),
         # Drawn at once or not at all, so it makes no progress.
         WorkKind.RELEASE: find_releases_to_draw().values_list("pk", Value(0)),
+        WorkKind.LOOK: find_alerts_to_look_at().values_list("pk", Value(0)),
         WorkKind.DELETE: find_waves_to_delete().values_list("pk", Value(0)),
+        WorkKind.IMPORT: find_imports_to_read().values_list("pk", "attempts"),
     }
     return [
         Due(kind=kind, subject=subject, progress=progress)

@@ -37,6 +37,7 @@ TABLES_OF_SURVEYS = (
     "aggregator_snapshot",
     "aggregator_rendering",
     "aggregator_rows_file",
+    "aggregator_sealed_half",
     "aggregator_comparison",
     "aggregator_release",
     "aggregator_release_ledger",
@@ -44,7 +45,10 @@ TABLES_OF_SURVEYS = (
     "aggregator_upkeep",
     SPENT_IDS,
     "surveys_stored_text",
+    "surveys_history_changes",
+    "surveys_import",
     "surveys_planned_comparison",
+    "surveys_planned_release",
     "surveys_question",
     "surveys_asked_question",
     "surveys_asked_before",
@@ -97,7 +101,7 @@ def purge_is_due() -> bool:
 def _newest() -> dict[str, int]:
     """Return the newest batch and discard whose raw reports are gone, and the newest deletion."""
     return {
-        "batch": Batch.objects.aggregate(newest=Max("pk"))["newest"] or 0,
+        "batch": Batch.every.aggregate(newest=Max("pk"))["newest"] or 0,
         "discard": Discard.objects.aggregate(newest=Max("pk"))["newest"] or 0,
         "deletion": DeletedWave.objects.aggregate(newest=Max("pk"))["newest"] or 0,
     }
@@ -124,9 +128,6 @@ def purge_traces() -> None:
         job=Upkeep.Job.PURGE,
         defaults={"ended_at": timezone.now(), "found": {**reached, "left": left}},
     )
-
-
-# --- PostgreSQL ---------------------------------------------------------------------------------
 
 
 def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
@@ -302,9 +303,6 @@ def _list_log_files(cursor: CursorWrapper) -> set[str]:
         """
     )
     return {name for (name,) in cursor.fetchall()}
-
-
-# --- SQLite -------------------------------------------------------------------------------------
 
 
 def _purge_sqlite() -> tuple[dict[str, int], list[str]]:

@@ -8,7 +8,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts import audit
 from aggregator.background.forms import BackgroundForm
 from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import AlreadyChosenError, choose, find_rows_file
@@ -19,6 +18,7 @@ from aggregator.results.display import Results
 from aggregator.views.downloads import explain
 from aggregator.views.mode_addresses import view_of
 from surveys.access import for_owner
+from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -36,6 +36,7 @@ def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     if view.results is None or not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
     results, rows_file = view.results, find_rows_file(view.results.wave)
+    record_seen(survey)  # what is proposed depends on the sizes of groups
     if rows_file is None:
         response = _show(request, results, rows_file, None)
         response["Refresh"] = "2"
@@ -53,7 +54,6 @@ def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     except AlreadyChosenError:
         messages.warning(request, NOTHING_CHANGED)
     else:
-        audit.record("background", account=request.user.pk, survey=survey.slug)
         messages.success(request, CHOSEN)
     return redirect("aggregator:data", slug=survey.slug)
 

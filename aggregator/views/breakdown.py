@@ -26,6 +26,7 @@ from aggregator.results.display import Results, View, find_view
 from aggregator.results.sentences import CAUTION, describe_alarm, describe_burst, describe_intervals
 from aggregator.simulation.truth import describe_truth, known_truth
 from surveys.access import for_owner
+from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
@@ -143,6 +144,7 @@ def _context(
         "demo": describe_truth(survey),
     }
     if standing.breakdown is not None:
+        record_seen(survey)
         context |= _build_context(request, results, declared, standing.breakdown)
         context["charts"] = list_breakdown_menu(comparison, standing)
     return context

@@ -19,14 +19,17 @@ from aggregator.comparisons.choice import (
 )
 from aggregator.comparisons.forms import CHOOSE_KIND, FORMS, ComparisonForm, predictor_field
 from aggregator.comparisons.jobs import is_of_final_snapshot, request_comparison
+from aggregator.comparisons.key_driver import list_outcomes
 from aggregator.comparisons.planned import list_planned
 from aggregator.comparisons.result import (
     ComparisonResult,
     PairsResult,
     RegressionResult,
+    SegmentsResult,
 )
 from aggregator.comparisons.sentences import (
     A_PLACE_TO_START,
+    A_SUMMARY,
     describe_all,
     describe_impossible,
     describe_standing,
@@ -48,6 +51,10 @@ from aggregator.comparisons.words.regression_sentences import (
     list_tests,
     summarize_terms,
     write_terms,
+)
+from aggregator.comparisons.words.segment_sentences import (
+    list_profile_rows,
+    summarize_profiles,
 )
 from aggregator.comparisons.words.table_sentences import (
     describe_coverage,
@@ -73,6 +80,7 @@ from surveys.comparing.indicators import (
 )
 from surveys.comparing.pairs import list_pair_indicators
 from surveys.formatting import percent
+from surveys.history.recording import record_seen
 from surveys.models import Survey
 
 REFUSED = 422
@@ -97,6 +105,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
             request, "aggregator/comparisons/nothing_to_compare.html", context, status=status
         )
     results = view.results
+    record_seen(survey)
     rows_file = find_rows_file(results.wave)
     shown = _list_shown(results, rows_file)
     forms = {
@@ -112,7 +121,11 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     posted = next((form for form in forms.values() if form.is_bound), None)
     if posted is not None and posted.is_valid():
         comparison = request_comparison(
-            wave=results.wave, snapshot=results.snapshot, kind=posted.kind, names=posted.names
+            wave=results.wave,
+            snapshot=results.snapshot,
+            kind=posted.kind,
+            names=posted.names,
+            segments=posted.segments,
         )
         return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
     context = _build_forms(results, shown, forms)
@@ -138,7 +151,7 @@ def _build_forms(
     recent = [
         one
         for one in wave.comparisons.exclude(pk__in=listed)
-        .exclude(kind=Comparison.Kind.BREAKDOWN)
+        .exclude(kind__in=(Comparison.Kind.BREAKDOWN, Comparison.Kind.CLAIM))
         .order_by("-pk")[:RECENT]
         if is_of_survey(one, manifest)
     ]
@@ -146,7 +159,10 @@ def _build_forms(
         "forms": forms,
         "can_compare": len(shown) > 1 and not all(indicator.is_number for indicator in shown),
         "pair_indicators": len(list_pair_indicators(manifest)),
-        "pairs_wait": not results.snapshot.final,
+        "pairs_wait": not (results.snapshot.final or results.snapshot.is_half),
+        "has_half": results.wave.sealed_half,
+        "can_rank": results.snapshot.final and len(list_outcomes(manifest)) > 1,
+        "can_segment": results.is_final and sum(one.is_plain for one in shown) > 1,
         "groups_come_later": not results.is_settled
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_all(results),
@@ -195,6 +211,8 @@ def _describe_drawn(results: Results, rows_file: RowsFile | None) -> str:
 @require_safe
 def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
     found = _find(survey, pk)
+    if found.kind == Comparison.Kind.CLAIM:
+        return redirect("aggregator:sealed_half", slug=survey.slug)
     return render(request, "aggregator/comparisons/comparison.html", _context(survey, found))
 
 
@@ -249,11 +267,13 @@ def _context(survey: Survey, comparison: Comparison) -> dict[str, object]:
         "batches": comparison.through_batch,
     }
     if standing.result is not None:
+        record_seen(survey)
         context |= _build_result(standing.result, standing, indicators)
     rows = context.get("rows", [])
     assert isinstance(rows, list)
     context["rows"] = rows if any(row.whisker for row in rows) else []
-    context["finding"] = bool(context["rows"] or context.get("pairs") or standing.planned)
+    found = context["rows"] or context.get("pairs") or context.get("profiles")
+    context["finding"] = bool(found or standing.planned)
     context["caution"] = CAUTION if any(CAUTION_MARK in row.text for row in rows) else ""
     return context
 
@@ -262,6 +282,9 @@ def _list_hidden(comparison: Comparison) -> list[tuple[str, str]]:
     """List the form fields that request the same comparison again."""
     if comparison.kind == Comparison.Kind.TABLE:
         return list(zip((OUTCOME, GROUP), comparison.names, strict=True))
+    if comparison.kind == Comparison.Kind.SEGMENTS:
+        chosen = [("questions", name) for name in comparison.names]
+        return [*chosen, ("profiles", str(comparison.segments))]
     fields = [OUTCOME, *(predictor_field(place) for place in range(1, len(comparison.names)))]
     return list(zip(fields, comparison.names, strict=False))
 
@@ -269,6 +292,8 @@ def _list_hidden(comparison: Comparison) -> list[tuple[str, str]]:
 def _describe_use(comparison: Comparison, standing: ComparisonStanding) -> str:
     if comparison.kind == Comparison.Kind.PAIRS:
         return A_PLACE_TO_START
+    if comparison.kind == Comparison.Kind.SEGMENTS:
+        return A_SUMMARY
     results = find_view(comparison.wave.survey).results
     return describe_standing(
         comparison.wave,
@@ -301,6 +326,12 @@ def _build_result(
                 predictor_field(menu.place): menu for menu in list_references(result, indicators)
             },
             "together": describe_together(result.together, of=list_tests(result, planned=planned)),
+        }
+    if isinstance(result, SegmentsResult):
+        return {
+            "result": result,
+            "summary": summarize_profiles(result, indicators),
+            "profiles": list_profile_rows(result, indicators),
         }
     outcome, group = indicators
     return {

@@ -56,7 +56,8 @@ def data(request: HttpRequest, survey: Survey) -> HttpResponse:
 def _list_comparisons(wave: Wave) -> list[tuple[Comparison, str]]:
     """List the finished comparisons, newest first, each with its title."""
     done = wave.comparisons.filter(state=Comparison.State.DONE)
-    done = done.exclude(kind=Comparison.Kind.BREAKDOWN).order_by("-pk")[:RECENT]
+    elsewhere = (Comparison.Kind.BREAKDOWN, Comparison.Kind.CLAIM)
+    done = done.exclude(kind__in=elsewhere).order_by("-pk")[:RECENT]
     manifest = wave.description
     return [(one, describe_title(manifest, one)) for one in done if is_of_survey(one, manifest)]
 

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts import audit
 from aggregator.upkeep.deleting import delete_survey
 from surveys.lifecycle.errors import NotClosed
 from surveys.models import Survey
@@ -53,7 +52,6 @@ def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
     form = DeleteForm(request.POST if request.method == "POST" else None, survey=survey)
     if form.is_valid():
         delete_survey(survey=survey)
-        audit.record("survey-deleted", account=request.user.pk, survey=survey.slug)
         # Without the title: the message is stored in the session.
         messages.success(request, "The survey was deleted with everything it collected.")
         return redirect("aggregator:home")

@@ -26,6 +26,7 @@ from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
 from surveys.axis import Axis
 from surveys.formatting import points, whole
+from surveys.history.recording import record_seen
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
@@ -43,6 +44,8 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     coins, browser = view_of(survey, mode=Mode.MANUAL), view_of(survey, mode=Mode.ELECTRONIC)
     pooled = _is_pooled(request)
     found = _pair(browser, coins)
+    if found:
+        record_seen(survey)
     wave = browser.wave
     assert wave is not None  # opened together with the coin wave
     context = {

@@ -20,6 +20,7 @@ from aggregator.results.sentences import (
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
 from surveys.access import for_owner
+from surveys.history.recording import record_seen
 from surveys.lifecycle.state import describe_state
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -43,6 +44,7 @@ def _context(view: View) -> dict[str, Any]:
     }
     if found is None:
         return context | {"epsilons": list_epsilons(view.manifest) if view.manifest else []}
+    record_seen(survey)
     return context | {
         "blocks": render_blocks(
             found, truth=truth, describe_label=lambda: describe_in_english(found.manifest)

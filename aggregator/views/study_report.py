@@ -8,11 +8,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from aggregator.models import Release
 from aggregator.results.display import View, find_view
 from aggregator.study_report.forms import PeopleInvitedForm
 from aggregator.study_report.sections.summary import count_coin_reports, count_reports
 from aggregator.study_report.writing import write_report
 from surveys.access import for_owner
+from surveys.history.recording import record_seen
 from surveys.lifecycle.services import state_people_invited
 from surveys.models import Survey
 
@@ -35,6 +37,8 @@ def report(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         state_people_invited(survey=survey, people=form.cleaned_data["people_invited"])
         messages.success(request, SAVED)
         return redirect("aggregator:report", slug=survey.slug)
+    if view.results is not None or view.wave.releases.filter(state=Release.State.DRAWN).exists():
+        record_seen(survey)
     return _show(request, view, form)
 
 

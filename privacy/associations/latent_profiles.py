@@ -91,7 +91,7 @@ class LatentProfiles:
 
     @cached_property
     def _start(self) -> Floats:
-        """The maximum, moved inside so far that there is room in every direction."""
+        """The maximum, moved far enough inside to leave room in every direction."""
         masses = self.best.masses + _HAIR
         return np.concatenate([masses / masses.sum(), self.best.coefficients])
 

@@ -1,8 +1,7 @@
 """The total privacy loss of several releases about the same people.
 
-Each function gives a valid upper bound, rounded up. The basic sum is a sum, in whole hundredths;
-the smallest bound for pure releases is
-`privacy.mechanism.composition_with_delta.exact_composition`.
+Each function gives a valid upper bound, rounded up. The basic bound adds the losses. The smallest
+bound for pure releases is `privacy.mechanism.composition_with_delta.exact_composition`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Writes the computed tables and figures into docs/methods; `scripts/tables` calls it."""
+"""Writes the computed tables and figures into docs/methods; `scripts/tables` calls it.
+
+`scripts/tables NAME …` computes only the tables with these names.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 
 from scripts.documentation.methods_figures import picture_coverage, picture_watching, render
 from scripts.documentation.methods_looks import (
@@ -13,6 +18,11 @@ from scripts.documentation.methods_looks import (
     write_watched_table,
 )
 from scripts.documentation.methods_ratios import compute_tables, write_ratio_table
+from scripts.documentation.methods_releases import (
+    compute_people,
+    write_people,
+    write_release_table,
+)
 from scripts.documentation.methods_shown import compute_shown, write_shown_table
 from scripts.documentation.methods_tables import (
     REGRESSIONS,
@@ -25,6 +35,7 @@ from scripts.documentation.methods_tables import (
     write_watching_table,
 )
 from scripts.stack.stack import ROOT
+from surveys.planning.release_table import PEOPLE_FILE
 
 DOCS = ROOT / "docs"
 # The file for each table.
@@ -36,7 +47,9 @@ CHAPTERS = {
     "watched": "peeking",
     "contradictions": "peeking",
     "regression": "comparing",
+    "releases": "planning",
 }
+FIGURES = DOCS / "figures"
 
 
 def put_table(text: str, *, name: str, table: str) -> str:
@@ -48,27 +61,44 @@ def put_table(text: str, *, name: str, table: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n\n{table}\n\n{end}", text)
 
 
-def main() -> None:
+def _write_peeking() -> str:
     runs = [simulate_watching(share) for share in SHARES]
-    tables = {
-        "coverage": write_coverage_table(compute_coverage()),
-        "ratios": write_ratio_table(compute_tables()),
-        "shown": write_shown_table(compute_shown()),
-        "peeking": write_watching_table(runs),
-        "watched": write_watched_table([compute_ever_missed(), *simulate_ever_missed()]),
-        "contradictions": write_contradiction_table(compute_contradictions()),
-        "regression": write_regression_table(
-            [simulate_regression(**setting) for setting in REGRESSIONS]
-        ),
-    }
-    for name, table in tables.items():
+    (FIGURES / "peeking.svg").write_text(render(picture_watching(runs[1])), encoding="utf-8")
+    return write_watching_table(runs)
+
+
+def _write_coverage() -> str:
+    (FIGURES / "coverage.svg").write_text(render(picture_coverage()), encoding="utf-8")
+    return write_coverage_table(compute_coverage())
+
+
+def _write_releases() -> str:
+    people = compute_people()
+    PEOPLE_FILE.write_text(write_people(people), encoding="utf-8")
+    return write_release_table(people)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "coverage": _write_coverage,
+    "ratios": lambda: write_ratio_table(compute_tables()),
+    "shown": lambda: write_shown_table(compute_shown()),
+    "peeking": _write_peeking,
+    "watched": lambda: write_watched_table([compute_ever_missed(), *simulate_ever_missed()]),
+    "contradictions": lambda: write_contradiction_table(compute_contradictions()),
+    "regression": lambda: write_regression_table(
+        [simulate_regression(**setting) for setting in REGRESSIONS]
+    ),
+    "releases": _write_releases,
+}
+
+
+def main() -> None:
+    FIGURES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or TABLES:
+        table = TABLES[name]()
         path = DOCS / "methods" / f"{CHAPTERS[name]}.md"
         path.write_text(put_table(path.read_text("utf-8"), name=name, table=table), "utf-8")
         print(table)
-    figures = DOCS / "figures"
-    figures.mkdir(exist_ok=True)
-    (figures / "coverage.svg").write_text(render(picture_coverage()), encoding="utf-8")
-    (figures / "peeking.svg").write_text(render(picture_watching(runs[1])), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tables of docs/methods about open surveys: looks that ever miss, and contradictions.
+"""The tables of docs/methods about open surveys: how often a look misses or contradicts.
 
 One count allows exact sums over all paths; ratios are simulated with a fixed seed.
 """

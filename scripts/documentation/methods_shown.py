@@ -14,13 +14,14 @@ from math import log, sqrt
 
 import numpy as np
 
-from aggregator.results.reliability import COMPARED_AT, Reliability, rate
+from aggregator.results.reliability import Reliability, rate
 from privacy.checks import Floats
 from privacy.distributions import Z_95
 from privacy.planning.answerers import assume_share, one_report_ratio_spread
 from scripts.documentation.many_surveys import joint_statistic, maximize
 from scripts.documentation.methods_ratios import LIMIT, RUNS, SEED
 from scripts.documentation.ratio_designs import Design, follow_up
+from surveys.planning.figures import COMPARED_AT
 
 EPSILON, ANSWERS = log(3), 2
 TOTALS, ASKED, SHARES = (200, 1000, 5000), (0.1, 0.3, 1.0), (0.03, 0.05, 0.08, 0.2, 0.5)

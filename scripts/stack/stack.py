@@ -6,6 +6,7 @@ and kill parts of them. It uses the standard library only; the Valkey binary com
 
 from __future__ import annotations
 
+import base64
 import os
 import secrets
 import socket
@@ -137,6 +138,8 @@ class Stack:
             # Behind a proxy, Murmur refuses to choose them.
             self.environment.setdefault("DATABASE_URL", f"sqlite:///{var / SQLITE_FILE}")
             self.environment.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
+            key = base64.b64encode(secrets.token_bytes(32)).decode()
+            self.environment.setdefault("MFA_KEY", key)
 
     def _redis_url(self, name: str) -> str:
         return f"redis://:{self._passwords[name]}@127.0.0.1:{self._ports[name]}/0"

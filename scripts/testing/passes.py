@@ -58,7 +58,7 @@ def _describe_files(root: Path) -> Iterable[str]:
 
 
 def find_pass(markers: str) -> str:
-    """Return the sentence about the last pass of the same content, or an empty one."""
+    """Return a sentence about the last pass of the same content; empty if there was none."""
     noted = FOLDER / make_key(markers)
     return noted.read_text("utf-8") if noted.is_file() else ""
 

@@ -105,7 +105,7 @@ def _count_forms(locale: str) -> int:
 
 
 def _is_singular(form: int, locale: str) -> bool:
-    """Return whether a form is for one number only, or for 0 and 1 as in French."""
+    """Return whether a plural form covers one number only, or 0 and 1 as in French."""
     choose = gettext.c2py(PLURALS[locale].partition("plural=")[2].rstrip(";"))
     numbers = {number for number in range(NUMBERS_TRIED) if choose(number) == form}
     return len(numbers) == 1 or numbers <= {0, 1}

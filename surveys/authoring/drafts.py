@@ -15,6 +15,7 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.names import question_name, rename_question
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
 from surveys.models.asked_questions import count_elsewhere
@@ -25,8 +26,9 @@ _FROZEN = {one.name for one in fields(Manifest)}.intersection(SETTING_NAMES) - {
 
 
 def load_draft(survey: Survey) -> None:
-    """Prefetch all rows that `build_manifest` needs, in three queries."""
-    prefetch_related_objects([survey], "questions", "translations", "planned_comparisons")
+    """Prefetch all rows that `build_manifest` needs, in four queries."""
+    rows = ("questions", "translations", "planned_comparisons", "planned_releases")
+    prefetch_related_objects([survey], *rows)
 
 
 def build_manifest(
@@ -68,6 +70,8 @@ def _build_without_drawing(
     settings["publication"] = Publication(survey.publication)
     if survey.publication != Publication.PROTECTED:
         settings |= dict.fromkeys(("release_epsilon_hundredths", "release_delta_nanos"))
+    else:
+        settings["planned_releases"] = _list_releases(survey, name_questions(questions))
     manifest = Manifest(
         survey=survey.slug,
         wave=wave_number,
@@ -88,6 +92,26 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ..
         for plan in survey.planned_comparisons.all()
         if all(str(key) in names for key, _ in plan.answers)
     )
+
+
+def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseRequest, ...]:
+    """List the planned releases, with the names of these questions in their order."""
+    planned = []
+    for plan in survey.planned_releases.all():
+        kind = ReleaseKind(plan.kind)
+        chosen = [names.get(str(key), "") for key in plan.questions]
+        planned.append(
+            ReleaseRequest(
+                kind=kind,
+                questions=kind.sort_questions(chosen, known=names.values()),
+                epsilon_hundredths=plan.epsilon_hundredths,
+                answer=plan.answer,
+                percent=plan.percent,
+                # Of a question that is missing, a name that no question has: never no groups.
+                group="" if plan.group is None else names.get(str(plan.group), str(plan.group)),
+            )
+        )
+    return tuple(planned)
 
 
 def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
@@ -133,5 +157,6 @@ def _build_question(question: Question, names: dict[str, str]) -> ManifestQuesti
         limit=question.limit,
         follow_up=question.follow_up,
         same_fact=names.get(str(question.same_fact), ""),
+        var=question.name,
     )
     return with_strength(described, flips=question.flips)

@@ -8,6 +8,8 @@ SurveyError
 ├── ChangedMeanwhile    the survey is not what the author was shown
 ├── Overtaken           the values in a form were changed in another window
 ├── AddedTwice          a form was sent twice and would add the same question again
+├── PreviewOutdated     a text or file would not become what the author was shown
+├── RemedyRefused       a step that changes strengths cannot be made or undone; `problems` says why
 ├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
 └── NotLaunchable       something is missing; `problems` lists all of it
 """
@@ -62,6 +64,20 @@ class AddedTwice(SurveyError):
         super().__init__(
             f"The survey already has this, as {called}. To add it a second time, save again."
         )
+
+
+class PreviewOutdated(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "The text or the survey has changed since the preview, so nothing was saved. "
+            "Check the new preview."
+        )
+
+
+class RemedyRefused(SurveyError):
+    def __init__(self, problem: str) -> None:
+        self.problems = (problem,)
+        super().__init__(problem)
 
 
 class NotAcknowledged(SurveyError):

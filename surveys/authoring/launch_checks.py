@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.planned.card import find_planned_problems
+from surveys.authoring.planned.release_card import find_planned_release_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
 from surveys.authoring.translations import find_translation_problems
 from surveys.formatting import epsilon, whole
 from surveys.manifest.manifest import (
+    BATCHES_FOR_HALVES,
     MOST_SYMBOLS,
     SMALLEST_USUAL_BATCH,
     Limit,
@@ -28,16 +31,18 @@ _NEAR = 0.8  # the fraction of the largest size from which authors are told the 
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
-    """List everything that prevents the opening, each with what to do about it."""
+    """List everything that prevents the survey from opening, and how to fix each problem."""
     manifest = build_manifest(survey=survey, wave_number=1)
     return [
         *_check_questions(manifest),
         *describe_equal(manifest),
         *_check_coins(manifest),
         *find_planned_problems(manifest),
+        *find_planned_release_problems(manifest),
         *_check_size(survey, manifest),
         *_check_dates(survey, now=now),
         *_check_releases(survey, manifest),
+        *_check_half(manifest),
         *find_translation_problems(survey=survey, manifest=manifest),
     ]
 
@@ -49,6 +54,8 @@ def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
         *describe_elsewhere(survey, manifest),
         *_describe_paths(manifest),
         *_describe_care(manifest),
+        *_describe_unplanned(manifest),
+        *_describe_half(manifest),
     ]
 
 
@@ -62,6 +69,14 @@ def _describe_care(manifest: Manifest) -> Iterator[str]:
         )
 
 
+def _describe_unplanned(manifest: Manifest) -> Iterator[str]:
+    if manifest.planned_releases == ():
+        yield (
+            "No release is planned. What you choose after the close is marked as chosen after "
+            "seeing results, which the noise does not cover. Plan releases below the questions."
+        )
+
+
 def _describe_paths(manifest: Manifest) -> Iterator[str]:
     paths = manifest.paths
     if paths.differ_much:
@@ -71,6 +86,16 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
             f"{about}{paths.longest}. Someone who sees when a person opens the page and sends the "
             "code can guess the way, and so the answers that decide it. Make the ways more alike: "
             "ask something harmless on the shorter one, or use a follow-up in the same code."
+        )
+
+
+def _describe_half(manifest: Manifest) -> Iterator[str]:
+    needed = max((BATCHES_FOR_HALVES + 1) * manifest.minimum_batch, 2 * manifest.crowd)
+    if manifest.sealed_half and manifest.people_for_looks < needed:
+        expected = whole(manifest.people_for_looks)
+        yield (
+            f"Two halves need at least {whole(needed)} people, and {expected} are expected. With "
+            "fewer, nothing is kept sealed. Expect more people, or lower K."
         )
 
 
@@ -97,14 +122,16 @@ _REASONS = {
     ),
     Limit.TOTAL_EPSILON: (
         "If a person’s answers are related, their codes make a guess about them practically "
-        "certain. To lower the total, ask fewer questions, or choose stronger protection for some "
-        "of them."
+        "certain."
     ),
 }
 
 
 def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
-    """Describe the limits that the author must acknowledge at the opening."""
+    """Describe the limits that the author must acknowledge at the opening.
+
+    A total that browsers refuse prevents the opening, so there is nothing to acknowledge.
+    """
     k = manifest.minimum_batch
     texts = {
         Limit.CAP: (
@@ -116,7 +143,12 @@ def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
             f"The total ε is {epsilon(manifest.epsilon)}, above {LARGEST_UNCONFIRMED_EPSILON}."
         ),
     }
-    return [ExceededLimit(key=key, text=texts[Limit(key)]) for key in manifest.acknowledged]
+    is_refused = manifest.epsilon > LARGEST_TOTAL_EPSILON
+    return [
+        ExceededLimit(key=key, text=texts[Limit(key)])
+        for key in manifest.acknowledged
+        if not (is_refused and key == Limit.TOTAL_EPSILON)
+    ]
 
 
 def _check_questions(manifest: Manifest) -> Iterator[str]:
@@ -175,12 +207,8 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
             f"You chose to ask each person {survey.drawn} of {manifest.block_count} blocks of "
             "questions. Choose fewer, or ask everyone everything."
         )
-    elif manifest.drawn_epsilon > LARGEST_TOTAL_EPSILON:
-        yield (
-            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
-            "respondents’ browsers refuse. Protect them more strongly, ask fewer, or ask each "
-            "person a random subset of them (Settings)."
-        )
+    elif refusal := Budget(manifest=manifest).refusal:
+        yield refusal
     if len(manifest.symbols) > MOST_SYMBOLS:
         yield (
             f"A report would have {len(manifest.symbols):,} codes, but the maximum is "
@@ -220,6 +248,23 @@ def describe_early_deletion(
         f"The deletion date must be at least {DAYS_BEFORE_DELETION} days after {name}, so that you "
         "can download what you need. Choose a later day, or leave it empty."
     )
+
+
+def _check_half(manifest: Manifest) -> Iterator[str]:
+    """Check that nothing but the author's pages waits for a sealed half."""
+    if not manifest.sealed_half:
+        return
+    others = {
+        "public results: readers would wait for your test": manifest.has_public_results,
+        "two coins": manifest.coins,
+        "a random subset of the questions": manifest.drawn is not None,
+    }
+    for other, is_chosen in others.items():
+        if is_chosen:
+            yield (
+                f"A survey that keeps half sealed cannot have {other}. Switch off one of the two "
+                "in the settings."
+            )
 
 
 def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:

@@ -5,11 +5,11 @@ The ε of such questions add up: together, their codes reveal more about the fac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from surveys.formatting import join_list
+from surveys.formatting import join_list, list_numbers
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar
 from surveys.manifest.questions import ManifestQuestion
@@ -57,24 +57,48 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 
 def describe_equal(manifest: Manifest) -> Iterator[str]:
     """Say which questions repeat an equal one, which prevents the opening, and what to do."""
-    for repeat in find_repeats(manifest):
-        if repeat.is_equal:
-            yield (
-                f"Question {repeat.second} asks the same as question {repeat.first}. Both codes "
-                "together reveal more about this fact than each page says. Delete one of them, or "
-                f"edit question {repeat.second} and choose question {repeat.first} under “Same "
-                "fact as”."
-            )
+    for pairs, later, earlier in _say_repeats(manifest, is_equal=True):
+        yield (
+            f"{pairs}. Codes about the same fact together reveal more than each page says. Delete "
+            f"{later}, or edit {later} and choose {earlier} under “Same fact as”."
+        )
 
 
 def describe_similar(manifest: Manifest) -> Iterator[str]:
+    for pairs, later, earlier in _say_repeats(manifest, is_equal=False):
+        yield (
+            f"{pairs}. If they ask for the same fact, edit {later} and choose {earlier} under "
+            "“Same fact as”, so that respondents read what the codes reveal together."
+        )
+
+
+def _say_repeats(manifest: Manifest, *, is_equal: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield one line for all repeats, if there are any, and names for the later and earlier ones.
+
+    Example: questions 2 to 5 resemble question 1; question 9 resembles question 8.
+    """
+    repeating: dict[int, list[int]] = {}
     for repeat in find_repeats(manifest):
-        if not repeat.is_equal:
-            yield (
-                f"Question {repeat.second} resembles question {repeat.first}. If both ask for the "
-                f"same fact, edit question {repeat.second} and choose question {repeat.first} "
-                "under “Same fact as”, so that respondents read what both codes reveal together."
-            )
+        if repeat.is_equal == is_equal:
+            repeating.setdefault(repeat.first, []).append(repeat.second)
+    if not repeating:
+        return
+    verbs = ("asks the same as", "ask the same as") if is_equal else ("resembles", "resemble")
+    said = "; ".join(
+        f"{_call(numbers)} {verbs[len(numbers) > 1]} question {first}"
+        for first, numbers in repeating.items()
+    )
+    [first, *others] = repeating
+    later = [number for numbers in repeating.values() for number in numbers]
+    yield (
+        said[0].upper() + said[1:],
+        f"question {later[0]}" if len(later) == 1 else "the later ones",
+        "the earlier one" if others else f"question {first}",
+    )
+
+
+def _call(numbers: Sequence[int]) -> str:
+    return f"question{'s' if len(numbers) > 1 else ''} {list_numbers(numbers)}"
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:

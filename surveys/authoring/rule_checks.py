@@ -23,18 +23,21 @@ class RuleProblem:
 
 
 def find_rule_problems(
-    questions: Sequence[Question], *, spoken: Mapping[str, str] | None = None
+    questions: Sequence[Question], *, spoken: Mapping[str, str] | None = None, since: int = 0
 ) -> list[RuleProblem]:
     """List invalid rules and references, each with what to do about it.
 
     `spoken` maps keys to what the author calls the questions now. Pass it if the questions have
-    already been renumbered.
+    already been renumbered. The first `since` questions are known to be valid.
     """
     places = {str(question.pk): place for place, question in enumerate(questions)}
     spoken = call_all(questions) if spoken is None else spoken
     problems: list[RuleProblem] = []
     earlier: list[Asked] = []
-    for question in questions:
+    for place, question in enumerate(questions):
+        if place < since:
+            earlier.append(_as_asked(question))
+            continue
         key = str(question.pk)
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)

@@ -1,4 +1,7 @@
-"""Parse and write rules in authors' notation: "Q1 is yes and not (Q2 is one of 1, 3)"."""
+"""Parse and write rules in authors' notation: "Q1 is yes and not (Q2 is one of 1, 3)".
+
+Authors may also type the names of questions: "smokes is yes".
+"""
 
 from __future__ import annotations
 
@@ -126,12 +129,12 @@ class _Parser:
 
     def _condition(self) -> Rule:
         token = self._next
-        match = _QUESTION.fullmatch(token)
-        if match is None:
+        number = self._read_question(token)
+        if number is None:
             found = f"not “{token}”" if token else "but the rule ends"
             raise RuleError(f"A question such as Q1 must come here, {found}. {HELP}")
         self._place += 1
-        question = self._find(int(match[1]), token)
+        question = self._find(number, token)
         several = question.described.has_items
         word = "has" if several else "is"
         relation = self._next.lower()
@@ -151,6 +154,13 @@ class _Parser:
         else:
             rule = {"name": str(question.pk), "is": sorted(codes)}
         return {"not": rule} if negated else rule
+
+    def _read_question(self, token: str) -> int | None:
+        """Return the number of the question called so: Q3, or the name of an earlier question."""
+        if match := _QUESTION.fullmatch(token):
+            return int(match[1])
+        names = {one.name: number for number, one in self._earlier.items() if one.name}
+        return names.get(token.lower())
 
     def _find(self, number: int, token: str) -> Question:
         if number not in self._earlier:

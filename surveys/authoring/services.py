@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
-from typing import Unpack
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar, Unpack, cast
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
+from accounts.models import User
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
+from surveys.authoring.changes import compare_drafts, describe_draft
 from surveys.authoring.drafts import build_manifest, build_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
@@ -21,15 +23,19 @@ from surveys.authoring.errors import (
     NotAcknowledged,
     NotDraft,
     NotLaunchable,
+    Overtaken,
     TooManyQuestions,
 )
 from surveys.authoring.launch_checks import find_launch_problems
+from surveys.authoring.naming import find_name_problem, suggest_name
 from surveys.authoring.planned.following import (
     describe_dropped,
     find_plans,
+    follow_alerts,
     follow_answers,
     list_parts_of,
 )
+from surveys.authoring.planned.release_card import drop_from_releases
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.stamps import (
     compare_stamps,
@@ -40,25 +46,32 @@ from surveys.authoring.stamps import (
 )
 from surveys.comparing.choice import check_planned
 from surveys.comparing.indicators import split_indicator
+from surveys.history.recording import record
+from surveys.history.upkeep import delete_with_changes
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
 from surveys.manifest.names import rename_question
+from surveys.manifest.question_types import TYPES, QuestionType
+from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import (
     DAYS_BEFORE_DELETION,
     MAX_QUESTIONS,
+    Kind,
     Question,
     QuestionContent,
     Survey,
     Translation,
+    Verb,
     Wave,
     list_frozen_columns,
     start_of,
 )
 from surveys.models.asked_questions import lock_owner, record_questions
 from surveys.models.planned_comparisons import MAX_PLANNED
-from surveys.models.settings import SETTING_NAMES, SETTINGS
+from surveys.models.settings import SETTING_NAMES, SETTINGS, SettingsPage, list_setting_names
+from surveys.releasing.choice import check_planned as check_planned_release
 from surveys.respondent.stored_pages import store_texts
 
 # A free position, which keeps (survey, position) unique while two questions swap places.
@@ -73,6 +86,35 @@ def lock_draft(*, survey: Survey) -> Survey:
     return locked
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Run a service in a transaction, and record what it changed in the draft, if anything.
+
+    The survey is that of its argument `survey`, `question` or `translation`.
+    """
+
+    def decorate(service: Callable[P, R]) -> Callable[P, R]:
+        @wraps(service)
+        @transaction.atomic
+        def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+            given = kwargs.get("survey") or kwargs.get("question") or kwargs["translation"]
+            assert isinstance(given, Survey | Question | Translation)
+            survey = lock_draft(survey=given if isinstance(given, Survey) else given.survey)
+            before = describe_draft(survey)
+            result = service(*args, **kwargs)
+            changes = compare_drafts(before, describe_draft(Survey.objects.get(pk=survey.pk)))
+            if changes:
+                record(survey, Verb.CHANGED, kind, changes=changes)
+            return result
+
+        return wrapper
+
+    return decorate
+
+
 @dataclass(frozen=True, kw_only=True)
 class Switched:
     """The numbers of the questions that a setting changed, and of those left as they were."""
@@ -81,16 +123,20 @@ class Switched:
     left: tuple[int, ...] = ()
 
 
-@transaction.atomic
-def save_draft(*, survey: Survey, stamp: str = "") -> Switched:
-    """Store the edited settings of a draft.
+@changes_draft(Kind.SETTINGS)
+def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str = "") -> Switched:
+    """Store the edited settings of a draft: all, or those of one page.
 
-    Raises Overtaken if the stored settings no longer match the stamp. A change of `may_decline`
-    also switches "Prefer not to say" in every question that can offer it.
+    Raises Overtaken if the stored settings of the page no longer match the stamp, or if settings of
+    other pages were changed to ones that contradict them. A change of `may_decline` also switches
+    "Prefer not to say" in every question that can offer it.
     """
     stored = lock_draft(survey=survey)
-    compare_stamps(stamp, stored=stamp_settings(stored))
-    survey.save()
+    compare_stamps(stamp, stored=stamp_settings(stored, page))
+    try:
+        survey.save(update_fields=None if page is None else list_setting_names(page))
+    except IntegrityError as error:
+        raise Overtaken from error
     if survey.may_decline == stored.may_decline:
         return Switched()
     return _switch_refusals(survey)
@@ -111,7 +157,7 @@ def _switch_refusals(survey: Survey) -> Switched:
     return Switched(changed=tuple(changed), left=tuple(left))
 
 
-@transaction.atomic
+@changes_draft(Kind.QUESTIONS)
 def add_question(
     *, survey: Survey, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> Question:
@@ -125,9 +171,53 @@ def add_question(
     last = survey.questions.aggregate(last=Max("position"))["last"] or 0
     if survey.questions.count() >= MAX_QUESTIONS:
         raise TooManyQuestions
-    question = survey.questions.create(position=last + 1, **content)
+    question = survey.questions.create(
+        position=last + 1, **_with_name(content, list(survey.questions.all()))
+    )
     _check_rules(survey)
     return question
+
+
+@changes_draft(Kind.QUESTIONS)
+def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
+    """Add several questions at the end, or none.
+
+    Each has a key. Its rule refers to others by their keys, and to stored questions by their
+    primary keys. Raises BrokenRules or TooManyQuestions.
+    """
+    lock_draft(survey=survey)
+    stored = list(survey.questions.all())
+    if len(stored) + len(contents) > MAX_QUESTIONS:
+        raise TooManyQuestions
+    names = {str(question.pk): str(question.pk) for question in stored}
+    chosen = {content["name"] for content in contents.values() if content.get("name")}
+    added: list[Question] = []
+    for position, (key, content) in enumerate(contents.items(), start=len(stored) + 1):
+        rule = content.get("rule")
+        renamed = rule and rename(rule, partial(rename_question, names=names))
+        named = _with_name(content, [*stored, *added], kept=chosen)
+        question = survey.questions.create(position=position, **named | {"rule": renamed})
+        names[key] = str(question.pk)
+        added.append(question)
+    _check_rules(survey)
+    return added
+
+
+def _with_name(
+    content: QuestionContent, others: Iterable[Question], *, kept: Collection[str] = ()
+) -> QuestionContent:
+    """Suggest a name if an answered question has none; raise BrokenRules if its name is wrong.
+
+    No suggestion is among `kept`, the names that other questions are going to have.
+    """
+    if not TYPES[content.get("type", QuestionType.YES_NO)].is_answered:
+        return content | {"name": ""}
+    taken = [other.name for other in others if other.name]
+    if name := content.get("name", ""):
+        if problem := find_name_problem(name, taken=taken):
+            raise BrokenRules([problem])
+        return content
+    return content | {"name": suggest_name(content["text"], taken=[*taken, *kept])}
 
 
 def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) -> None:
@@ -136,15 +226,19 @@ def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) ->
         return
     called = call_all(questions)
     for question in questions:
-        if all(getattr(question, name) == value for name, value in content.items()):
+        if all(
+            getattr(question, name) == value
+            for name, value in content.items()
+            if name != "name" or value
+        ):
             raise AddedTwice(called[str(question.pk)])
 
 
-@transaction.atomic
+@changes_draft(Kind.QUESTIONS)
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, and return a sentence about the planned comparisons that this removed.
+    """Change a question, and return a sentence about the plans that this removed.
 
     Raises Overtaken if the stored question no longer matches the stamp, and BrokenRules if a rule
     would no longer make sense.
@@ -154,6 +248,8 @@ def edit_question(
     [before] = [one for one in questions if one.pk == question.pk]
     compare_stamps(stamp, stored=stamp_question(before))
     parts = list_parts_of(before, questions)
+    others = [one for one in questions if one.pk != question.pk]
+    content["name"] = _with_name(_list_content(before) | content, others)["name"]
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))
@@ -161,27 +257,32 @@ def edit_question(
     _refuse(find_meaning_problems(before=before, after=question, questions=questions))
     _refuse(find_rule_problems(questions))
     now = list_parts_of(question, questions)
-    return describe_dropped(follow_answers(question=question, before=parts, after=now))
+    told = (
+        describe_dropped(follow_answers(question=question, before=parts, after=now)),
+        follow_alerts(question=question, before=parts, after=now),
+    )
+    return " ".join(filter(None, told))
 
 
-@transaction.atomic
+@changes_draft(Kind.QUESTIONS)
 def delete_question(*, question: Question) -> str:
-    """Delete a question and its planned comparisons; return a sentence about these."""
+    """Delete a question and its plans; return a sentence about these."""
     lock_draft(survey=question.survey)
     survey, position = question.survey, question.position
     plans = find_plans(question)
     for plan in plans:
         plan.delete()
+    releases = drop_from_releases(question)
     spoken = call_all(list(survey.questions.all()))
     question.delete()
     # Update one row at a time and in order, so that no two rows ever share a position.
     for later in survey.questions.filter(position__gt=position):
         Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
     _check_rules(survey, spoken=spoken)
-    return describe_dropped(len(plans))
+    return " ".join(filter(None, (describe_dropped(len(plans)), releases)))
 
 
-@transaction.atomic
+@changes_draft(Kind.PLANNED_COMPARISON)
 def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
     """Plan a comparison; `names` are those of its indicators and factors, the outcome first.
 
@@ -198,12 +299,36 @@ def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
     locked.planned_comparisons.create(answers=answers)
 
 
-@transaction.atomic
+@changes_draft(Kind.PLANNED_COMPARISON)
 def drop_planned(*, survey: Survey, pk: int) -> None:
     lock_draft(survey=survey).planned_comparisons.filter(pk=pk).delete()
 
 
-@transaction.atomic
+@changes_draft(Kind.PLANNED_RELEASE)
+def plan_release(*, survey: Survey, request: ReleaseRequest) -> None:
+    """Plan a release; raises NotReleasable if the draft has changed and it cannot be made."""
+    locked = lock_draft(survey=survey)
+    manifest = build_manifest(survey=locked, wave_number=1)
+    if request in (manifest.planned_releases or ()):
+        return  # another window has planned it
+    request = check_planned_release(request, manifest)
+    keys = {name: int(key) for key, name in name_questions(list(locked.questions.all())).items()}
+    locked.planned_releases.create(
+        kind=request.kind,
+        questions=[keys[name] for name in request.questions],
+        epsilon_hundredths=request.epsilon_hundredths,
+        answer=request.answer,
+        percent=request.percent,
+        group=keys.get(request.group),
+    )
+
+
+@changes_draft(Kind.PLANNED_RELEASE)
+def drop_planned_release(*, survey: Survey, pk: int) -> None:
+    lock_draft(survey=survey).planned_releases.filter(pk=pk).delete()
+
+
+@changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
     """Swap places with the question above (step -1) or below (step 1); False if there is none."""
     lock_draft(survey=question.survey)
@@ -227,19 +352,33 @@ def _check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> 
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
+def _list_content(question: Question) -> QuestionContent:
+    content = {name: getattr(question, name) for name in Question.CONTENT}
+    return cast(QuestionContent, content)
+
+
 def _refuse(problems: Sequence[RuleProblem]) -> None:
     if problems:
         raise BrokenRules([problem.text for problem in problems])
 
 
 @transaction.atomic
+def create_survey(*, owner: User, **settings: Any) -> Survey:
+    survey = Survey.objects.create(owner=owner, **settings)
+    record(survey, Verb.CREATED, Kind.SURVEY)
+    return survey
+
+
+@transaction.atomic
 def delete_draft(*, survey: Survey) -> None:
-    lock_draft(survey=survey).delete()
+    locked = lock_draft(survey=survey)
+    record(locked, Verb.DELETED, Kind.SURVEY)
+    delete_with_changes(locked)
 
 
 @transaction.atomic
 def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
-    """Make a new draft with the same questions, planned comparisons, translations and settings.
+    """Make a new draft with the same questions, plans, translations and settings.
 
     Settings that do not apply to another survey are left out (`Setting.is_copied`).
     """
@@ -252,18 +391,32 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
     def find_copy(key: str) -> str:
         return rename_question(key, copies)
 
+    added: list[Question] = []
     for question in survey.questions.all():
-        content = {name: getattr(question, name) for name in Question.CONTENT}
+        content = _list_content(question)
         if question.rule is not None:
             content["rule"] = rename(question.rule, find_copy)
         if question.same_fact is not None:
             content["same_fact"] = int(copies[str(question.same_fact)])
-        copy = copied.questions.create(position=question.position, **content)
+        # A survey that was opened before there were names gets suggested ones in its copy.
+        named = _with_name(content, added)
+        copy = copied.questions.create(position=question.position, **named)
         copies[str(question.pk)] = str(copy.pk)
+        added.append(copy)
     for plan in survey.planned_comparisons.all():
         answers = [(int(copies[str(key)]), part) for key, part in plan.answers]
         copied.planned_comparisons.create(answers=answers)
+    for release in survey.planned_releases.all():
+        copied.planned_releases.create(
+            kind=release.kind,
+            questions=[int(copies[str(key)]) for key in release.questions],
+            epsilon_hundredths=release.epsilon_hundredths,
+            answer=release.answer,
+            percent=release.percent,
+            group=None if release.group is None else int(copies[str(release.group)]),
+        )
     _copy_translations(survey, copied)
+    record(copied, Verb.CREATED, Kind.SURVEY, facts={"copy_of": survey.slug})
     return copied
 
 
@@ -282,7 +435,7 @@ def _copy_translations(survey: Survey, copied: Survey) -> None:
         copied.translations.create(language=translation.language, texts=texts)
 
 
-@transaction.atomic
+@changes_draft(Kind.TRANSLATION)
 def add_translation(*, survey: Survey, language: str) -> Translation:
     """Add an empty translation; an existing one stays as it is."""
     lock_draft(survey=survey)
@@ -290,7 +443,7 @@ def add_translation(*, survey: Survey, language: str) -> Translation:
     return translation
 
 
-@transaction.atomic
+@changes_draft(Kind.TRANSLATION)
 def save_translation(
     *, survey: Survey, language: str, texts: Mapping[str, str], stamp: str = ""
 ) -> None:
@@ -312,7 +465,7 @@ def save_translation(
     translation.save(update_fields=["texts"])
 
 
-@transaction.atomic
+@changes_draft(Kind.TRANSLATION)
 def remove_translation(*, translation: Translation) -> None:
     lock_draft(survey=translation.survey)
     translation.delete()
@@ -353,6 +506,7 @@ def launch_survey(
         Survey.objects.filter(pk=locked.pk).update(deletion_mail_at=told_at)
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
+    record(locked, Verb.OPENED, Kind.SURVEY)
     # Done after the commit: it takes seconds for a long survey, and uploads would wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from surveys.authoring.errors import Overtaken
-from surveys.models import Question, Survey, Translation
-from surveys.models.settings import SETTING_NAMES
+from surveys.manifest.manifest import Manifest
+from surveys.models import Question, QuestionContent, Survey, Translation
+from surveys.models.settings import SettingsPage, list_setting_names
 
 
 def stamp_question(question: Question) -> str:
@@ -26,8 +27,43 @@ def stamp_questions(questions: Iterable[Question]) -> str:
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
-def stamp_settings(survey: Survey) -> str:
-    return _stamp({name: getattr(survey, name) for name in SETTING_NAMES})
+def stamp_paste(
+    text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
+) -> str:
+    """Stamp a pasted text, the questions it would be added to, and those it would become."""
+    return _stamp(
+        {"text": text, "questions": stamp_questions(questions), "contents": list(contents)}
+    )
+
+
+def stamp_translation_file(
+    text: str, *, sources: Iterable[str], translations: Iterable[Translation]
+) -> str:
+    """Stamp a file's text, the texts of the draft, and all translations that it may change."""
+    stored = {one.language: one.texts for one in translations}
+    return _stamp({"text": text, "sources": list(sources), "translations": stored})
+
+
+def stamp_definition(definition: Mapping[str, object], *, surveys: Iterable[int]) -> str:
+    """Stamp a definition, and the surveys to which it would be added."""
+    return _stamp({"definition": definition, "surveys": list(surveys)})
+
+
+def stamp_budget(survey: Survey, manifest: Manifest, questions: Sequence[Question]) -> str:
+    """Stamp all that the total ε depends on. `manifest` is that of the draft with these questions.
+
+    Other changes, such as those of words, keep the stamp.
+    """
+    costs = [
+        (row.pk, row.flips, one.epsilon, manifest.blocks.get(one.name))
+        for row, one in zip(questions, manifest.questions, strict=True)
+    ]
+    return _stamp({"drawn": survey.drawn, "coins": survey.coins, "questions": costs})
+
+
+def stamp_settings(survey: Survey, page: SettingsPage | None = None) -> str:
+    """Stamp the settings of a page, or all."""
+    return _stamp({name: getattr(survey, name) for name in list_setting_names(page)})
 
 
 def stamp_translation(translation: Translation) -> str:

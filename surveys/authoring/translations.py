@@ -94,7 +94,7 @@ def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str
             continue
         missing = list_missing(manifest, translation.texts)
         if missing:
-            problems.append(_describe_missing(language, missing))
+            problems.append(describe_missing(language, missing))
         problems += _find_differing_answers(manifest, translation)
         words = write_words(manifest, texts=translation.texts)
         problems += _find_equal_answers(manifest, language, words)
@@ -125,7 +125,7 @@ def describe_difference(source: SourceText, translated: str, own: Mapping[str, s
     )
 
 
-def _describe_missing(language: str, missing: Sequence[SourceText]) -> str:
+def describe_missing(language: str, missing: Sequence[SourceText]) -> str:
     places = [source.place for source in missing[:MOST_PLACES]]
     if len(missing) > MOST_PLACES:
         places.append(f"and {len(missing) - MOST_PLACES} more")

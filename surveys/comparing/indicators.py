@@ -81,7 +81,7 @@ class Indicator:
 
     @property
     def choice_text(self) -> str:
-        """Q3 · Yes, Q5 · Work, or Q8 · mean: its text in menus, without the question."""
+        """Its label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
@@ -270,7 +270,7 @@ def list_predictors(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def list_names(manifest: Manifest) -> frozenset[str]:
-    """Return the names of all indicators and factors, with each reference."""
+    """Return the names of all indicators, and of all factors with every possible reference."""
     predictors = list_predictors(manifest)
     names = {one.name for one in predictors}
     for one in predictors:

@@ -30,7 +30,7 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
 
 
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
-    """List the pairs of different questions or items, of which one at least is scrambled.
+    """List the pairs of different questions or items in which at least one is scrambled.
 
     A number, or else a scrambled answer, comes first: only it can be an outcome.
     """

@@ -8,20 +8,30 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from surveys.history.recording import lock_survey, record
 from surveys.lifecycle.errors import NotOpen
 from surveys.locks import wait_for_writers
-from surveys.models import Survey, Wave
+from surveys.models import Kind, Survey, Verb, Wave
 from surveys.models.asked_questions import forget_if_unanswered
 
 
+@transaction.atomic
 def state_people_invited(*, survey: Survey, people: int | None) -> None:
     """Store how many people were invited. The manifest does not contain this number."""
+    stored = Survey.objects.select_for_update(no_key=True).get(pk=survey.pk).people_invited
+    if people == stored:
+        return
     Survey.objects.filter(pk=survey.pk).update(people_invited=people)
+    changes = [("People invited", stored, people)]
+    record(survey, Verb.CHANGED, Kind.PEOPLE_INVITED, changes=changes)
 
 
+@transaction.atomic
 def switch_public_results(*, survey: Survey, off: bool) -> None:
     """Withdraw the public page of results, or show it again. The manifest does not change."""
-    Survey.objects.filter(pk=survey.pk).update(public_results_off=off)
+    other = Survey.objects.filter(pk=survey.pk, public_results_off=not off)
+    if other.update(public_results_off=off):
+        record(survey, Verb.WITHDREW if off else Verb.PUBLISHED, Kind.PUBLIC_PAGE)
 
 
 @transaction.atomic
@@ -31,7 +41,9 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     Later uploads find the wave closed. The waves of browsers and of coins close together, whichever
     of them `wave_id` names. Raises NotOpen if the wave is closed or deleted.
     """
-    named = Wave.objects.only("survey_id", "number").get(pk=wave_id)
+    named = Wave.objects.select_related("survey").get(pk=wave_id)
+    if ending == Wave.Ending.OWNER:
+        lock_survey(named.survey)
     # Lock in the order of the ids, as uploads do, to avoid deadlocks.
     run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
     # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads
@@ -51,5 +63,11 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
         wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
         wave.save(update_fields=["state", "ending", "closed_at"])
     lasted = now - waves[wave_id].launched_at
-    forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
+    # Pages of the author's other surveys count this one. Whether anybody answered a protected
+    # survey must not show there, so it stays counted.
+    if not waves[wave_id].description.publishes_releases:
+        forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
+    # An end that was fixed before is written the next day (surveys.history.upkeep).
+    if ending == Wave.Ending.OWNER:
+        record(named.survey, Verb.CLOSED, Kind.SURVEY)
     return waves[wave_id]

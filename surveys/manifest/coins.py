@@ -18,7 +18,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
 
     The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
     of people, because the author's number is about browsers. Everyone is asked all questions, even
-    if browsers draw a random subset. Comparisons use the browsers' wave only.
+    if browsers draw a random subset. Comparisons and planned releases use the browsers' wave only.
     """
     if not manifest.coin_questions:
         return None
@@ -31,6 +31,7 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
         cap=None,
         people_expected=None,
         planned_comparisons=(),
+        planned_releases=None if manifest.planned_releases is None else (),
     )
     exceeded = coins.exceeded_limits
     return replace(

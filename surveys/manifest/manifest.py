@@ -21,9 +21,10 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.budgets import question_fraction
 from surveys.links import link_contact, link_phone
 from surveys.manifest.modes import Mode
-from surveys.manifest.names import number_questions
+from surveys.manifest.names import number_questions, rename_in_files
 from surveys.manifest.paths import PathLengths, measure_paths
 from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import leaves
 from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, TWO_COINS
 
@@ -35,6 +36,7 @@ MOST_SYMBOLS = 3963
 TRANSLATED = "translated"
 # Authors must acknowledge a smaller minimum batch K at the launch.
 SMALLEST_USUAL_BATCH = 50
+BATCHES_FOR_HALVES = 20  # fewer cannot be divided by chance into two halves
 BATCHES_IN_CROWD = 3  # the crowd C is at least this many times K
 UNKNOWN_PEOPLE = 1000  # if the author gives none; a cap is often far above the number who answer
 # Limits for protected publication: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
@@ -126,6 +128,11 @@ class Manifest:
     # Comparisons planned before the opening: names of indicators and factors, the outcome first
     # (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, ...], ...] = ()
+    # Releases planned before the opening, and drawn at the close whatever came. None unless the
+    # publication is protected, and in manifests that are older than this key.
+    planned_releases: tuple[ReleaseRequest, ...] | None = None
+    # Whether a random half of the batches stays sealed after the close, until claims are tested.
+    sealed_half: bool = False
     # The SHA-256 of the words in each other language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 
@@ -150,6 +157,8 @@ class Manifest:
                 raise ValueError(f"{name} belongs to protected surveys, got {value!r}")
             if value is not None and not (type(value) is int and least <= value <= most):
                 raise ValueError(f"{name} must lie in [{least}, {most}], got {value!r}")
+        if self.planned_releases is not None and not self.publishes_releases:
+            raise ValueError("planned_releases belongs to protected surveys")
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -228,6 +237,10 @@ class Manifest:
             return 1.0
         return question_fraction(drawn=self.drawn, questions=self.block_count)
 
+    def find_asked_fraction(self, name: str) -> float:
+        """Return the fraction of people who get this question, rules apart."""
+        return self.asked_fraction if name in self.blocks else 1.0
+
     @cached_property
     def blocks(self) -> dict[str, int]:
         """The block of every scrambled question. Questions that rules connect share a block."""
@@ -288,6 +301,10 @@ class Manifest:
         """
         unscrambled = {one.name for one in self.questions if one.is_declared}
         return unscrambled.isdisjoint({question.name} | self.deciders_of(question))
+
+    def name_in_files(self, name: str) -> str:
+        """Write the name of a question, symbol or indicator with the question's variable."""
+        return rename_in_files(name, {one.name: one.var for one in self.questions})
 
     @cached_property
     def facts(self) -> dict[str, str]:

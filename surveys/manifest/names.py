@@ -5,11 +5,20 @@ numbers. A question has one name: q3 in a manifest, a primary key in the databas
 "select several" question adds its number (q3_2). The symbol that says whether such a question was
 answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
 from earlier versions, the numbers in names count information texts too.
+
+In files, a question also has a variable, such as used_cannabis. Nothing else uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+
+# Of a variable, which files add endings to: with the longest, it has the 32 that Stata takes.
+MAX_NAME_LENGTH = 20
+MAX_LABEL_LENGTH = 80
+MAX_SOURCE_LENGTH = 200  # of the name that an import had
+_QUESTION = re.compile("[qt][0-9]+")
 
 
 def number_questions(are_answered: Iterable[bool]) -> list[int]:
@@ -49,3 +58,13 @@ def rename_question(name: str, names: dict[str, str]) -> str:
     """Replace the question in a name by its new name; raise KeyError if the question is unknown."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]
+
+
+def rename_in_files(name: str, variables: Mapping[str, str]) -> str:
+    """Replace the question that a name begins with by its variable: q3_2 by used_2, q3.2 by used.2.
+
+    Names without a question, and those of questions without a variable, stay as they are.
+    """
+    found = _QUESTION.match(name)
+    variable = variables.get(found[0]) if found else ""
+    return f"{variable}{name[len(found[0]) :]}" if found and variable else name

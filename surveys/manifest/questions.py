@@ -8,7 +8,7 @@ from functools import cached_property
 
 from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.names import call_question, gate_name, item_name
+from surveys.manifest.names import call_question, gate_name, item_name, rename_in_files
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 
@@ -88,6 +88,9 @@ class ManifestQuestion:
     follow_up: str = ""
     # The earlier question that asks for the same fact, in other words or with other answers.
     same_fact: str = ""
+    # The variable in files. Empty for texts, and in manifests that are older than this key: their
+    # files use the name. The key is short because every respondent's page contains it.
+    var: str = ""
 
     @property
     def described(self) -> TypeDescription:
@@ -103,8 +106,17 @@ class ManifestQuestion:
         return self.described.is_answered
 
     @property
+    def variable(self) -> str:
+        """Its name in files: used_cannabis, or q3 in manifests without variables."""
+        return self.var or self.name
+
+    def name_in_files(self, name: str) -> str:
+        """Write the name of one of its symbols with its variable: q3_2 as used_2."""
+        return rename_in_files(name, {self.name: self.var})
+
+    @property
     def called(self) -> str:
-        """What sentences for authors call it: question 3, or text 1."""
+        """Its name in sentences for authors: question 3, or text 1."""
         return call_question(self.number, is_answered=self.is_answered)
 
     @property

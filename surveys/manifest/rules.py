@@ -15,6 +15,8 @@ database, rules refer to questions by primary key, because numbers change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -69,11 +71,32 @@ class TooComplex(ValueError):
     """A rule has too many cases to try."""
 
 
+_shared: ContextVar[list[int] | None] = ContextVar("shared", default=None)
+
+
+@contextmanager
+def share_cases(most: int) -> Iterator[None]:
+    """Let all calls of `outcomes` inside try this many cases together."""
+    token = _shared.set([most])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
 @dataclass
 class _Seen:
     true: bool = False
     false: bool = False
-    cases: int = field(default=0)
+    cases: int = 0
+    shared: list[int] | None = field(default_factory=_shared.get)
+
+    def count(self) -> None:
+        self.cases += 1
+        if self.shared is not None:
+            self.shared[0] -= 1
+        if self.cases > MAX_CASES or (self.shared is not None and self.shared[0] < 0):
+            raise TooComplex
 
     @property
     def both(self) -> bool:
@@ -112,9 +135,7 @@ def _try(
     told: Sequence[Rule],
     seen: _Seen,
 ) -> None:
-    seen.cases += 1
-    if seen.cases > MAX_CASES:
-        raise TooComplex
+    seen.count()
     settled = _foresee(rule, codes) if questions else holds(rule, codes)
     if settled is not None:  # later answers cannot change it, and some are always possible
         seen.true |= settled
@@ -158,9 +179,7 @@ def _answers(
         if asked.at_most is None or sum(chosen) <= asked.at_most:
             yield dict(zip(symbols, chosen, strict=True))
             continue
-        seen.cases += 1  # combinations over the limit take time too
-        if seen.cases > MAX_CASES:
-            raise TooComplex
+        seen.count()  # combinations over the limit take time too
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:

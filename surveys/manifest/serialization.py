@@ -18,6 +18,7 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
+from surveys.manifest.releases import ReleaseRequest
 
 FORMAT = 1
 # Phones load all of it, and servers keep it compressed in six languages.
@@ -52,6 +53,8 @@ def _write(value: object) -> object:
     """Convert a value of a type that JSON lacks."""
     if isinstance(value, ManifestQuestion):
         return _build_question_object(value)
+    if isinstance(value, ReleaseRequest):
+        return value.to_json()
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime(_MOMENT)
     assert isinstance(value, date)
@@ -115,5 +118,6 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
     Publication | None: Publication,
     QuestionType: QuestionType,
     tuple[ManifestQuestion, ...]: lambda raw: tuple(_read(ManifestQuestion, one) for one in raw),
+    tuple[ReleaseRequest, ...] | None: lambda raw: tuple(map(ReleaseRequest.from_json, raw)),
     tuple[Option, ...]: lambda raw: tuple(_read(Option, one) for one in raw),
 }

@@ -1,7 +1,10 @@
 """The models of surveys, questions and waves."""
 
 from surveys.models.asked_questions import AskedBefore, AskedQuestion
+from surveys.models.history import HistoryChanges, HistoryRow, Kind, Verb
+from surveys.models.imports import Import
 from surveys.models.planned_comparisons import PlannedComparison
+from surveys.models.planned_releases import PlannedRelease
 from surveys.models.questions import (
     MAX_OPTION_LENGTH,
     MAX_QUESTION_LENGTH,
@@ -35,12 +38,18 @@ __all__ = [
     "AskedBefore",
     "AskedQuestion",
     "DeletedWave",
+    "HistoryChanges",
+    "HistoryRow",
+    "Import",
+    "Kind",
     "PlannedComparison",
+    "PlannedRelease",
     "Question",
     "QuestionContent",
     "StoredText",
     "Survey",
     "Translation",
+    "Verb",
     "Wave",
     "WaveQuerySet",
     "list_frozen_columns",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from django.db import models
+from django.db.models.functions import Lower
 
 from surveys.manifest.languages import LANGUAGES
+from surveys.manifest.names import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_SOURCE_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
 from surveys.models.surveys import Survey
@@ -19,6 +21,9 @@ class QuestionContent(TypedDict, total=False):
     """Everything that an author decides about a question, except its place."""
 
     type: str
+    name: str
+    source_name: str
+    short_label: str
     text: str
     flips: int
     options: list[str]
@@ -40,6 +45,13 @@ class Question(models.Model):
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
+    # The variable in files (surveys.authoring.naming). Empty for information texts, and for
+    # questions of surveys that were opened before there were names.
+    name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
+    # The name that it had in a file that was imported; exports return it.
+    source_name = models.CharField(max_length=MAX_SOURCE_LENGTH, blank=True)
+    # What files call the question in a few words. Respondents never get it.
+    short_label = models.CharField(max_length=MAX_LABEL_LENGTH, blank=True)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
     # Strength: how many of 100 people with one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
@@ -71,6 +83,12 @@ class Question(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["survey", "position"], name="surveys_question_position"
+            ),
+            models.UniqueConstraint(
+                "survey",
+                Lower("name"),
+                condition=~models.Q(name=""),
+                name="surveys_question_name",
             ),
             models.CheckConstraint(
                 condition=models.Q(flips__gte=1, flips__lte=49),

@@ -74,6 +74,8 @@ class SurveySettings(models.Model):
     # ε in hundredths, δ in 10⁻⁹.
     release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
+    # Whether a random half of the batches stays sealed after the close, until claims are tested.
+    sealed_half = models.BooleanField(default=False)
     # How many blocks of questions each person is asked, drawn by the browser; None for all.
     drawn = models.PositiveSmallIntegerField(null=True, blank=True)
 
@@ -127,17 +129,45 @@ class SurveySettings(models.Model):
 SETTING_NAMES = tuple(field.name for field in SurveySettings._meta.local_fields)
 
 
+# fmt: off
+Card = Literal[
+    "text", "who", "help", "consent", "dates", "deletion", "people",
+    "declining", "subset", "pages", "half", "crowd",
+]
+# fmt: on
+
+
+class SettingsPage(models.TextChoices):
+    """The pages of a draft's settings, in their order. The privacy page also asks who may read."""
+
+    TEXT = "text", "Text and language"
+    WHO = "who", "Who asks, consent, help"
+    TIME = "time", "Start and end"
+    PRIVACY = "privacy", "Privacy"
+    SPECIAL = "special", "Special cases"
+
+
+SETTINGS_PAGES: Mapping[SettingsPage, tuple[Card, ...]] = {
+    SettingsPage.TEXT: ("text",),
+    SettingsPage.WHO: ("who", "help", "consent"),
+    SettingsPage.TIME: ("dates", "people", "deletion"),
+    SettingsPage.PRIVACY: ("declining", "subset"),
+    SettingsPage.SPECIAL: ("pages", "half", "crowd"),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """What the model field of a setting does not say: its texts and its place on the page.
 
-    `card` is the card of the settings page that contains it. `noun` is what error messages about a
-    text call it.
+    `card` is the group of fields that contains it; `SETTINGS_PAGES` says where each group stands.
+    `noun` is what error messages about a text call it. `more` is help behind a disclosure.
     """
 
-    card: Literal["text", "who", "help", "consent", "pages", "dates", "deletion", "crowd", "subset"]
+    card: Card
     label: str
     help_text: str = ""
+    more: str = ""
     noun: str = ""
     kind: Literal["", "url", "tel"] = ""
     limits: tuple[int, int] = (0, 0)
@@ -177,32 +207,31 @@ SETTINGS: Mapping[str, Setting] = {
     "organization": Setting(
         card="who",
         label="Your organization",
-        help_text="People read it first, above the title.",
+        help_text="People read it above the title.",
     ),
     "contact": Setting(
         card="who",
-        label="Contact for questions about the survey",
-        help_text="An e-mail address or a phone number. Every page shows it.",
+        label="Contact for questions",
+        help_text="E-mail address or phone number, for every page.",
     ),
     "notice_url": Setting(
         card="who",
         label="Address of your privacy notice",
-        help_text="Every respondent can open it. It begins with https://, without ? and #.",
+        help_text="It begins with https://, without ? and #.",
         noun="web address",
         kind="url",
     ),
     "approval": Setting(
         card="who",
         label="Ethics or approval number",
-        help_text="For example, the number that your ethics committee gave the study.",
+        help_text="As your ethics committee gave it.",
         noun="number",
         is_copied=False,  # the approval is for the original study
     ),
     "help_name": Setting(
-        card="who",
+        card="help",
         label="Who helps",
-        help_text="A helpline or a person to turn to, if questions may upset people. Every page "
-        "shows it.",
+        help_text="If questions may upset people: a helpline, for every page.",
         noun="name",
     ),
     "help_phone": Setting(
@@ -237,29 +266,31 @@ SETTINGS: Mapping[str, Setting] = {
     "quick_exit": Setting(
         card="pages",
         label="Let people leave quickly",
-        help_text="The button “Exit this page”, or pressing Shift three times, clears the answers "
-        "and opens a neutral page. Windows and the browser’s history name every page only "
-        "“Survey”. Use it if someone might be watching.",
+        help_text="A button clears the answers and opens a neutral page.",
+        more="Use it if someone might be watching. The button is called “Exit this page”. Pressing "
+        "Shift three times does the same. Windows and the browser’s history name every page only "
+        "“Survey”.",
     ),
     "may_decline": Setting(
-        card="pages",
+        card="declining",
         label="Let people decline to answer",
         help_text=f"Questions offer “{REFUSED_TEXT}”. You can change that for each question.",
     ),
     "coins": Setting(
         card="pages",
         label="Let people answer with two coins",
-        help_text="For browsers without JavaScript, and on paper: people toss two coins for each "
-        "yes/no question. Their reports are counted separately, with separate results, at 25 flips "
-        "of 100. Other types of questions, and questions with “prefer not to say” or with a rule, "
-        "are not asked there.",
+        help_text="For browsers without JavaScript, and on paper. Their reports have separate "
+        "results.",
+        more="People toss two coins for each yes/no question, which is as strong as 25 flips of "
+        "100. Other types of questions, and questions with “prefer not to say” or with a rule, are "
+        "not asked there.",
     ),
     "shared_devices": Setting(
         card="pages",
         label="Several people answer on one device",
-        help_text="As when an interviewer hands it over. Once a code is sent, the survey keeps "
-        "nothing in the browser, so it cannot tell who has answered, and the last page starts "
-        "again for the next person.",
+        help_text="The last page starts again for the next person.",
+        more="As when an interviewer hands it over. Once a code is sent, the survey keeps nothing "
+        "in the browser, so it cannot tell who has answered.",
     ),
     "opens_at": Setting(
         card="dates",
@@ -267,44 +298,49 @@ SETTINGS: Mapping[str, Setting] = {
         help_text="Leave it empty to accept reports as soon as you open the survey.",
         is_copied=False,  # like the other dates, it may have passed
     ),
-    "closes_at": Setting(card="dates", label="Closing date, in UTC", is_copied=False),
+    "closes_at": Setting(
+        card="dates",
+        label="Closing date, in UTC",
+        help_text="Leave it empty to close the survey by hand.",
+        is_copied=False,
+    ),
     "cap": Setting(
         card="dates",
         label="Close when this many people have answered",
-        help_text="With fewer people than results need (see “Crowd” below), the survey has no "
-        "exact results.",
+        help_text="With fewer people than results need, the survey has no exact results.",
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
         is_listed=False,
     ),
     "delete_on": Setting(
         card="deletion",
         label="Deletion date",
-        help_text="From 0:00 UTC of this day on, the survey is deleted with everything that it "
-        "collected, as if you had deleted it by hand. If it is still open, it closes then. "
-        "Respondents are told this day, so nobody can move it later. You can delete the survey "
-        "earlier. In the last week, the survey’s pages warn you, and you get an e-mail if this "
-        "server sends any.",
+        help_text="At 0:00 UTC of this day, the survey is deleted with all that it collected.",
+        more="If it is still open, it closes then. Respondents are told this day, so nobody can "
+        "move it later. You can delete the survey earlier. In the last week, the survey’s pages "
+        "warn you, and you get an e-mail if this server sends any.",
         is_copied=False,
     ),
     "people_expected": Setting(
-        card="crowd",
+        card="people",
         label="How many people do you expect to answer?",
-        help_text="Results appear, and move, only when at least a tenth as many reports are new, "
-        "and when the survey closes. If far fewer people answer, nothing is shown until then. "
-        "Margins of error shown before the close suit this number best, and hold for any.",
+        help_text="Questions then say how precise they will be.",
+        more="Results appear, and move, only when at least a tenth as many reports are new, and "
+        "when the survey closes. If far fewer people answer, nothing is shown until then. Margins "
+        "of error shown before the close suit this number best, and hold for any.",
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
     ),
     "minimum_batch": Setting(
         card="crowd",
         label="Minimum batch K",
-        help_text="Reports are counted only in sealed batches of at least K. Results move only "
-        "when at least K reports, and a tenth of all, are new, and once more at the close. While "
-        "the survey is open, K reports always wait, so that the last batch is full too. The first "
-        "batch is therefore sealed once 2K reports have arrived. K counts reports, not honest "
-        "people: someone who floods the survey with made-up reports shrinks the crowd that a "
-        f"person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling one person out takes at "
-        f"least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, you must acknowledge the "
-        f"risk when you open the survey. A batch of fewer than {MIN_BATCH_FLOOR} protects nobody.",
+        help_text="Reports are counted only in sealed batches of at least K.",
+        more="Results move only when at least K reports, and a tenth of all, are new, and once "
+        "more at the close. While the survey is open, K reports always wait, so that the last "
+        "batch is full too. The first batch is therefore sealed once 2K reports have arrived. K "
+        "counts reports, not honest people: someone who floods the survey with made-up reports "
+        f"shrinks the crowd that a person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling "
+        f"one person out takes at least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, "
+        "you must acknowledge the risk when you open the survey. A batch of fewer than "
+        f"{MIN_BATCH_FLOOR} protects nobody.",
         limits=(MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH),
     ),
     "display_minimum": Setting(
@@ -314,6 +350,15 @@ SETTINGS: Mapping[str, Setting] = {
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
         is_listed=False,
     ),
+    "sealed_half": Setting(
+        card="half",
+        label="Keep a random half sealed",
+        help_text="You explore one half after the close. The other tests your claims, once.",
+        more="You write down up to ten claims. Then the sealed half tests all of them: each is "
+        "confirmed or not. Until then, nothing shows the sealed half. Results start at the close; "
+        "background questions and rows wait for the test. It takes a few thousand people, because "
+        "each half needs enough.",
+    ),
     "drawn": Setting(
         card="subset",
         label="Questions per person (random subset), in blocks",
@@ -321,3 +366,15 @@ SETTINGS: Mapping[str, Setting] = {
         limits=(1, MAX_QUESTIONS),
     ),
 }
+
+
+def list_setting_names(page: SettingsPage | None) -> tuple[str, ...]:
+    """List the fields of a page; those of all pages for None."""
+    return tuple(name for name in SETTING_NAMES if page is None or _find_page(name) == page)
+
+
+def _find_page(name: str) -> SettingsPage:
+    if name not in SETTINGS:  # what anyone may read
+        return SettingsPage.PRIVACY
+    card = SETTINGS[name].card
+    return next(page for page, cards in SETTINGS_PAGES.items() if card in cards)

@@ -181,6 +181,12 @@ class Wave(models.Model):
     cap = models.PositiveIntegerField(null=True)
     # How many comparisons the manifest plans. They are due once the wave has ended.
     planned_comparisons = models.PositiveSmallIntegerField(default=0)
+    # How many releases the manifest plans. They are due once the last reports are counted. None for
+    # waves without protected publication, and for those from before releases could be planned.
+    planned_releases = models.PositiveSmallIntegerField(null=True)
+    # How many of them are looked at while the wave is open.
+    planned_alerts = models.PositiveSmallIntegerField(default=0)
+    sealed_half = models.BooleanField(default=False)
     launched_at = models.DateTimeField(default=timezone.now)
     closed_at = models.DateTimeField(null=True)
 
@@ -215,7 +221,8 @@ class Wave(models.Model):
             models.Index(
                 fields=[
                     *("state", "mode", "minimum_batch", "display_minimum"),
-                    *("planned_comparisons", "closes_at", "cap"),
+                    *("planned_comparisons", "planned_releases", "planned_alerts"),
+                    *("closes_at", "cap"),
                 ],
                 name="surveys_wave_due",
             ),
@@ -243,6 +250,11 @@ class Wave(models.Model):
     def crowd(self) -> int:
         """C, the least number of reports that an exact figure or a row of a file may describe."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
+
+    @property
+    def keeps_counts(self) -> bool:
+        """Whether the wave is counted for its releases even below the minimum batch."""
+        return self.planned_releases is not None
 
     def count_elsewhere(self) -> int:
         """Count the author's other surveys that share a question with this wave at present."""
@@ -287,6 +299,13 @@ def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
         "delete_on": manifest.delete_on,
         "cap": manifest.cap,
         "planned_comparisons": len(manifest.planned_comparisons),
+        "planned_releases": (
+            None if manifest.planned_releases is None else len(manifest.planned_releases)
+        ),
+        "planned_alerts": sum(
+            request.kind.comes_while_open for request in manifest.planned_releases or ()
+        ),
+        "sealed_half": manifest.sealed_half,
     }
 
 

@@ -21,6 +21,9 @@ from privacy.planning.precision import (
 
 LEVEL = 0.95
 HALF = 0.5  # an interval of ± 50 points says nothing
+# Results hide a figure if its 95 % interval would be wider than this at a share of COMPARED_AT.
+COMPARED_AT = 0.2
+WIDEST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +43,15 @@ class Figure:
 
     def find_margin(self, people: int) -> float:
         """Find half the width of the 95 % interval if this many people take part."""
-        asked = max(1, round(people * self.part))
+        asked = self.count_asked(people)
         if self.reports is not None:
             return ratio_half_width(reports=self.reports, people=asked, level=self._level)
         find = watched_half_width if self.watched else half_width
         return find(share=self.share, people=asked, mechanism=self.mechanism)
+
+    def count_asked(self, people: int) -> int:
+        """Return how many of the people who take part get the question, at least one."""
+        return max(1, round(people * self.part))
 
     def find_people(self, margin: float) -> int:
         """Find how many people must take part to reach this margin."""

@@ -16,18 +16,17 @@ from surveys.planning.figures import Figure
 from surveys.planning.plan_input import Decider
 
 
-def find_figure(manifest: Manifest, question: ManifestQuestion) -> Figure:
+def find_figure(
+    manifest: Manifest, question: ManifestQuestion, *, share: float | None = None
+) -> Figure:
     """Describe the share that pages use to plan a question; for a range, describe the mean.
 
     With a rule, the share is among those asked. With a refusal, it is among those who answer. With
     a follow-up, it is the share of Yes to the first part. No has a single code, so the share is
     computed from No.
     """
-    share = SHARE
-    if question.is_rounded:
-        share = 0.5
-    elif question.described.has_follow_up:
-        share = 1 - SHARE
+    if share is None:
+        share = _find_usual_share(question)
     everyone = question.rule is None and not question.refusal
     return Figure(
         share=share,
@@ -36,6 +35,12 @@ def find_figure(manifest: Manifest, question: ManifestQuestion) -> Figure:
         watched=manifest.is_watched,
         part=find_part(manifest),
     )
+
+
+def _find_usual_share(question: ManifestQuestion) -> float:
+    if question.is_rounded:
+        return 0.5
+    return 1 - SHARE if question.described.has_follow_up else SHARE
 
 
 def find_follow_up(manifest: Manifest, question: ManifestQuestion) -> Figure:

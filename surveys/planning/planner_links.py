@@ -7,63 +7,31 @@ from dataclasses import dataclass
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import MAX_QUESTIONS
-from surveys.planning.assumptions import MARGIN
-from surveys.planning.people_needed import (
-    find_decider,
-    find_figure,
-    find_follow_up,
-    find_part,
-)
+from surveys.planning.people_needed import find_decider, find_part, people_needed
 from surveys.planning.plan_input import PlanInput
 
 
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
-    """The planner's input for a draft, and the number of the question that it describes.
-
-    `harder` has the numbers of questions with an estimate that needs even more people. The planner
-    cannot describe these estimates. `margin` is the question's margin with the expected number of
-    people; None if the survey expects no number.
-    """
+    """The planner's input for a draft, and the number of the question that it describes."""
 
     query: dict[str, str | int]
     number: int
-    harder: tuple[int, ...]
-    people: int | None
-    margin: float | None
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft for the question that needs the most people."""
-    planned = [
-        question
-        for question in manifest.questions
-        if question.is_scrambled and not question.has_gate
-    ]
+    """Plan a draft for the question that needs the most people, of those the planner can describe.
+
+    Of a question with a follow-up, it can describe the first part.
+    """
+    planned = [one for one in manifest.questions if one.is_scrambled and not one.has_gate]
     if not planned:
         return None
-    needed = [find_figure(manifest, question).find_people(MARGIN) for question in planned]
-    most = max(needed)
-    hardest = planned[needed.index(most)]
-    people = manifest.people_planned
+    hardest = max(planned, key=lambda one: people_needed(manifest, one))
     return DraftPlan(
         query=_fill_in(manifest, hardest, questions=_count_asked(manifest)),
         number=hardest.number,
-        harder=tuple(
-            question.number
-            for question in manifest.questions
-            if question.is_scrambled and _most_people_needed(manifest, question) > most
-        ),
-        people=people,
-        margin=None if people is None else find_figure(manifest, hardest).find_margin(people),
     )
-
-
-def _most_people_needed(manifest: Manifest, question: ManifestQuestion) -> int:
-    people = find_figure(manifest, question).find_people(MARGIN)
-    if question.described.has_follow_up:
-        people = max(people, find_follow_up(manifest, question).find_people(MARGIN))
-    return people
 
 
 def plan_for_question(manifest: Manifest, question: ManifestQuestion) -> dict[str, str | int]:
@@ -101,13 +69,3 @@ def _count_asked(manifest: Manifest) -> int:
     """Count the codes that can differ between two people, over all that one person is asked."""
     counts = {one.name: one.differing_codes for one in manifest.questions if one.is_scrambled}
     return int(sum(manifest.pick_drawn(counts)))
-
-
-def is_mixed(manifest: Manifest) -> bool:
-    """Whether questions differ in what people and precision they need."""
-    kinds = {
-        (q.flips, q.k, q.refusal, q.rule is None, q.described.has_follow_up)
-        for q in manifest.questions
-        if q.is_scrambled
-    }
-    return len(kinds) > 1

@@ -158,7 +158,10 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
         protection=Protection.LOCAL,
         name=PUBLISHED,
         margin=margin,
-        people=max(cost.people, _find_people(cost.parts, given)),
+        people=max(
+            cost.people,
+            find_people(cost.parts, people=given.people, standard_error=given.margin / Z_95),
+        ),
         trusted="For the answers, only the person’s own device; for the noise, the server",
         protects=(
             f"Answers from everyone (ε = {write_epsilon(epsilon)}), and from readers whether a "
@@ -169,13 +172,16 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
     )
 
 
-def _find_people(parts: SpreadParts, given: PlanInput) -> int:
-    """Solve a / n + b / n**2 = w: the noise of a publication does not depend on n."""
-    wanted = (given.margin / Z_95) ** 2
-    one = (parts.people**2 + parts.scrambling**2) * given.people
-    noise = (parts.publication * given.people) ** 2
-    people = (one + sqrt(one**2 + 4 * wanted * noise)) / (2 * wanted)
-    return min(MOST_REPORTS, round_up_people(people))
+def find_people(parts: SpreadParts, *, people: int, standard_error: float) -> int:
+    """Find how many people a table needs for a standard error, from its parts for other people.
+
+    It solves a / n + b / n**2 = w: the noise of a publication does not depend on n.
+    """
+    wanted = standard_error**2
+    one = (parts.people**2 + parts.scrambling**2) * people
+    noise = (parts.publication * people) ** 2
+    needed = (one + sqrt(one**2 + 4 * wanted * noise)) / (2 * wanted)
+    return min(MOST_REPORTS, round_up_people(needed))
 
 
 def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
-The number of people is how many must take part for a margin of ± 5 points if the end is fixed
-beforehand. assumptions.py has the assumptions. Every sentence names the ones that it makes.
+The number of people is how many must take part for a margin of ± 5 points. assumptions.py has the
+assumptions. Every sentence names the ones that it makes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from surveys.manifest.strength import (
     strength_word,
 )
 from surveys.planning.assumptions import ASKED, FOLLOW_UP_ASKED, MARGIN, REFUSING, SHARE
-from surveys.planning.figures import HALF
+from surveys.planning.expected import ExpectedFigure, describe_assumptions, expect_figures
 from surveys.planning.long_lists import describe_long_list
-from surveys.planning.people_needed import find_figure, find_follow_up, people_needed
+from surveys.planning.people_needed import find_follow_up, people_needed
 
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
@@ -50,7 +50,8 @@ class QuestionCost:
     codes: str
     people: int
     margin: str
-    expected: str  # the margin with the expected number of people; empty without one
+    assumed: str
+    expected: tuple[ExpectedFigure, ...]  # empty if the number of people is not known
     lines: tuple[str, ...]
     switches: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -61,6 +62,7 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     if not question.is_scrambled:
         return None
     coins = manifest.coin_epsilon_of(question)
+    people = manifest.people_planned
     statement = max(manifest.statement_epsilon(question), manifest.coin_statement_epsilon(question))
     strength = describe_strength(question.flips, symbols=question.k, statement=statement)
     switches = []
@@ -76,7 +78,8 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
         codes=_describe_codes(question),
         people=people_needed(manifest, question),
         margin=_write_margin(question),
-        expected=_write_expected(manifest, question),
+        assumed=describe_assumptions(manifest, [question]),
+        expected=() if people is None else expect_figures(manifest, question, people=people),
         lines=tuple(_describe_costs(manifest, question)),
         switches=tuple(switches),
         warnings=tuple(_warn(question)),
@@ -155,18 +158,8 @@ def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQue
     )
 
 
-def _write_margin(question: ManifestQuestion, margin: float = MARGIN, digits: int = 0) -> str:
-    unit = "per cent of the range" if question.is_rounded else "points"
-    return f"±{points(margin, digits)} {unit}"
-
-
-def _write_expected(manifest: Manifest, question: ManifestQuestion) -> str:
-    people = manifest.people_planned
-    if people is None:
-        return ""
-    margin = find_figure(manifest, question).find_margin(people)
-    written = "any value" if margin >= HALF else _write_margin(question, margin, digits=1)
-    return f"{written} with your {whole(people)}"
+def _write_margin(question: ManifestQuestion) -> str:
+    return f"±{points(MARGIN)} {'per cent of the range' if question.is_rounded else 'points'}"
 
 
 def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:

@@ -1,7 +1,7 @@
 """Compares what a server sends to respondents with what this release would send.
 
 The pages depend only on the manifest, its words, the release and a few statements of the host. This
-module makes them again in each of the survey's languages and compares them byte for byte, with
+module regenerates them in each of the survey's languages, and compares every byte of them and of
 their headers. It does the same with every file that they name. It does not compare the pages for
 coins, for paper and for handing in a code, because they differ at each visit. It cannot see what a
 server sends to other people or at other times.

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from django import template
-from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import pgettext
+
+from surveys.formatting import moment
 
 register = template.Library()
 
@@ -15,5 +15,4 @@ register = template.Library()
 def time_element(value: datetime) -> SafeString:
     """Write a time element with the time in UTC, for browsers without scripts."""
     inside = value.astimezone(UTC)
-    text = date_format(inside, pgettext("format of a moment", "j F Y, H:i"))
-    return format_html('<time datetime="{}">{} UTC</time>', f"{inside:%Y-%m-%dT%H:%MZ}", text)
+    return format_html('<time datetime="{}">{}</time>', f"{inside:%Y-%m-%dT%H:%MZ}", moment(value))

@@ -1,4 +1,4 @@
-"""Writes a table that scrolls sideways on small screens, also with the keyboard."""
+"""Writes a table that scrolls sideways on small screens, by touch and by keyboard."""
 
 from __future__ import annotations
 

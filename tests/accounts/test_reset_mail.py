@@ -21,14 +21,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from accounts.models import ResetMail, User
-from accounts.reset_mail import (
+from accounts.mail.composing import Kind
+from accounts.mail.queue import (
     KEPT,
     RETRY_AFTER,
-    is_reset_mail_due,
-    request_reset_mail,
-    send_next_reset_mail,
+    is_mail_due,
+    request_mail,
+    send_next_mail,
 )
+from accounts.models import AccountMail, User
 from scripts.stack.stack import ROOT
 from tests.support.factories import make_user
 
@@ -67,7 +68,7 @@ def silent_server() -> Iterator[int]:
 
 def let_pass(time: timedelta) -> None:
     """Act as if every row had been stored that much earlier."""
-    for row in ResetMail.objects.all():
+    for row in AccountMail.objects.all():
         row.asked_at -= time
         row.due_at -= time
         row.save()
@@ -82,17 +83,17 @@ def test_a_page_stores_the_number_of_the_account_and_sends_nothing(
 ) -> None:
     assert client.post(RESET, {"email": person.email}).status_code == 302
     assert mail.outbox == []
-    (row,) = ResetMail.objects.values()
-    assert set(row) == {"account", "asked_at", "due_at", "attempts"}
+    (row,) = AccountMail.objects.values()
+    assert set(row) == {"id", "account", "kind", "asked_at", "due_at", "attempts"}
     assert row["account"] == person.pk
 
 
 def test_a_worker_sends_the_mail_and_deletes_the_row(client: Client, person: User) -> None:
     client.post(RESET, {"email": person.email})
     for _ in range(2):
-        send_next_reset_mail()
+        send_next_mail()
     assert recipients() == [person.email]
-    assert not ResetMail.objects.exists()
+    assert not AccountMail.objects.exists()
 
 
 def test_the_link_leads_to_the_public_address_whatever_host_was_asked_for(
@@ -101,7 +102,7 @@ def test_the_link_leads_to_the_public_address_whatever_host_was_asked_for(
     settings.PUBLIC_URL = "https://murmur.example"
     settings.ALLOWED_HOSTS = ["murmur.example", "localhost"]
     client.post(RESET, {"email": person.email}, headers={"host": "localhost:1234"})
-    send_next_reset_mail()
+    send_next_mail()
     (link,) = re.findall(r"https?://\S+", str(mail.outbox[0].body))
     assert link.startswith("https://murmur.example/accounts/password/reset/key/")
 
@@ -123,10 +124,10 @@ def test_known_and_unknown_addresses_cause_the_same_queries(client: Client, pers
         assert known == unknown
         assert any(sql.startswith("INSERT") for sql in known)
     # Each wrote a row, so that the database has as much to write for both.
-    assert ResetMail.objects.count() == 2
+    assert AccountMail.objects.count() == 2
     for _ in range(2):
-        send_next_reset_mail()
-    assert not ResetMail.objects.exists()
+        send_next_mail()
+    assert not AccountMail.objects.exists()
     assert recipients() == [person.email]
 
 
@@ -143,7 +144,7 @@ def test_asking_again_sends_one_mail(client: Client, person: User) -> None:
     for _ in range(3):
         client.post(RESET, {"email": person.email})
     for _ in range(3):
-        send_next_reset_mail()
+        send_next_mail()
     assert recipients() == [person.email]
 
 
@@ -156,25 +157,25 @@ def test_a_refusing_mail_server_changes_nothing_for_who_asks(
         for email in (person.email, "nobody@example.org")
     ]
     assert answers == [302, 302]
-    send_next_reset_mail()
-    send_next_reset_mail()
-    assert ResetMail.objects.filter(account=person.pk).exists()
-    assert not is_reset_mail_due()
+    send_next_mail()
+    send_next_mail()
+    assert AccountMail.objects.filter(account=person.pk).exists()
+    assert not is_mail_due()
     settings.EMAIL_BACKEND = working
     let_pass(RETRY_AFTER)
-    assert is_reset_mail_due()
+    assert is_mail_due()
     for _ in range(2):
-        send_next_reset_mail()
+        send_next_mail()
     assert recipients() == [person.email]
 
 
 def test_a_mail_that_cannot_be_sent_for_a_day_is_dropped(person: User, settings: Settings) -> None:
     settings.EMAIL_BACKEND = HERE + "Refusing"
-    request_reset_mail(account=person.pk)
+    request_mail(Kind.RESET, account=person.pk)
     attempts = 0
-    while ResetMail.objects.exists():
-        assert is_reset_mail_due()
-        send_next_reset_mail()
+    while AccountMail.objects.exists():
+        assert is_mail_due()
+        send_next_mail()
         let_pass(timedelta(hours=1))
         attempts += 1
         assert attempts < 100
@@ -185,8 +186,8 @@ def test_a_log_line_about_a_failure_names_nobody(
     person: User, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.EMAIL_BACKEND = HERE + "Refusing"
-    request_reset_mail(account=person.pk)
-    send_next_reset_mail()
+    request_mail(Kind.RESET, account=person.pk)
+    send_next_mail()
     assert "ConnectionRefusedError" in caplog.text
     assert "rosa" not in caplog.text
 
@@ -199,44 +200,44 @@ def test_a_silent_mail_server_costs_one_attempt_however_many_mails_wait(
     assert settings.EMAIL_TIMEOUT == 5
     settings.EMAIL_TIMEOUT = 0.2
     for number in range(3):
-        request_reset_mail(account=make_user(f"person{number}@example.org").pk)
-    send_next_reset_mail()
-    assert ResetMail.objects.count() == 3
-    assert not is_reset_mail_due()
+        request_mail(Kind.RESET, account=make_user(f"person{number}@example.org").pk)
+    send_next_mail()
+    assert AccountMail.objects.count() == 3
+    assert not is_mail_due()
     # Asking again does not make a worker try again sooner.
-    request_reset_mail(account=User.objects.get(email="person0@example.org").pk)
-    assert not is_reset_mail_due()
+    request_mail(Kind.RESET, account=User.objects.get(email="person0@example.org").pk)
+    assert not is_mail_due()
 
 
 def test_a_mail_that_cannot_be_sent_does_not_hold_up_the_others(settings: Settings) -> None:
     settings.EMAIL_BACKEND = HERE + "Choosy"
     emails = ["odd@example.org", "one@example.org", "two@example.org", "three@example.org"]
     for email in emails:
-        request_reset_mail(account=make_user(email).pk)
-    send_next_reset_mail()
+        request_mail(Kind.RESET, account=make_user(email).pk)
+    send_next_mail()
     assert recipients() == []
     let_pass(RETRY_AFTER)
     for _ in range(4):
-        send_next_reset_mail()
+        send_next_mail()
     assert recipients() == emails[1:]
 
 
 def test_a_worker_that_dies_while_it_sends_leaves_the_mail_to_the_next(
     person: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(_: User) -> bool:
+    def die(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    request_reset_mail(account=person.pk)
-    request_reset_mail(account=make_user("carl@example.org").pk)
+    request_mail(Kind.RESET, account=person.pk)
+    request_mail(Kind.RESET, account=make_user("carl@example.org").pk)
     with monkeypatch.context() as patch:
-        patch.setattr("accounts.reset_mail._send", die)
+        patch.setattr("accounts.mail.queue._send", die)
         with pytest.raises(KeyboardInterrupt):
-            send_next_reset_mail()
-    assert not is_reset_mail_due()
+            send_next_mail()
+    assert not is_mail_due()
     let_pass(RETRY_AFTER)
     for _ in range(2):
-        send_next_reset_mail()
+        send_next_mail()
     assert set(recipients()) == {person.email, "carl@example.org"}
 
 
@@ -245,34 +246,33 @@ def test_two_workers_do_not_send_the_same_mail(
 ) -> None:
     sent: list[User] = []
 
-    def send(user: User) -> bool:
+    def send(_: AccountMail, user: User) -> bool:
         sent.append(user)
-        send_next_reset_mail()  # another worker, at the same time
+        send_next_mail()  # another worker, at the same time
         return True
 
-    monkeypatch.setattr("accounts.reset_mail._send", send)
-    request_reset_mail(account=person.pk)
-    send_next_reset_mail()
+    monkeypatch.setattr("accounts.mail.queue._send", send)
+    request_mail(Kind.RESET, account=person.pk)
+    send_next_mail()
     assert sent == [person]
 
 
 def test_a_clock_that_was_set_back_does_not_hold_up_a_mail(person: User) -> None:
     tomorrow = timezone.now() + timedelta(days=1)
-    ResetMail.objects.create(account=person.pk, asked_at=tomorrow, due_at=tomorrow)
-    assert is_reset_mail_due()
-    send_next_reset_mail()
+    AccountMail.objects.create(
+        account=person.pk, kind=Kind.RESET, asked_at=tomorrow, due_at=tomorrow
+    )
+    assert is_mail_due()
+    send_next_mail()
     assert recipients() == [person.email]
 
 
 def test_an_account_that_is_gone_gets_no_mail(person: User) -> None:
-    request_reset_mail(account=person.pk)
+    request_mail(Kind.RESET, account=person.pk)
     person.delete()
-    send_next_reset_mail()
+    send_next_mail()
     assert mail.outbox == []
-    assert not ResetMail.objects.exists()
-
-
-# --- where a mail is that nobody sends ------------------------------------------------------------
+    assert not AccountMail.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from django.test import Client
 
 from accounts.known_browsers import KEPT_SECONDS, cookie_name
 from accounts.lockout import pause_after
+from accounts.mail.queue import send_next_mail
 from accounts.models import User
-from accounts.reset_mail import send_next_reset_mail
 from tests.support.factories import PASSWORD, make_user
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_a_reset_lets_this_browser_sign_in_while_strangers_guess(
     stranger = Client()
     guess_from_everywhere(stranger, 30)
     client.post("/accounts/password/reset/", {"email": person.email})
-    send_next_reset_mail()
+    send_next_mail()
     found = re.search(r"(/accounts/password/reset/key/\S+)", str(mail.outbox[-1].body))
     assert found is not None
     form = client.get(found[1], follow=True).redirect_chain[-1][0]

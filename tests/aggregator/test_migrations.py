@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
+from django.db.migrations.exceptions import IrreversibleError
 from pytest_django.plugin import DjangoDbBlocker
 
-from aggregator.models import Comparison
+from aggregator.models import Comparison, ReleaseLedger
+from aggregator.releases.ledger import reserve_planned
+from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import django_on, migrate, running_server
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.services import add_question, plan_comparison
+from surveys.authoring.services import add_question, plan_comparison, plan_release
+from surveys.lifecycle.services import close_wave
+from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType
-from surveys.models import Survey
-from tests.support.factories import make_launched_survey, make_survey
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.models import HistoryRow, Survey, Wave
+from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.waves import make_protected_wave
 
 pytestmark = pytest.mark.slow
+TABLE = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1",), epsilon_hundredths=30)
 NAMES = [["q1", "q2"], ["q2", "q1"], []]
 
 
@@ -53,6 +62,66 @@ def test_the_names_of_comparisons_survive_both_directions() -> None:
 
 
 @pytest.mark.usefixtures("fresh", "static_files")
+def test_segments_go_with_their_number_and_other_comparisons_stay() -> None:
+    migrate()
+    wave, kinds = make_launched_survey(), Comparison.Kind
+    for kind, number in ((kinds.SEGMENTS, 2), (kinds.SEGMENTS, 3), (kinds.TABLE, 0)):
+        Comparison.objects.create(
+            wave=wave, through_batch=1, method_version=1, kind=kind, names=["q1"], segments=number
+        )
+    call_command("migrate", "aggregator", "0026", "--verbosity", "0", reverse=True)
+    migrate()
+    assert list(Comparison.objects.values_list("kind", "segments")) == [(kinds.TABLE, 0)]
+
+
+def go_back(app: str, migration: str) -> None:
+    call_command("migrate", app, migration, "--verbosity", "0", reverse=True)
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_what_alerts_and_folders_promise_is_not_forgotten() -> None:
+    migrate()
+    alert = ReleaseRequest(
+        kind=ReleaseKind.ALERT, questions=("q1",), epsilon_hundredths=50, answer=1, percent=20
+    )
+    wave = make_protected_wave(planned=[TABLE, alert], people_expected=5000)
+    reserve_planned(wave_id=wave.pk)
+    with pytest.raises(IrreversibleError, match="any folder count"):
+        go_back("aggregator", "0027")
+    ReleaseLedger.objects.all().delete()
+    with pytest.raises(IrreversibleError, match="1 alerts were charged"):
+        go_back("aggregator", "0023")
+    migrate()
+    assert wave.releases.get().kind == ReleaseKind.ALERT
+    wave.releases.all().delete()
+    go_back("aggregator", "0023")
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_tables_by_groups_leave_drafts_only() -> None:
+    migrate()
+    surveys = [make_survey(publication=Publication.PROTECTED) for _ in range(2)]
+    for survey in surveys:
+        wards = ["North", "South"]
+        add_question(survey=survey, text="Ward?", type=QuestionType.DECLARED, options=wards)
+        for request in (TABLE, replace(TABLE, group="q3")):
+            plan_release(survey=survey, request=request)
+    opened, draft = surveys
+    wave = open_survey(survey=opened)
+    for app, migration in (("aggregator", "0024"), ("surveys", "0025")):
+        with pytest.raises(IrreversibleError, match="1 opened surveys plan tables by groups"):
+            go_back(app, migration)
+        migrate()
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.DATE)
+    delete_survey(survey=opened)
+    go_back("aggregator", "0024")
+    go_back("surveys", "0025")
+    migrate()
+    manifest = build_manifest(survey=Survey.objects.get(pk=draft.pk), wave_number=1)
+    assert manifest.planned_releases == (TABLE,)
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
 def test_plans_survive_both_directions_and_regressions_go() -> None:
     migrate()
     survey = make_survey(questions=["Tired?", "Angry?", "Ill?"])
@@ -67,3 +136,33 @@ def test_plans_survive_both_directions_and_regressions_go() -> None:
     migrate()
     manifest = build_manifest(survey=Survey.objects.get(pk=survey.pk), wave_number=1)
     assert manifest.planned_comparisons == (("q1", "q4.1"), ("q3", "q1"))
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_the_history_goes_with_its_triggers_and_comes_back_guarded() -> None:
+    migrate()
+    survey = make_survey()
+    go_back("surveys", "0030")
+    migrate()
+    assert not HistoryRow.objects.exists()
+    add_question(survey=survey, text="Another one?")
+    with pytest.raises(DatabaseError, match="cannot change"):
+        HistoryRow.objects.all().delete()
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_drafts_get_names_and_opened_surveys_keep_their_manifests() -> None:
+    migrate()
+    opened = make_launched_survey(questions=["Smoke?"])
+    draft = make_survey(questions=["Do you smoke?", "Do you smoke?", "吸烟吗？", "Data"])
+    add_question(survey=draft, type=QuestionType.INFORMATION, text="Read.")
+    go_back("surveys", "0027")
+    with pytest.raises(DatabaseError), connection.cursor() as cursor, transaction.atomic():
+        cursor.execute("SELECT name FROM surveys_question")
+    migrate()
+    names = list(draft.questions.values_list("name", flat=True))
+    assert names == ["smoke", "smoke_b", "item_a", "data_a", ""]
+    assert opened.survey.questions.get().name == ""
+    assert bytes(Wave.objects.get(pk=opened.pk).manifest) == bytes(opened.manifest)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        draft.questions.filter(position=2).update(name="SMOKE")

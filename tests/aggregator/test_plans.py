@@ -131,7 +131,7 @@ def _settle(wave: Wave) -> None:
 
 @contextmanager
 def noting_statements() -> Iterator[list[tuple[str, Any]]]:
-    """Note all statements as they are sent, with their parameters."""
+    """Record all statements as they are sent, with their parameters."""
     found: list[tuple[str, Any]] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:

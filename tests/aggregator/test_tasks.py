@@ -14,7 +14,8 @@ from django.db import connection
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from accounts.reset_mail import request_reset_mail
+from accounts.mail.composing import Kind
+from accounts.mail.queue import request_mail
 from aggregator import tasks
 from aggregator.batches.sealing import count_acknowledged, seal_next_batch
 from aggregator.comparisons.jobs import request_comparison
@@ -41,11 +42,11 @@ ALL = (
     tasks.propose_rows,
     tasks.render_file,
     tasks.compare,
-    tasks.send_reset_mail,
+    tasks.send_account_mail,
     tasks.send_deletion_mail,
     tasks.purge,
 )
-WITHOUT_SUBJECT = (tasks.send_reset_mail, tasks.send_deletion_mail, tasks.purge)
+WITHOUT_SUBJECT = (tasks.send_account_mail, tasks.send_deletion_mail, tasks.purge)
 
 
 @pytest.fixture
@@ -215,7 +216,6 @@ def test_an_open_wave_gives_one_batch_per_message_unless_the_batch_is_full(
     tasks.seal_wave(wave.pk)
     assert sealed == [30]
     monkeypatch.setattr("aggregator.batches.sealing.MAX_BATCH", 25)
-    monkeypatch.setattr(tasks, "MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
     tasks.seal_wave(wave.pk)
     assert sealed == [30, 25, 25, 25, 25]  # then it is the turn of other messages
@@ -343,6 +343,7 @@ def test_only_one_of_several_workers_verifies() -> None:
 def test_beat_sends_tasks_that_exist_at_night_and_with_no_time_in_them() -> None:
     schedule = settings.CELERY_BEAT_SCHEDULE
     named = {tasks.sweep.name, tasks.forget_sessions.name, tasks.verify.name}
+    named.add(tasks.tend_history.name)
     assert {entry["task"] for entry in schedule.values()} == named
     assert not any("expires" in entry.get("options", {}) for entry in schedule.values())
     assert schedule["verify"]["schedule"].hour == {3}
@@ -390,9 +391,9 @@ def test_a_sweep_drops_those_that_wait_behind_it(
 def test_a_reset_mail_is_sent_when_one_is_due(queue: list[Message]) -> None:
     tasks.sweep()
     assert queue == []
-    request_reset_mail(account=make_user("rosa@example.org").pk)
+    request_mail(Kind.RESET, account=make_user("rosa@example.org").pk)
     tasks.sweep()
-    assert queue == [(tasks.send_reset_mail, [])]
+    assert queue == [(tasks.send_account_mail, [])]
     deliver(queue, times=2)
     assert [message.to for message in mail.outbox] == [["rosa@example.org"]]
     tasks.sweep()

@@ -76,9 +76,6 @@ def page(chromium: Browser) -> Iterator[Page]:
         yield load({})
 
 
-# --- random surveys ------------------------------------------------------------------------------
-
-
 def draw_rule(rng: random.Random, symbols: dict[str, int], depth: int = 3) -> Rule:
     kind = rng.choice(["leaf", "leaf", "all", "any", "not"]) if depth else "leaf"
     if kind == "not":
@@ -167,9 +164,6 @@ def as_typed(manifest: Manifest, answers: dict[str, Answer]) -> dict[str, Any]:
         elif question.type == "several" and not typed[question.name]:
             typed[question.name] = None if answers[question.name] is None else [-1]
     return typed
-
-
-# --- what must agree -----------------------------------------------------------------------------
 
 
 def test_random_rules_hold_or_fail_in_both_implementations(page: Page) -> None:

@@ -98,6 +98,7 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     press(page, "Up : move question 2", then="On the road")
 
     press(page, "Settings", then="On the road")
+    press(page, "Start and end", then="On the road")
     type_into(page, "Close when this many people", "200")
     press(page, "Save the settings", then="On the road")
     expect(page.get_by_role("status")).to_have_text("The settings were saved.")
@@ -221,6 +222,6 @@ def test_nothing_scrolls_sideways_at_320_pixels(
     owner = sign_in(page, live)
     survey = make_survey(owner=owner, title="Verylongword" * 8, questions=("w" * 900, "Short?"))
     forms = [f"questions/new?type={type_}" for type_ in QUESTION_FORMS]
-    for path in ("", "questions", "data", "settings", "launch", "questions/new", *forms):
+    for path in ("", "questions", "data", "settings/privacy", "launch", "questions/new", *forms):
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path

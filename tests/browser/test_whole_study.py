@@ -127,8 +127,14 @@ def write_draft(study: Study) -> None:
     plan(study)
     study.look("04-questions")
     study.tab("Settings")
-    page.get_by_label("Close when this many people").fill(str(CAP))
-    page.get_by_label("Organization").fill("Institute of Occupational Health")
+    for link, label, typed in (
+        ("Start and end", "Close when this many people", str(CAP)),
+        ("Who asks, consent, help", "Organization", "Institute of Occupational Health"),
+    ):
+        page.get_by_role("link", name=link).click()
+        page.get_by_label(label).fill(typed)
+        study.press("Save the settings")
+    page.get_by_role("link", name="Privacy", exact=True).click()
     page.get_by_label("The results, after the survey has closed").check()
     study.look("05-settings")
     study.press("Save the settings")

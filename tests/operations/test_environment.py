@@ -13,6 +13,7 @@ from config.environment import DATABASE, EMAIL, REDIS, Environment
 from scripts.stack.stack import ROOT
 
 SECRET = "pa55word"
+KEY = "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="
 
 
 @pytest.mark.parametrize(
@@ -68,10 +69,26 @@ def test_a_name_and_its_file_contradict_each_other(tmp_path: Path) -> None:
     assert Environment({"NAME": "", "NAME_FILE": str(file)}).text("NAME", "") == SECRET
 
 
-@pytest.mark.parametrize("missing", ["DATABASE_URL", "SECRET_KEY"])
+def test_a_key_is_32_bytes_and_is_never_quoted(tmp_path: Path) -> None:
+    file = tmp_path / "mfa_key"
+    file.write_text(f"{KEY}\n")
+    assert Environment({"NAME_FILE": str(file)}).key("NAME") == KEY
+    assert Environment({"NAME": f"{KEY}, {KEY}"}).old_keys("NAME") == [KEY, KEY]
+    assert Environment({}).key("NAME") == ""
+    for bad in (SECRET, KEY[:-4], "not base64!", f"{KEY} {KEY}"):
+        with pytest.raises(SystemExit, match="NAME must be 32 random bytes in base64") as refused:
+            Environment({"NAME": bad}).key("NAME")
+        assert bad not in str(refused.value)
+
+
+@pytest.mark.parametrize("missing", ["DATABASE_URL", "SECRET_KEY", "MFA_KEY"])
 @pytest.mark.parametrize("program", ["manage.py check", "-m celery -A config beat"])
 def test_behind_a_proxy_nothing_is_made_up(missing: str, program: str, tmp_path: Path) -> None:
-    given = {"DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3", "SECRET_KEY": SECRET}
+    given = {
+        "DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3",
+        "SECRET_KEY": SECRET,
+        "MFA_KEY": KEY,
+    }
     del given[missing]
     settings = {"MURMUR_BEHIND_PROXY": "true", "MURMUR_VAR": str(tmp_path), **given}
     done = subprocess.run(

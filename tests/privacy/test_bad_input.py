@@ -22,23 +22,26 @@ from privacy.associations import (
     latent_regression,
     maximum_likelihood,
     profiles,
+    segments,
     significance,
     tables,
     two_questions,
 )
 from privacy.associations.tables import Variable
-from privacy.central import attacks as central_attacks
 from privacy.central import (
+    above_threshold,
     audit,
     calibration,
     composition,
+    key_driver,
+    median,
     noise,
     points,
     reader,
     selection,
     table,
-    typical,
 )
+from privacy.central import attacks as central_attacks
 from privacy.mechanism import (
     accounting,
     attacks,
@@ -148,6 +151,8 @@ OF_QUESTION: dict[str, Sequence[Any]] = {
     "level": OPEN,
 }
 TABLE = [[25, 25], [20, 30]]
+RULED = {"outcome": COINS, "predictor": COINS}
+SQUARE = [[0.25, 0.25], [0.25, 0.25]]
 PAIR = {"counts": TABLE, "variables": [PLAIN, PLAIN]}
 OF_PAIR: dict[str, Sequence[Any]] = {"counts": counts(TABLE), "variables": [[], [PLAIN] * 3]}
 GROUPS = {"successes": [4, 5], "totals": [10, 10], "mechanisms": [COINS, COINS]}
@@ -407,6 +412,13 @@ ROWS: list[Row] = [
     (profiles.LikelyShares, REGION, {
         **OF_REGION, "parts": [[np.ones(3, dtype=bool)]], "spent": [*ENDLESS, -1],
     }),
+    (segments.find_segments, {"shares": SQUARE, "segments": 2}, {
+        "shares": [*spoil(SQUARE, SHARE), [0.5, 0.5], [[1.0]], [[0.5, 0.5]], [[0, 0], [0, 1]]],
+        "segments": [*NUMBER, 1, 4],
+    }),
+    (segments.estimate_segments, {**PAIR, "counts": TABLE, "segments": 2}, {
+        "counts": counts(TABLE), "variables": [[]], "segments": [*NUMBER, 1, 4], "draws": NUMBER,
+    }),
     (significance.independence_test, PAIR, OF_PAIR),
     (significance.latent_independence_test, PAIR, OF_PAIR),
     (significance.homogeneity_test, {"counts": TABLE}, {
@@ -626,12 +638,38 @@ ROWS: list[Row] = [
     (selection.selection_bound,
      {"sensitivity": 1, "epsilon": 1.0, "candidates": 5, "level": 0.95},
      {"sensitivity": POSITIVE, "epsilon": POSITIVE, "candidates": NUMBER, "level": OPEN}),
-    (typical.typical_scores, POINTS, OF_POINTS),
-    (typical.typical_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
+    (above_threshold.least_surpassing_count,
+     {"people": [10, 20], "share": 0.35, "level": 0.95},
+     {"people": [[-1], [1.5], [nan]], "share": OPEN, "level": OPEN}),
+    (above_threshold.above_threshold_scales, {"epsilon": 1.0}, {"epsilon": POSITIVE}),
+    (above_threshold.first_alert_probabilities,
+     {"distances": [1, 2], "threshold": 3, "epsilon": 1.0},
+     {"distances": [[], [1.5]], "threshold": [1.5, True, nan], "epsilon": POSITIVE}),
+    (above_threshold.choose_alert_threshold,
+     {"looks": 10, "epsilon": 1.0, "level": 0.95},
+     {"looks": NUMBER, "epsilon": POSITIVE, "level": OPEN}),
+    (above_threshold.noticed_share,
+     {"people": 3000, "line": 0.2, "level": 0.95, "threshold": 37, "epsilon": 1.0, "chance": 0.9,
+      **CHANNEL},
+     {"people": NUMBER, "line": OPEN, "level": OPEN, "threshold": [1.5, nan], "epsilon": POSITIVE,
+      "chance": OPEN}),
+    (key_driver.list_rules, {"predictors": 3}, {"predictors": NUMBER}),
+    (key_driver.rule_scores,
+     {"agreeing": [4, 5], "yes": 3, "total": 10, "predictors": [COINS, COINS]}, {
+        "agreeing": [*some([4, 5]), [4], []], "yes": [*COUNT, 11], "total": COUNT,
+        "predictors": [[], [COINS], [COINS, THREE]],
+    }),
+    (key_driver.agreement_channel, RULED, {"outcome": [THREE], "predictor": [THREE]}),
+    (key_driver.estimate_rule, {**RULED, "table": TABLE, "says_same": True}, {
+        "outcome": [THREE], "predictor": [THREE], "noise_variance": [*ENDLESS, -1, True],
+        "table": [*spoil(TABLE, [*ENDLESS, 2.5, True, None]), [], [[1, 2]], [[0, 0], [0, 0]]],
+    }),
+    (median.median_scores, POINTS, OF_POINTS),
+    (median.median_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
         "points": [*NUMBER, 1], "other_probability": OF_POINTS["other_probability"],
     }),
-    (typical.scaled_scores, POINTS, {**OF_POINTS, "factor": NUMBER}),
-    (typical.scaled_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
+    (median.scaled_scores, POINTS, {**OF_POINTS, "factor": NUMBER}),
+    (median.scaled_sensitivity, {"points": 5, "other_probability": Fraction(1, 7)}, {
         "points": [*NUMBER, 1], "other_probability": OF_POINTS["other_probability"],
         "factor": NUMBER,
     }),

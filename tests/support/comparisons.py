@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from aggregator.comparisons.jobs import (
@@ -22,15 +23,24 @@ def make_answered_wave(
     people: int = 600,
     questions: int = 3,
     ending: Wave.Ending = Wave.Ending.OWNER,
+    profiles: Sequence[tuple[float, str]] = (),
     **settings: Any,
 ) -> Wave:
-    """A wave with related codes, sealed in two batches and estimated."""
+    """A wave with related codes, sealed in two batches and estimated.
+
+    `profiles` are the answers that people gave and how often, if they are to be such.
+    """
+    questions = len(profiles[0][1]) if profiles else questions
     wave = make_wave(questions=questions, **settings)
     draw = random.Random(7)
+    shares, answers = zip(*profiles, strict=True) if profiles else ((), ())
     rows = []
     for _ in range(people):
-        first = draw.random() < 0.5
-        said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
+        if profiles:
+            said = [answer == "1" for answer in draw.choices(answers, shares)[0]]
+        else:
+            first = draw.random() < 0.5
+            said = [first, *(draw.random() < (0.6 if first else 0.4) for _ in range(questions - 1))]
         # Two coins, as in the browser.
         rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
     send_many(wave, rows[: people // 2])

@@ -11,10 +11,11 @@ from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import add_question, launch_survey
+from surveys.authoring.services import add_question, launch_survey, plan_release
 from surveys.manifest.manifest import Limit, Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import fixed_options
+from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Survey, Wave
 
 PASSWORD = "a long enough passphrase"
@@ -47,6 +48,7 @@ def make_survey(
     opens_at: datetime | None = None,
     closes_at: datetime | None = None,
     cap: int | None = None,
+    planned: Sequence[ReleaseRequest] = (),
     **settings: Any,
 ) -> Survey:
     """Make a draft; one with protected figures needs a closing date, so it gets one."""
@@ -65,6 +67,8 @@ def make_survey(
     )
     for text in questions:
         add_question(survey=survey, text=text, flips=flips)
+    for request in planned:
+        plan_release(survey=survey, request=request)
     return survey
 
 

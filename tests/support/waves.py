@@ -15,11 +15,27 @@ from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.intake.store import record_report
 from aggregator.intake.wire import Upload
-from aggregator.models import Comparison, Discard, RawReport, Release, ReleaseLedger, Rendering
+from aggregator.models import (
+    Comparison,
+    Discard,
+    RawReport,
+    Release,
+    ReleaseLedger,
+    Rendering,
+    SealedHalf,
+)
 from aggregator.results.snapshots import update_snapshot
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
-from surveys.models import PlannedComparison, StoredText, Survey, Translation, Wave
+from surveys.models import (
+    Import,
+    PlannedComparison,
+    PlannedRelease,
+    StoredText,
+    Survey,
+    Translation,
+    Wave,
+)
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import prepare_rows
 
@@ -85,6 +101,7 @@ def make_full_survey(**settings: Any) -> Survey:
         Rendering.objects.create(wave=each, through_batch=1, final=True, name="chart.180mm.svg")
         Discard.objects.create(wave=each, size=3)
         StoredText.objects.create(wave=each, name=f"page {each.pk}", key=b"", compressed=b"")
+        SealedHalf.objects.get_or_create(wave=each)
         ReleaseLedger.objects.create(wave=each, cap_hundredths=100, delta_cap_nanos=0)
         Release.objects.create(
             wave=each,
@@ -106,6 +123,10 @@ def make_full_survey(**settings: Any) -> Survey:
     PlannedComparison.objects.create(
         survey=wave.survey, answers=[[one.pk, ""] for one in questions]
     )
+    PlannedRelease.objects.create(
+        survey=wave.survey, kind="table", questions=[questions[0].pk], epsilon_hundredths=50
+    )
+    Import.objects.create(owner=wave.survey.owner, survey=wave.survey, name="questions.xlsx")
     Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
     assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
     return wave.survey

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.translation import override
 
-from surveys.formatting import cap, delta
+from surveys.formatting import cap, delta, join_list, percent, points, whole
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,35 @@ def test_a_cap_is_written_exactly(hundredths: int, written: str) -> None:
 )
 def test_delta_is_written_as_a_power_of_ten(nanos: int, written: str) -> None:
     assert delta(nanos) == written
+
+
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [
+        ("en", ["1,234,567", "−12.3", "32\N{NO-BREAK SPACE}%", "2.5 · 10⁻⁷", "a, b and c"]),
+        ("de", ["1.234.567", "−12,3", "32\N{NO-BREAK SPACE}%", "2,5 · 10⁻⁷", "a, b und c"]),
+        ("zh-hans", ["1234567", "−12.3", "32%", "2.5 · 10⁻⁷", "a、b和c"]),
+        # The mark keeps the sign at the left of its number.
+        (
+            "ar",
+            [
+                "1.234.567",
+                "\N{LEFT-TO-RIGHT MARK}−12,3",
+                "32\N{NO-BREAK SPACE}%",
+                "2,5 · 10⁻⁷",
+                "a، b وc",
+            ],
+        ),
+    ],
+)
+def test_numbers_and_lists_are_written_as_in_the_language(
+    language: str, written: list[str]
+) -> None:
+    with override(language):
+        assert [
+            whole(1_234_567),
+            points(-0.1234, 1),
+            percent(0.322),
+            delta(250),
+            join_list(["a", "b", "c"]),
+        ] == written

@@ -1,4 +1,4 @@
-"""A survey that was copied and opened a hundred times: no page needs more queries than for few."""
+"""No page needs more queries for a survey with a hundred opened copies than for one with few."""
 
 from __future__ import annotations
 

@@ -108,9 +108,9 @@ close_wave(wave_id={wave}, ending=Wave.Ending.OWNER)
 """
 _RESERVE = """
 from aggregator.releases.ledger import reserve_release
-from aggregator.releases.requests import ReleaseRequest
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
-request = ReleaseRequest(kind="table", questions=("{question}",), epsilon_hundredths=20)
+request = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("{question}",), epsilon_hundredths=20)
 print(reserve_release(wave=Wave.objects.get(pk={wave}), request=request).pk)
 """
 

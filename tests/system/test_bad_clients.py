@@ -111,9 +111,6 @@ def wait_until(what: Callable[[], bool], *, seconds: float) -> None:
         time.sleep(0.1)
 
 
-# --- those who wait ------------------------------------------------------------------------------
-
-
 def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     target: Target, crowd: Crowd
 ) -> None:
@@ -232,9 +229,6 @@ def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     assert_others_are_served(target, pages=20, reports=20)
     assert len(target.stored()) <= stored + sent + 20
     assert "Traceback" not in target.log
-
-
-# --- clients that send too much -------------------------------------------------------------------
 
 
 def pour(connection: socket.socket, piece: bytes, *, seconds: float = 30) -> tuple[int, bytes]:

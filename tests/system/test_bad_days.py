@@ -75,9 +75,6 @@ def wait_until_taken(target: Target, number: int, *, seconds: float = 20) -> Non
     wait_for(lambda: post(target, target.body(number)).status_code in (200, 201), seconds=seconds)
 
 
-# --- no room -------------------------------------------------------------------------------------
-
-
 def send_until_refused(target: Target, *, most: int = 5_000) -> History:
     history = History(target, next(blocks))
     with target.client() as client:
@@ -131,9 +128,6 @@ def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) 
         resource.prlimit(web, resource.RLIMIT_FSIZE, free)
     assert_room_was_all_that_it_lacked(target, history)
     assert target.world.query("PRAGMA integrity_check") == [("ok",)]
-
-
-# --- no database ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", [pytest.param("stop", marks=pytest.mark.long), "kill"])
@@ -193,9 +187,6 @@ def test_without_a_free_connection_reports_wait_and_are_accepted_later(
     history.assert_refusals_say_when_to_come_back()
     wait_until_taken(target, next(blocks))
     history.retry_the_rest()
-
-
-# --- wrong clocks, sudden stops -------------------------------------------------------------------
 
 
 def test_jumping_clocks_lead_to_clear_refusals_and_lose_nothing(on_sqlite: Place) -> None:

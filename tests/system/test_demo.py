@@ -131,7 +131,7 @@ def assert_exports_reproduce_the_estimates(world: World) -> None:
     computed = {}
     for name in reports[0]:
         reported_yes = sum(int(report[name]) for report in reports)
-        computed[name.removesuffix("_randomized")] = 2 * reported_yes / n - 1 / 2
+        computed[name.removesuffix("_rnd")] = 2 * reported_yes / n - 1 / 2
 
     assert n == PEOPLE
     published = {

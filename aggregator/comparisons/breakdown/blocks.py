@@ -152,9 +152,6 @@ def _row_of_nothing(key: str, label: str) -> BlockRow:
     return row_of_share(key=key, label=label, value=None, low=None, high=None, nothing=NOT_SHOWN)
 
 
-# --- differences ----------------------------------------------------------------------------------
-
-
 def _list_differences(
     estimands: Sequence[Estimand], names: dict[int, str], result: BreakdownResult
 ) -> Iterator[DifferenceLine]:
@@ -222,9 +219,6 @@ def write_difference(
     sign = "+" if difference > 0 and number != "0" else ""
     number = f"{sign}{number} {unit}".rstrip()
     return f"{number} ({write(found.low)} to {write(found.high)})"
-
-
-# --- other declared questions ---------------------------------------------------------------------
 
 
 def _cross(

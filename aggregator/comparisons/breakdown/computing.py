@@ -58,7 +58,7 @@ class GroupCounter:
 
 
 def find_place(manifest: Manifest, question: ManifestQuestion) -> int:
-    """Return the place of a declared question's symbol."""
+    """Return the position of a declared question's symbol."""
     return next(
         place for place, symbol in enumerate(manifest.symbols) if symbol.name == question.name
     )

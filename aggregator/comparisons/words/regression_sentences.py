@@ -136,7 +136,7 @@ def list_references(
 
 
 def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
-    """Name what the intervals hold for together: the predictors, or all tests if there are more.
+    """Name what the intervals cover jointly: the predictors, or all tests if there are more.
 
     `planned` says how many comparisons were planned, if this is one of them.
     """

@@ -15,14 +15,12 @@ from accounts.models import User
 from aggregator.background.rows_files import accept_proposal, make_rows_file
 from aggregator.batches.sealing import count_acknowledged
 from aggregator.models import Snapshot
-from aggregator.releases.requests import NotReleasable
 from aggregator.results.display import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import (
     encode_envelopes,
     field_demo,
     load_or_draw_envelopes,
-    request_releases,
 )
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
 from aggregator.simulation.sending import SendingError, send_reports
@@ -81,7 +79,9 @@ class Command(BaseCommand):
             self.stdout.write(f"“{demo.title}” is already complete.")
         accept_proposal(make_rows_file(wave_id=wave.pk))
         self._summarize(wave, snapshot)
-        self._release(demo, wave)
+        if wave.planned_releases:
+            slug = wave.survey.slug
+            self.stdout.write(f"Releases: /surveys/{slug}/releases, for anyone: /s/{slug}/results")
 
     def _find_owner(self, email: str | None) -> User:
         people = User.objects.filter(email__iexact=email) if email else User.objects.order_by("pk")
@@ -130,14 +130,3 @@ class Command(BaseCommand):
         ):
             self.stdout.write(line)
         self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")
-
-    def _release(self, demo: Demo, wave: Wave) -> None:
-        """Ask for what the demo publishes, without waiting for the noise."""
-        try:
-            releases = request_releases(demo, wave=wave)
-        except NotReleasable as error:  # its owner has published something else
-            self.stdout.write(f"Releases: {error}")
-            return
-        if releases:
-            slug = wave.survey.slug
-            self.stdout.write(f"Releases: /surveys/{slug}/releases, for anyone: /s/{slug}/results")

@@ -98,7 +98,7 @@ class Command(BaseCommand):
     def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
         while time.monotonic() < deadline:
             snapshot = newest_snapshot(wave)
-            if snapshot is not None and snapshot.final:
+            if snapshot is not None and (snapshot.final or snapshot.is_half):
                 return snapshot
             time.sleep(POLL_SECONDS)
         raise CommandError("All reports are stored, but no worker has counted them yet.")

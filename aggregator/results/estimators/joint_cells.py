@@ -186,9 +186,6 @@ def _holds(rule: Rule, table: JointTable, combination: Sequence[int]) -> bool:
     )
 
 
-# --- the question's own symbols ------------------------------------------------------------------
-
-
 def _class_own(axis: Axis, estimand: Estimand) -> tuple[int, ...]:
     """Number the classes of codes that make a difference to an estimand."""
     if axis.symbol.item is not None and estimand.symbol != axis.symbol.name:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from aggregator.results.estimands import Estimand
 from aggregator.results.estimate import Estimate, Interval, Intervals, Levels
 from aggregator.results.estimators.counted import Event, SymbolCounts
-from aggregator.results.reliability import COMPARED_AT
 from privacy.planning.precision import normal_quantile
 from privacy.shares.alarms import find_contradictions
 from privacy.shares.coverage import choose_fixed_end_method
 from privacy.shares.estimation import estimate_marginal_shares, fit_joint_shares
 from privacy.shares.intervals import METHODS, Method, simultaneous_level
 from surveys.manifest.questions import Symbol
+from surveys.planning.figures import COMPARED_AT
 
 # At most one false alarm in a hundred surveys, at all looks together.
 ALARM_LEVEL = 0.99

@@ -1,7 +1,8 @@
 """Shares and means that describe only the people who were asked, or who answered.
 
-Each is a ratio. It comes from the likelihood: that of the joint table of the questions that decide
-who is asked, if there is one that may be used. Where that covers too rarely, the level is higher.
+Each is a ratio, estimated by likelihood. If there is a usable joint table of the questions that
+decide who is asked, the likelihood is that of this table. Where it covers too rarely, the level is
+higher.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from aggregator.results.estimators.joint_cells import (
     build_ratio_cells,
     count_who_may_be_asked,
 )
-from aggregator.results.reliability import COMPARED_AT
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.answerers import one_report_ratio_spread
 from privacy.planning.precision import normal_quantile
@@ -33,6 +33,7 @@ from privacy.shares.joint.fallback import (
 from privacy.shares.joint.likelihood import joint_share
 from privacy.shares.ratio_cells import RatioCells, conditional_cells, scale_cells
 from privacy.shares.scales import MeanInterval, relaxed_likelihood_interval
+from surveys.planning.figures import COMPARED_AT
 
 
 @dataclass(frozen=True, kw_only=True)

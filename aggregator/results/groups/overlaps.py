@@ -134,7 +134,7 @@ def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple
 
 
 def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
-    """Combine columns so that one more is 1 in this row, and all others are 0 there."""
+    """Make one more column a pivot: 1 in this row, where all other columns become 0."""
     pivot = found + int(np.abs(matrix[row, found:]).argmax())
     matrix[:, [found, pivot]] = matrix[:, [pivot, found]]
     matrix[:, found] /= matrix[row, found]

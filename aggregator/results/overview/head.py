@@ -48,7 +48,7 @@ def _describe_waiting(wave: Any) -> str:
     return describe_waiting(
         reports_needed=sealed + wave.minimum_batch,
         is_shown=False,
-        at_close=wave.survey.drawn is not None,
+        at_close=wave.survey.drawn is not None or wave.sealed_half,
     )
 
 

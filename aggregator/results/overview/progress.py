@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from aggregator.models import Batch, Discard, RawReport, Release, Snapshot
@@ -22,9 +22,10 @@ def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
     return waves.order_by("-number").annotate(
         counted=Coalesce(Subquery(newest.values("total")[:1]), 0),
         is_final=Coalesce(Subquery(newest.values("final")[:1]), False),
+        is_half=Coalesce(Subquery(newest.values("is_half")[:1]), False),
         is_kept=Exists(Snapshot.objects.filter(**own).exclude(earlier_final=None)),
         is_released=Exists(Release.objects.filter(**own)),
-        is_over=Exists(Discard.objects.filter(**own)) | ~has_reports,
+        is_over=Exists(Discard.objects.filter(**own)) | (~has_reports & Q(planned_releases=None)),
     )
 
 
@@ -32,7 +33,7 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
     """Return the next step of a wave with its progress."""
     return plan_launched(
         is_open=state.key in ("open", "scheduled"),
-        is_counted=not wave.is_open and (wave.is_final or wave.is_over),
+        is_counted=not wave.is_open and (wave.is_final or wave.is_half or wave.is_over),
         is_shown=is_shown(wave),
         awaits_release=_awaits_release(wave),
     )
@@ -40,7 +41,8 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
 
 def is_shown(wave: Any) -> bool:
     """Whether the results page shows figures of a wave with its progress, as `find_shown` does."""
-    is_whole = wave.is_final or wave.survey.drawn is None
+    comes_early = wave.survey.drawn is None and not wave.sealed_half
+    is_whole = wave.is_final or wave.is_half or comes_early
     return wave.is_kept or (is_whole and wave.counted >= wave.crowd)
 
 

@@ -9,9 +9,11 @@ from aggregator.comparisons.result import (
     ComparisonResult,
     PairsResult,
     RegressionResult,
+    SegmentsResult,
     TwoQuestionsResult,
 )
 from aggregator.comparisons.sentences import (
+    A_SUMMARY,
     IMPOSSIBLE,
     describe_standing,
     describe_title,
@@ -22,6 +24,7 @@ from aggregator.comparisons.sentences import (
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
 from aggregator.comparisons.words.regression_sentences import list_tests, write_terms
+from aggregator.comparisons.words.segment_sentences import summarize_profiles
 from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
 from aggregator.models import Comparison
 from aggregator.results.display import Results
@@ -48,7 +51,7 @@ TRIED = (
     "out by chance. Test in another study what you find here."
 )
 MOST_LISTED = 30
-_KINDS = (Comparison.Kind.TABLE, Comparison.Kind.REGRESSION, Comparison.Kind.PAIRS)
+_KINDS = frozenset(Comparison.Kind) - {Comparison.Kind.BREAKDOWN, Comparison.Kind.CLAIM}
 
 
 def write_comparisons(results: Results) -> Iterator[Section]:
@@ -91,7 +94,7 @@ def _write_planned(results: Results, planned: tuple[PlannedResult, ...]) -> Iter
 
 def _write_tried(results: Results) -> Iterator[Section]:
     rows = list(results.wave.comparisons.filter(planned=False).order_by("pk"))
-    tried = {(row.kind, *row.names) for row in rows if row.kind in _KINDS}
+    tried = {(row.kind, row.segments, *row.names) for row in rows if row.kind in _KINDS}
     broken = {
         name
         for row in rows
@@ -154,6 +157,9 @@ def _write_result(manifest: Manifest, row: Comparison, result: ComparisonResult)
         return _write_terms(result, manifest)
     if isinstance(result, PairsResult):
         return Paragraph(text=summarize_pairs(write_pairs(result, manifest)))
+    if isinstance(result, SegmentsResult):
+        indicators = find_indicators(manifest, row.names)
+        return Paragraph(text=f"{summarize_profiles(result, indicators)} {A_SUMMARY}")
     assert isinstance(result, TwoQuestionsResult)
     outcome, group = find_indicators(manifest, row.names)
     said = f"{describe_difference(result, outcome, group)} {describe_verdict(result)}"

@@ -26,6 +26,7 @@ from aggregator.study_report.content import (
 from surveys.formatting import whole
 
 RESULTS = "results"
+KEPT = " Only counts of codes are kept, for releases."
 ALL_SHARES = "0–100 %"
 
 
@@ -104,6 +105,7 @@ def explain_nothing(view: View) -> Section:
         Standing.DISCARDED: (
             f"The survey closed with fewer than {whole(wave.minimum_batch)} reports. So few people "
             "cannot hide among each other, so their reports were deleted."
+            f"{KEPT if wave.keeps_counts else ''}"
         ),
         Standing.AT_CLOSE: (
             "Each person is asked only some of the questions, so results come at the close."

@@ -6,16 +6,21 @@ from collections.abc import Iterator
 
 from aggregator.models import Release
 from aggregator.releases.figures import (
+    AlertFigure,
     ChosenFigure,
     FigureRow,
+    Figures,
+    Group,
+    KeyDriverFigures,
     QuestionFigures,
-    TableFigures,
-    read_figures,
+    Unsure,
+    describe_too_few,
+    read_shown,
 )
 from aggregator.releases.ledger import read_account
 from aggregator.releases.sentences import (
     describe_people,
-    describe_too_few,
+    describe_unplanned,
     list_lines,
 )
 from aggregator.results.blocks import row_of_share
@@ -25,7 +30,9 @@ from aggregator.study_report.sections.protection import name_questions
 from surveys.formatting import cap, day
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
+from surveys.releasing.words import name_request
 
 RELEASES = "releases"
 NONE_YET = "No release has been made."
@@ -44,20 +51,36 @@ def write_releases(wave: Wave) -> Section:
     parts: list[Part] = [Paragraph(text=intro)]
     if not drawn:
         parts.append(Paragraph(text=NONE_YET))
+    shown = read_shown(drawn, wave.description)
     for release in drawn:
-        parts += _write_release(release, wave.description, spent=account.spent)
+        parts += _write_release(release, shown[release.pk], wave.description, spent=account.spent)
     return Section(anchor=RELEASES, heading="Releases", parts=tuple(parts))
 
 
-def _write_release(release: Release, manifest: Manifest, *, spent: int) -> Iterator[Part]:
-    figures = read_figures(release, manifest)
+def _write_release(
+    release: Release, figures: Figures | Unsure, manifest: Manifest, *, spent: int
+) -> Iterator[Part]:
     lines = list_lines(release, manifest, spent_hundredths=spent)
     notes = tuple(f"{line.name}: {line.text}." for line in lines)
     seen = f"public from {day(release.public_from)}"
-    if not isinstance(figures, TableFigures):
+    if unplanned := describe_unplanned(release, manifest):
+        seen += f"; {unplanned}"
+    if isinstance(figures, Unsure):
+        text = f"{release.get_kind_display()} of Q{figures.question.number} ({seen}). {figures.why}"
+        yield Paragraph(text=text, tone=Tone.NOTICE)
+        return
+    if isinstance(figures, AlertFigure):
+        yield Paragraph(text=f"{_describe_alert(figures)} ({seen}). {' '.join(notes)}")
+        return
+    if isinstance(figures, ChosenFigure):
         yield Paragraph(text=f"{_describe_choice(figures)} ({seen}). {' '.join(notes)}")
         return
-    questions = name_questions([one.question for one in figures.questions])
+    if isinstance(figures, KeyDriverFigures):
+        yield from _write_key_driver(release, figures, manifest, seen=seen, notes=notes)
+        return
+    asked = {one.question.name: one.question for one in figures.questions}
+    by = f" by Q{figures.group.number}" if figures.group else ""
+    questions = name_questions(list(asked.values())) + by
     if not figures.is_enough:
         text = f"Table of {questions} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
         yield Paragraph(text=text, tone=Tone.NOTICE)
@@ -72,30 +95,64 @@ def _write_release(release: Release, manifest: Manifest, *, spent: int) -> Itera
     )
 
 
+def _write_key_driver(
+    release: Release,
+    figures: KeyDriverFigures,
+    manifest: Manifest,
+    *,
+    seen: str,
+    notes: tuple[str, ...],
+) -> Iterator[Part]:
+    name = name_request(manifest, ReleaseRequest.from_json(release.request))
+    if not figures.is_enough:
+        text = f"{name} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
+        yield Paragraph(text=text, tone=Tone.NOTICE)
+        return
+    yield Table(
+        caption=f"Release: {name} ({seen})",
+        header=("Rule", "Right for", "95 % interval"),
+        rows=tuple(map(_write_share, figures.rows)),
+        widths=(1,),
+        notes=notes,
+        axis=ALL_SHARES,
+    )
+
+
 def _describe_choice(figure: ChosenFigure) -> str:
-    what = "Leader" if figure.is_leader else "Typical answer"
-    return f"{what} of Q{figure.question.number}: {figure.text}"
+    return f"{figure.kind.label} of Q{figure.question.number}: {figure.text}"
+
+
+def _describe_alert(figure: AlertFigure) -> str:
+    which = "Alert" if figure.came else "No alert"
+    return f"{which}: more than {figure.percent} % “{figure.text}” to Q{figure.question.number}"
 
 
 def _list_rows(figures: QuestionFigures) -> Iterator[Row]:
     question = figures.question
     name = Words(text=f"Q{question.number} {question.text}", is_authors=True)
     yield Row(cells=(name,), is_heading=True)
+    if figures.group is not None:
+        yield Row(cells=(_name_group(figures.group),), is_heading=True)
     if not figures.is_enough:
         yield Row(cells=(Words(text=describe_too_few(figures)), Words(text="–"), Words(text="–")))
         return
-    for row in figures.rows:
-        shown = row_of_share(
-            key=row.key, label=row.text, value=row.share, low=row.low, high=row.high
-        )
-        cells = (
-            Words(text=row.text, is_authors=row.is_authors),
-            Words(text=shown.number),
-            Words(text=shown.range),
-        )
-        yield Row(cells=cells, whisker=shown.whisker)
+    yield from map(_write_share, figures.rows)
     if figures.mean is not None:
         yield _write_mean(question, figures.mean)
+
+
+def _name_group(group: Group) -> Words:
+    return Words(text=f"Q{group.question.number} {group.text}", is_authors=group.is_authors)
+
+
+def _write_share(row: FigureRow) -> Row:
+    shown = row_of_share(key=row.key, label=row.text, value=row.share, low=row.low, high=row.high)
+    cells = (
+        Words(text=row.text, is_authors=row.is_authors),
+        Words(text=shown.number),
+        Words(text=shown.range),
+    )
+    return Row(cells=cells, whisker=shown.whisker)
 
 
 def _write_mean(question: ManifestQuestion, mean: FigureRow) -> Row:

@@ -108,9 +108,6 @@ RECOMMENDED_POSTGRESQL = {
 }
 
 
-# --- what the values mean -----------------------------------------------------------------------
-
-
 def judge_settings(
     values: Mapping[str, str], *, need_restart: Iterable[str] = ()
 ) -> Iterator[CheckMessage]:
@@ -235,9 +232,6 @@ def judge_statistics(columns: Sequence[str]) -> list[CheckMessage]:
         meaning="ANALYZE copied reports into pg_statistic, where sealing does not erase them.",
         remedy=" ".join([*stop, erase, "VACUUM FULL pg_statistic;"]),
     )
-
-
-# --- reading them -------------------------------------------------------------------------------
 
 
 def check_postgresql() -> Iterator[CheckMessage]:

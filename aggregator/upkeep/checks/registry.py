@@ -18,7 +18,7 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 from aggregator.upkeep.checks.postgresql import check_postgresql
 from aggregator.upkeep.checks.redis_servers import check_redis
-from aggregator.upkeep.checks.releases import check_releases
+from aggregator.upkeep.checks.releases import check_releases, check_which_folder
 from aggregator.upkeep.checks.settings import (
     check_contradictions,
     check_mail,
@@ -93,4 +93,4 @@ def check_rows(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> lis
     """Look at what is stored, unless the tables may not match the code."""
     if not databases or _find_database_failure() or describe_missing_migrations():
         return []
-    return list(check_stored_rows())
+    return [*check_stored_rows(), *check_which_folder()]

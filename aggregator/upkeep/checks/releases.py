@@ -9,19 +9,31 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage
 
+from aggregator.releases.folder import REMEDY, describe_wrong_folder
 from aggregator.releases.library import SERIES, find_version, is_expected
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 
 def check_releases(**_kwargs: Any) -> list[CheckMessage]:
-    """Check what draws releases, unless another machine draws them."""
+    """Check the library and the folder that draws need, unless another machine draws."""
     if settings.RELEASES is None:
         return []
     return [
         *judge_folder(settings.RELEASES, is_writable=_is_writable(settings.RELEASES)),
         *judge_library(find_version()),
     ]
+
+
+def check_which_folder() -> list[CheckMessage]:
+    """Ask the database whether this folder counts the draws, unless another machine draws."""
+    if settings.RELEASES is None:
+        return []
+    try:
+        problem = describe_wrong_folder(settings.RELEASES)
+    except OSError:
+        return []  # the check above says that the folder cannot be used
+    return judge_which_folder(settings.RELEASES, problem=problem)
 
 
 def judge_folder(folder: Path, *, is_writable: bool) -> list[CheckMessage]:
@@ -32,6 +44,16 @@ def judge_folder(folder: Path, *, is_writable: bool) -> list[CheckMessage]:
         meaning="Murmur cannot write in this folder, so workers draw no releases.",
         remedy="give the folder to the user of the workers, or export MURMUR_RELEASES= where other "
         "machines draw them.",
+    )
+
+
+def judge_which_folder(folder: Path, *, problem: str) -> list[CheckMessage]:
+    return judge(
+        messages.RELEASES_FOLDER,
+        f"MURMUR_RELEASES = {folder}",
+        good=not problem,
+        meaning=f"{problem}. Workers here draw no releases.",
+        remedy=REMEDY,
     )
 
 

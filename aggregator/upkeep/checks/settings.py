@@ -88,7 +88,7 @@ def _check_core_dumps() -> list[CheckMessage]:
 
 
 def check_security_contact(**_kwargs: Any) -> list[CheckMessage]:
-    """Warn if nobody can find out whom to tell about a vulnerability of this server."""
+    """Warn if this server names no contact for reports about vulnerabilities."""
     return judge(
         messages.SECURITY_CONTACT,
         "MURMUR_SECURITY_CONTACT is not set",
@@ -137,7 +137,6 @@ def check_mail(**_kwargs: Any) -> list[CheckMessage]:
     )
 
 
-# --- settings that cannot be intended ------------------------------------------------------------
 Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
 
 

@@ -9,6 +9,7 @@ from django.core.checks import CheckMessage, Info
 from django.db.models import F, Q
 from django.utils import timezone
 
+from accounts.second_factor.keys import count_states
 from aggregator.models import Batch, Upkeep
 from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
@@ -30,10 +31,12 @@ def check_stored_rows() -> Iterator[CheckMessage]:
     )
     yield from judge_traces_left(purge.found.get("left", []) if purge else [])
     small_waves = Wave.objects.filter(minimum_batch__lt=MIN_BATCH_FLOOR).count()
-    small_batches = Batch.objects.filter(
+    small_batches = Batch.every.filter(
         Q(size__lt=MIN_BATCH_FLOOR) | Q(size__lt=F("wave__minimum_batch"))
     ).count()
     yield from judge_small_batches(below_floor=small_waves + small_batches, floor=MIN_BATCH_FLOOR)
+    unreadable, old = count_states()
+    yield from judge_mfa_keys(unreadable=unreadable, old=old)
     if settings.RELEASES is None:
         protected = Survey.objects.filter(publication=Publication.PROTECTED).count()
         yield from note_no_folder(protected=protected)
@@ -74,6 +77,25 @@ def judge_small_batches(*, below_floor: int, floor: int) -> list[CheckMessage]:
         meaning="the database's constraints were removed, and small batches can reveal people.",
         remedy="restore the constraints by running manage.py migrate on a new database.",
     )
+
+
+def judge_mfa_keys(*, unreadable: int, old: int) -> Iterator[CheckMessage]:
+    """Say which of the keys that encrypted second factors is missing, and which must stay."""
+    yield from judge(
+        messages.MFA_KEYS,
+        f"secrets of second factors that no key decrypts: {unreadable}",
+        good=not unreadable,
+        meaning="their accounts cannot sign in.",
+        remedy="put the key that encrypted them into MFA_KEY_FALLBACKS. If it is lost, "
+        "manage.py encrypt_second_factors names the accounts; run manage.py reset_second_factor "
+        "for each.",
+    )
+    if old:
+        yield Info(
+            f"secrets of second factors that only MFA_KEY_FALLBACKS decrypts: {old}.",
+            hint="manage.py encrypt_second_factors; then remove the old key.",
+            id=f"aggregator.I{messages.MFA_KEYS:03}",
+        )
 
 
 def note_no_folder(*, protected: int) -> Iterator[CheckMessage]:

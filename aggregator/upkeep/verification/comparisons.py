@@ -11,7 +11,7 @@ from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.comparisons.breakdown.computing import GroupCounter, compute_breakdown
 from aggregator.comparisons.counting import cross_tabulate_indicators
-from aggregator.comparisons.jobs import compute_table, find_declared
+from aggregator.comparisons.jobs import compute_table, find_declared, find_first_batch
 from aggregator.comparisons.standing import is_of_survey
 from aggregator.comparisons.stored import UnreadableResult, read_result, write_result
 from aggregator.models import Comparison
@@ -36,11 +36,12 @@ class OpenComparison:
 
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
         self._row, self._columns = row, Columns.of(manifest)
-        self.through_batch = row.through_batch
+        self.first_batch, self.through_batch = find_first_batch(row), row.through_batch
         self._manifest = manifest
         self._has_known_names = is_of_survey(row, manifest)
         self._indicators = find_indicators(manifest, row.names) if self._has_known_names else []
-        self._is_table = self._has_known_names and row.kind == Comparison.Kind.TABLE
+        as_table = (Comparison.Kind.TABLE, Comparison.Kind.CLAIM)
+        self._is_table = self._has_known_names and row.kind in as_table
         self._declared = find_declared(row, manifest)
         self._groups = GroupCounter(manifest, self._declared) if self._declared else None
         # If some people were not asked, a regression counts fewer reports than there are.

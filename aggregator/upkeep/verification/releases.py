@@ -10,18 +10,17 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from aggregator.models import Release, ReleaseLedger
-from aggregator.releases.counters import DamagedFile, find_file, read_keys
-from aggregator.releases.requests import (
-    NotReleasable,
-    ReleaseRequest,
-    check_request,
-    list_symbols,
-    plan_release,
-    read_plan,
-)
+from aggregator.releases.counters import UNKNOWN_DRAWS, DamagedFile, find_file, read_keys
+from aggregator.releases.folder import describe_wrong_folder
+from aggregator.releases.ledger import list_keys, read_plan
 from aggregator.upkeep.verification.differences import Difference, name_wave
+from privacy.central.key_driver import list_rules
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
+from surveys.releasing.choice import NotReleasable, check_request
+from surveys.releasing.noise import list_symbols, plan_release
+from surveys.releasing.words import find_group
 
 REMEDY = (
     "Find out who else writes to this database. An older copy does not help: with it, everything "
@@ -35,7 +34,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     # is charged before it is a row.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
-    findings = [*_check_ledger(ledger, releases, manifest)]
+    findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]
     if ledger is None or not ledger.suspended:
         findings += _check_file(wave, counted, releases)
     for finding in findings:
@@ -56,6 +55,15 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
                 finding="; ".join(findings),
                 remedy=f"It is row {release.pk} of aggregator_release. {REMEDY}",
             )
+
+
+def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
+    made = sorted(one.request_hash for one in releases if one.planned)
+    planned = manifest.planned_releases or ()
+    # Before the close, only those that may come earlier.
+    early = sorted(one.digest for one in planned if one.kind.comes_while_open)
+    if made and made not in (early, sorted(one.digest for one in planned)):
+        yield "its planned releases are not those of the manifest"
 
 
 def _check_ledger(
@@ -88,6 +96,8 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
         return None
     path = find_file(settings.RELEASES, bytes(wave.manifest_hash))
     try:
+        if describe_wrong_folder(settings.RELEASES):
+            return None
         return read_keys(path) if path.exists() else None
     except OSError:
         return None
@@ -100,17 +110,19 @@ def _check_file(
 ) -> Iterator[str]:
     if counted is None:
         return
-    if not counted <= {release.key for release in releases}:
+    known, drawn = list_keys(releases)
+    if not counted <= known | {UNKNOWN_DRAWS}:
         yield (
             "releases were drawn that this database does not know, so with the next one all of its "
             "cap counts as spent"
         )
-    drawn = {release.key for release in releases if release.state == Release.State.DRAWN}
     if not drawn <= (_read_file(wave) or frozenset()):
         yield "the file that counts draws does not know all releases that were drawn"
 
 
 def _check_release(release: Release, manifest: Manifest) -> Iterator[str]:
+    if release.kind == ReleaseKind.TYPICAL:
+        return  # made by an earlier version, whose score is gone
     try:
         request = check_request(ReleaseRequest.from_json(release.request), manifest)
         plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
@@ -129,13 +141,21 @@ def _check_release(release: Release, manifest: Manifest) -> Iterator[str]:
 def _fits(result: object, request: ReleaseRequest, manifest: Manifest) -> bool:
     if not isinstance(result, dict):
         return False
-    if request.kind != Release.Kind.TABLE:
+    if request.kind == ReleaseKind.ALERT:
+        return result.keys() == {"alert"} and type(result["alert"]) is bool
+    if request.kind == ReleaseKind.KEY_DRIVER:
+        return _fits_rule(result, predictors=len(request.questions) - 1)
+    if request.kind != ReleaseKind.TABLE:
         (question,) = (one for one in manifest.questions if one.name in request.questions)
         return result.keys() == {"code"} and any(
             result["code"] == option.code for option in question.options
         )
     cells = result.get("cells")
-    expected = {symbol.name: symbol.k for symbol in list_symbols(manifest, request.questions)}
+    group = find_group(manifest, request)
+    expected = {
+        symbol.name: symbol.k * (group.k if group else 1)
+        for symbol in list_symbols(manifest, request.questions)
+    }
     if result.keys() != {"cells"} or not isinstance(cells, dict) or cells.keys() != expected.keys():
         return False
     return all(
@@ -144,3 +164,14 @@ def _fits(result: object, request: ReleaseRequest, manifest: Manifest) -> bool:
         and all(type(count) is int for count in counts)
         for name, counts in cells.items()
     )
+
+
+def _fits_rule(result: dict[str, object], *, predictors: int) -> bool:
+    rule, cells = result.get("rule"), result.get("cells")
+    if result.keys() != {"rule", "cells"} or type(rule) is not int or not isinstance(cells, list):
+        return False
+    rules = list_rules(predictors)
+    if not 0 <= rule < len(rules):
+        return False
+    expected = 2 if rules[rule].predictor is None else 4
+    return len(cells) == expected and all(type(cell) is int for cell in cells)

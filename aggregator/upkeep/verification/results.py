@@ -70,9 +70,10 @@ class WaveCheck:
 
     def _read_batches(self) -> Iterator[tuple[int, StoredBatch]]:
         """Yield the batches in order of their numbers, a few at a time in memory."""
-        keys = list(self._wave.batches.order_by("number").values_list("pk", flat=True))
+        own = Batch.every.filter(wave=self._wave)
+        keys = list(own.order_by("number").values_list("pk", flat=True))
         for start in range(0, len(keys), BATCHES_AT_ONCE):
-            few = Batch.objects.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
+            few = Batch.every.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
             for batch in few.order_by("number"):
                 yield batch.number, StoredBatch(batch, self._ks, self._tables)
 
@@ -96,7 +97,7 @@ class WaveCheck:
         for comparison in comparisons:
             if faults:
                 comparison.give_up_table()
-            else:
+            elif number >= comparison.first_batch:
                 comparison.add(batch)
 
     def _missing(self, first: int, last: int) -> Difference:
@@ -158,7 +159,7 @@ class WaveCheck:
     def _find_replay(self, snapshot: Snapshot) -> Replay:
         """Return what the batches so far should show; everything, if that is what counts."""
         replay = self._replays.get(snapshot.looks_from, self._replays[inf])
-        if snapshot.final:
+        if snapshot.final or snapshot.is_half:
             replay = deepcopy(replay)
             replay.look_at_all(snapshot.through_batch)
         return replay

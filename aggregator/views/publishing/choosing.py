@@ -8,25 +8,21 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts import audit
 from aggregator.models import Release, today
 from aggregator.publishing.desk import Desk, find_desk
-from aggregator.publishing.forms import ReleaseForm, read_hundredths
+from aggregator.publishing.forms import ReleaseForm
 from aggregator.publishing.prices import Price, find_price
-from aggregator.publishing.words import KINDS, describe_unfit
 from aggregator.releases.ledger import find_public_day, reserve_release
-from aggregator.releases.requests import (
-    NotReleasable,
-    ReleaseRequest,
-    check_request,
-    list_candidates,
-)
 from aggregator.views.publishing.releases import show_overview
 from surveys.access import for_owner
+from surveys.form_fields import read_hundredths
 from surveys.formatting import cap
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Survey
+from surveys.releasing.choice import OFFERED, NotReleasable, check_requested, list_candidates
+from surveys.releasing.words import KINDS, describe_unfit
 
 REFUSED = 422
 LOST = Release.State.LOST
@@ -46,9 +42,9 @@ def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
     """Show the form, and the price of a choice; POST asks for a price, or publishes at it."""
-    if kind not in Release.Kind.values:
+    if kind not in OFFERED:
         raise Http404("There is no such kind of release.")
-    desk, kind = find_desk(survey, mode=mode), Release.Kind(kind)
+    desk, kind = find_desk(survey, mode=mode), ReleaseKind(kind)
     known = _find_known(desk, request.POST)
     if known is not None:
         messages.success(request, KNOWN)
@@ -71,7 +67,8 @@ def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
         return None
     for release in desk.account.releases:
         wanted = ReleaseRequest.from_json(release.request)
-        is_same = set(posted.getlist("questions")) == set(wanted.questions) and (
+        chosen = set(posted.getlist("questions"))
+        is_same = chosen == set(wanted.questions) and (
             read_hundredths(posted.get("epsilon", "")) == wanted.epsilon_hundredths
         )
         if is_same and release.request_hash == posted["price"] and release.state != LOST:
@@ -86,7 +83,7 @@ def _refuse(request: HttpRequest, desk: Desk) -> HttpResponse:
     return show_overview(request, desk, problem=NOT_PUBLISHED, status=REFUSED)
 
 
-def _bind(desk: Desk, kind: Release.Kind, data: QueryDict | None) -> ReleaseForm:
+def _bind(desk: Desk, kind: ReleaseKind, data: QueryDict | None) -> ReleaseForm:
     assert desk.account is not None
     manifest = desk.manifest
     candidates = list_candidates(manifest, kind)
@@ -103,7 +100,7 @@ def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpRespons
     assert desk.account is not None
     assert desk.wave is not None
     try:
-        wanted = check_request(form.request, desk.manifest)
+        wanted = check_requested(form.request, desk.manifest)
         if request.POST["price"] != wanted.digest:
             return _show(request, desk, form, problem=CHANGED, status=REFUSED)
         known = {release.pk for release in desk.account.releases}
@@ -114,22 +111,14 @@ def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpRespons
     if release.pk in known:
         messages.success(request, KNOWN)
     else:
-        epsilon = cap(release.epsilon_hundredths)
-        audit.record(
-            "release-reserved",
-            account=request.user.pk,
-            survey=desk.survey.slug,
-            release=str(release.pk),
-            epsilon=epsilon,
-        )
-        messages.success(request, RESERVED.format(epsilon))
+        messages.success(request, RESERVED.format(cap(release.epsilon_hundredths)))
     return redirect("aggregator:release", desk.survey.slug, release.pk)
 
 
 def _show(
     request: HttpRequest, desk: Desk, form: ReleaseForm, *, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    """Show the form; the price only of a choice, not of what the form suggests."""
+    """Show the form, and a price once something was chosen."""
     price: Price | None = None
     if form.is_valid():
         price, problem = _price(desk, form, problem)

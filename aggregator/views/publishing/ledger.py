@@ -104,6 +104,8 @@ def release_ledger_csv(
     desk = find_desk(survey, mode=mode)
     if desk.account is None or desk.wave is None:
         raise Http404(NO_LEDGER)
-    response = HttpResponse(write_ledger(desk.account, desk.manifest), content_type=CONTENT_TYPE)
+    response = HttpResponse(
+        write_ledger(desk.account, desk.wave.description), content_type=CONTENT_TYPE
+    )
     name = f"{name_wave(desk.wave, slug=survey.slug)}_ledger.csv"
     return attach(response, name)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from aggregator.exports.csv_format import CONTENT_TYPE as CSV
@@ -17,11 +14,14 @@ from aggregator.publishing.public_page import (
     build_context,
     build_exact_page,
     build_releases_page,
+    build_translated_context,
     find_published_wave,
+    render_in,
 )
 from aggregator.publishing.public_releases import find_public
 from surveys.downloads import attach
 from surveys.manifest.modes import Mode
+from surveys.models import Wave
 from surveys.models.stored_texts import Text, make_key
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import GONE, unless_deleted
@@ -34,18 +34,17 @@ OK = 200
 def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
     """Show what is published; 404 unless something may be, 410 if its owner took it back."""
     wave = find_published_wave(slug, mode)
-    context = build_context(wave)
     if wave.survey.public_results_off:
-        return _render(request, "results/public_off.html", context, status=GONE)
+        return _explain(request, wave, "off", status=GONE)
     if wave.description.publishes_releases:
-        return serve(request, build_releases_page(wave, context), content_type=HTML)
+        page = build_releases_page(wave, _choose_language(request, wave))
+        return serve(request, page, content_type=HTML)
     try:
         if wave.is_open:
             raise NothingToShow("open")
-        return serve(request, build_exact_page(wave, context), content_type=HTML)
+        return serve(request, build_exact_page(wave, build_context(wave)), content_type=HTML)
     except NothingToShow as nothing:
-        context |= {"why": nothing.args[0]}
-        return _render(request, "results/public_nothing.html", context)
+        return _explain(request, wave, "nothing", why=nothing.args[0])
 
 
 @require_safe
@@ -58,7 +57,7 @@ def public_results_csv(
     if not wave.description.publishes_releases:
         raise Http404
     if wave.survey.public_results_off:
-        return _render(request, "results/public_off.html", build_context(wave), status=GONE)
+        return _explain(request, wave, "off", status=GONE)
     releases = find_public(wave, day=today())
     file = Text(
         name=f"{wave.manifest_hash_hex} releases.csv",
@@ -72,9 +71,18 @@ def public_results_csv(
     return response
 
 
-def _render(
-    request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
+def _choose_language(request: HttpRequest, wave: Wave) -> str:
+    """Return the language that the address names, or else the survey's own."""
+    manifest = wave.description
+    language = request.GET.get("lang", "")
+    return language if language in manifest.languages else manifest.language
+
+
+def _explain(
+    request: HttpRequest, wave: Wave, page: str, *, why: str = "", status: int = OK
 ) -> HttpResponse:
-    # Without the request, whose context processors would read the session.
-    content = render_to_string(f"aggregator/{template}", context).encode()
+    """Say why there are no results: they are `off`, or there is `nothing` yet."""
+    language = _choose_language(request, wave)
+    context = build_translated_context(wave, language) | {"why": why}
+    content = render_in(language, f"results/public_{page}.html", context).encode()
     return answer(request, content, content_type=HTML, status=status)

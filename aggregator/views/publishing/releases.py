@@ -13,15 +13,18 @@ from django.views.decorators.http import require_safe
 from aggregator.models import Release
 from aggregator.publishing.desk import Desk, Obstacle, find_desk
 from aggregator.publishing.forms import write_choice
+from aggregator.publishing.public_releases import find_why_not
 from aggregator.publishing.rows import list_figures
-from aggregator.publishing.words import KINDS, find_questions, list_choices, name_release
-from aggregator.releases.figures import read_figures
-from aggregator.releases.sentences import list_lines
+from aggregator.publishing.words import list_choices, name_release
+from aggregator.releases.figures import Unsure, read_shown
+from aggregator.releases.sentences import describe_unplanned, list_lines, promise
 from aggregator.upkeep.due import WorkKind, find_due_since
 from surveys.access import for_owner
+from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
+from surveys.releasing.choice import OFFERED
 
 NO_RELEASE = "There is no such release."
 SECONDS_TO_RELOAD = 2
@@ -52,7 +55,11 @@ def show_overview(
             "wave": desk.wave,
             "choices": list_choices(desk.manifest, left=desk.account.left),
             "releases": [
-                (release, name_release(desk.manifest, release))
+                (
+                    release,
+                    name_release(desk.manifest, release),
+                    describe_unplanned(release, desk.manifest),
+                )
                 for release in reversed(desk.account.releases)
             ],
             "has_coins": bool(desk.manifest.coin_questions),
@@ -73,15 +80,20 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
         "survey": survey,
         "release": found,
         "name": name_release(manifest, found),
-        "words": KINDS[Release.Kind(found.kind)],
-        "questions": find_questions(manifest, found),
         "lang": language_tag(manifest.language),
-        "choice": write_choice(found, manifest),
+        "choice": write_choice(found, manifest) if found.kind in OFFERED else "",
+        "unplanned": describe_unplanned(found, manifest),
     }
     if found.state == Release.State.DRAWN:
+        record_seen(survey)
         spent = desk.account.spent if desk.account else found.epsilon_hundredths
+        figures = read_shown(list(found.wave.releases.filter(state=found.state)), manifest)[
+            found.pk
+        ]
         context |= {
-            "figures": list_figures(read_figures(found, manifest)),
+            "figures": None if isinstance(figures, Unsure) else list_figures(figures),
+            "why_not": find_why_not(figures),
+            "promise": promise(found, manifest),
             "lines": list_lines(found, manifest, spent_hundredths=spent),
         }
     minutes_late = 0

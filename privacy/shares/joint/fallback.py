@@ -1,4 +1,4 @@
-"""Rules for when likelihood intervals cover too rarely, so that their level must be higher.
+"""Rules that say when likelihood intervals need a higher level to cover often enough.
 
 Likelihood intervals are too short where hardly any answer is swapped, because reports are then as
 discrete as a direct count of few people. The rules depend on the design and the number of reports

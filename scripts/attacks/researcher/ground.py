@@ -66,6 +66,7 @@ def open_survey(owner: User, design: Design) -> Wave:
         add_question(survey=survey, text=f"List {number}", type=declared, options=options)
     for number in range(1, design.questions + 1):
         add_question(survey=survey, text=f"Statement {number}", flips=design.flips)
+    survey.questions.update(name="")  # the attacks know questions by their numbers
     return launch_survey(survey=survey, acknowledged=set(Limit))
 
 

@@ -1,4 +1,4 @@
-"""The product's own settings, with the plain view instead of all addresses."""
+"""The product's own settings, with one plain view behind every address."""
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES

@@ -1,6 +1,6 @@
 """The forms that authors fill in. Each error says what to do."""
 
-from surveys.authoring.forms.actions import LaunchForm, MoveForm
+from surveys.authoring.forms.actions import LaunchForm, MoveForm, RemedyForm, UndoForm
 from surveys.authoring.forms.differences import StoredValue, list_frozen, list_stored
 from surveys.authoring.forms.planning import PlanForm
 from surveys.authoring.forms.question_base import QuestionForm
@@ -16,9 +16,11 @@ __all__ = [
     "MoveForm",
     "PlanForm",
     "QuestionForm",
+    "RemedyForm",
     "SettingsForm",
     "StoredValue",
     "TranslationForm",
+    "UndoForm",
     "YesNoForm",
     "list_frozen",
     "list_stored",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 
+from surveys.authoring.budget import GOALS
 from surveys.authoring.launch_checks import ExceededLimit
+from surveys.planning.remedies import RemedyKind
 
+BUDGET_PAGES = ("questions", "edit", "launch")  # that show the budget, with its remedies
 STEPS = {"up": -1, "down": 1}
 _PREFIX = "acknowledge_"
 
@@ -45,6 +49,26 @@ class LaunchForm(forms.Form):
             for name, ticked in self.cleaned_data.items()
             if name.startswith(_PREFIX) and ticked
         ]
+
+
+class UndoForm(forms.Form):
+    """The form that undoes a step. `page` names the page with the button, which is shown again."""
+
+    stamp = forms.CharField()
+    page = forms.ChoiceField(choices=[(name, name) for name in BUDGET_PAGES])
+
+
+class RemedyForm(UndoForm):
+    """The form behind one remedy. It sends one `keep` for each question to keep."""
+
+    kind = forms.TypedChoiceField(choices=[(one, one) for one in RemedyKind], coerce=RemedyKind)
+    goal = forms.ChoiceField(choices=[(name, name) for name in GOALS])
+
+    @property
+    def kept(self) -> list[str] | None:
+        """The keys of the questions to keep; None for a remedy that keeps none."""
+        is_some = self.cleaned_data["kind"] == RemedyKind.SOME
+        return cast(QueryDict, self.data).getlist("keep") if is_some else None
 
 
 class MoveForm(forms.Form):

@@ -28,14 +28,13 @@ from surveys.respondent.label.guesses import write_guess
 DETAILS = {
     Publication.NONE: "You decide who sees the results.",
     Publication.EXACT: (
-        "A page with a public link shows the estimates and intervals of your own page for everyone "
-        "together: no codes, no groups. It does not hide that a person took part."
+        "A public page shows the estimates and intervals for everyone together. It does not hide "
+        "that a person took part."
     ),
     Publication.PROTECTED: (
-        "The page shows only figures with noise, which you choose after the close. The noise "
-        "limits what readers can tell about whether any one person took part, and about answers. "
-        "Groups that people declared can be shown too. The survey needs a closing date, and no "
-        "number of people may close it: that would publish how many took part."
+        "The page shows only figures with noise, which you plan below the questions. The noise "
+        "limits what readers can tell about any one person. The survey needs a closing date, and "
+        "no number of people may close it."
     ),
 }
 # The values of ε that the page explains.
@@ -43,7 +42,7 @@ CAPS = (0.5, 1.0, 2.0, 3.0)
 
 
 class Cap(forms.DecimalField):
-    """A decimal in a range that shows one message, even if several validators fail."""
+    """A decimal in a range. It shows one message even if several validators fail."""
 
     def run_validators(self, value: Any) -> None:
         try:
@@ -105,9 +104,20 @@ class PublicationForm(forms.Form):
             "release_delta_nanos": survey.release_delta_nanos,
         }
 
+    def value_of(self, name: str) -> Any:
+        """Return a value that was typed; None if there is none, or if it is not valid."""
+        return self.cleaned_data.get(name)
+
+    def refuse(self, **problems: str) -> None:
+        """Show a problem at the first of these fields that the form has, in words for that one."""
+        for name, problem in problems.items():
+            if name in self.fields:
+                self.add_error(name, problem)
+                return
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("publication") != Publication.PROTECTED:
+        if self.value_of("publication") != Publication.PROTECTED:
             # The page hides these inputs, so whatever they contain is ignored.
             for name in ("release_epsilon", "release_delta_nanos"):
                 self.errors.pop(name, None)
@@ -116,18 +126,21 @@ class PublicationForm(forms.Form):
         if "release_epsilon" in cleaned:
             epsilon: Decimal = cleaned.pop("release_epsilon")
             cleaned["release_epsilon_hundredths"] = int(HUNDREDTHS * epsilon)
-        if cleaned.get("cap") is not None:
-            self.add_error(
-                "cap",
+        if self.value_of("cap") is not None:
+            why = (
                 "With protected figures, no number of people may close the survey: the close would "
-                "publish how many took part. Leave it empty and set a closing date.",
+                "publish how many took part."
             )
-        people, delta = cleaned.get("people_expected"), cleaned.get("release_delta_nanos")
+            self.refuse(
+                cap=f"{why} Leave it empty and set a closing date.",
+                publication=f"{why} Remove the number on the page “Start and end” first.",
+            )
+        people, delta = self.value_of("people_expected"), self.value_of("release_delta_nanos")
         if people and delta and delta > largest_release_delta(people):
-            self.add_error(
-                "release_delta_nanos",
-                f"With {whole(people)} people expected, δ can be at most "
-                f"{whole(largest_release_delta(people))} billionths. "
-                "Enter this number or a smaller one.",
+            largest = whole(largest_release_delta(people))
+            most = f"With {whole(people)} people expected, δ can be at most {largest} billionths."
+            self.refuse(
+                release_delta_nanos=f"{most} Enter this number or a smaller one.",
+                people_expected=f"{most} Lower it on the page “Privacy” first.",
             )
         return cleaned

@@ -13,9 +13,11 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
+from surveys.authoring.naming import conform_name, find_name_problem
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
 from surveys.form_fields import PlainText
+from surveys.manifest.names import MAX_LABEL_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
@@ -64,9 +66,11 @@ class QuestionForm(forms.Form):
         "refusal",
         "rule",
         "same_fact",
+        "name",
+        "short_label",
     )
     # The template places these one by one.
-    LAST = ("flips", "refusal", "rule", "same_fact", "confirmed")
+    LAST = ("flips", "refusal", "rule", "same_fact", "confirmed", "name", "short_label")
 
     def __init__(
         self,
@@ -102,7 +106,7 @@ class QuestionForm(forms.Form):
         return ASK_COST in self.data
 
     @property
-    def name(self) -> str:
+    def type_name(self) -> str:
         return self.type.label
 
     @property
@@ -164,7 +168,9 @@ class QuestionForm(forms.Form):
             )
             if found:
                 return found
-        return find_rule_problems(self.with_candidate(candidate))
+        # A question at the end breaks no rule of the questions before it.
+        since = len(self.questions) if self.question is None else 0
+        return find_rule_problems(self.with_candidate(candidate), since=since)
 
     def _check(self) -> None:
         """Check the type's fields against one another; `cleaned_data` lacks invalid fields."""
@@ -222,6 +228,50 @@ class QuestionForm(forms.Form):
         )
 
 
+class NamedForm(QuestionForm):
+    """Types that people answer, so that files have columns for them."""
+
+    name = PlainText(
+        name="name",
+        missing="",
+        required=False,
+        max_length=1000,  # find_name_problem has the real limit, and says more
+        label="Name in files (optional)",
+        help_text="Such as used_cannabis, up to 20 characters. If it is empty, Murmur suggests one "
+        "from the question. Anyone can read it in the survey’s manifest.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    short_label = PlainText(
+        name="label",
+        missing="",
+        required=False,
+        max_length=MAX_LABEL_LENGTH,
+        label="Short label in files (optional)",
+        help_text="Respondents never get it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    @property
+    def names_are_wrong(self) -> bool:
+        return "name" in self.errors or "short_label" in self.errors
+
+    def content(self) -> QuestionContent:
+        content = super().content()
+        if self.question is not None:
+            content["source_name"] = self.question.source_name
+            if "name" not in self.data:  # a form that was opened before an upgrade
+                content["name"] = self.question.name
+                content["short_label"] = self.question.short_label
+        return content
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        taken = [one.name for one in self.questions if one != self.question]
+        if name and (problem := find_name_problem(name, taken=taken)):
+            raise ValidationError(f"{problem} “{conform_name(name, taken=taken)}” would be right.")
+        return name
+
+
 class RuledForm(QuestionForm):
     rule = PlainText(
         name="rule",
@@ -237,7 +287,7 @@ def refusal_switch(**options: Any) -> forms.BooleanField:
     return forms.BooleanField(label=f"Offer “{REFUSED_TEXT}”", required=False, **options)
 
 
-class ProtectedForm(RuledForm):
+class ProtectedForm(RuledForm, NamedForm):
     flips = forms.TypedChoiceField(
         label="How strongly is each answer protected?",
         coerce=int,

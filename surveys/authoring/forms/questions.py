@@ -7,6 +7,7 @@ from django import forms
 from privacy.mechanism.drawing import MAX_RANGE
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.forms.question_base import (
+    NamedForm,
     ProtectedForm,
     QuestionForm,
     RuledForm,
@@ -243,7 +244,7 @@ class InformationForm(RuledForm):
         return None
 
 
-class DeclaredForm(OptionsForm):
+class DeclaredForm(OptionsForm, NamedForm):
     type = Question.Type.DECLARED
 
     options = _options(8)

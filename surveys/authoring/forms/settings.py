@@ -17,7 +17,7 @@ from surveys.authoring.launch_checks import describe_early_deletion
 from surveys.form_fields import BrowserDay, BrowserMoment, PlainText, WholeNumber
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
-from surveys.models.settings import SETTINGS
+from surveys.models.settings import SETTINGS, SettingsPage, list_setting_names
 from surveys.planning.plan_sentences import describe_declining
 
 _FIND_PROBLEM = {"url": find_address_problem, "tel": find_phone_problem}
@@ -58,7 +58,7 @@ def _make_text_field(name: str, stored: models.Field[Any, Any], words: dict[str,
         find_problem=_FIND_PROBLEM.get(kind),
         required=not stored.blank,
         lines=is_long,
-        widget=forms.Textarea(attrs={"rows": 5}) if is_long else line,
+        widget=forms.Textarea(attrs={"rows": 3}) if is_long else line,
         **words,
     )
 
@@ -72,32 +72,49 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    def __init__(self, *args: Any, blocks: int | None = None, **kwargs: Any) -> None:
-        """Build the form; `blocks` is the survey's number of blocks, None to leave it unchecked."""
-        super().__init__(*args, **kwargs)
-        self.blocks = blocks
-        self.fields = {name: make_field(name) for name in SETTINGS} | self.fields
-        self.fields[
-            "may_decline"
-        ].help_text += f" A change here changes all questions of this draft. {describe_declining()}"
+    """All settings, or those of one page, which must agree with the stored ones of the others."""
 
-    @classmethod
-    def from_survey(cls, survey: Survey, *, blocks: int | None = None) -> SettingsForm:
-        stored = {name: getattr(survey, name) for name in (*SETTINGS, "publication")}
-        return cls(initial=stored | cls.read_limits(survey), blocks=blocks)
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        survey: Survey | None = None,
+        page: SettingsPage | None = None,
+        blocks: int | None = None,
+        now: datetime | None = None,
+    ) -> None:
+        """Build the form; `blocks` is the survey's number of blocks, None to leave it unchecked.
+
+        Dates must come after `now`.
+        """
+        stored: dict[str, Any] = {}
+        if survey is not None:
+            stored = {name: getattr(survey, name) for name in (*SETTINGS, "publication")}
+            stored |= self.read_limits(survey)
+        super().__init__(data, initial=stored)
+        self.blocks, self.now = blocks, now or timezone.now()
+        kept = self.fields if page in (None, SettingsPage.PRIVACY) else {}
+        names = [name for name in SETTINGS if name in list_setting_names(page)]
+        self.fields = {name: make_field(name) for name in names} | kept
+        self._elsewhere = {name: stored[name] for name in stored if name not in self.fields}
+        if "may_decline" in self.fields:
+            self.fields[
+                "may_decline"
+            ].help_text += " A change here changes all questions of this draft."
 
     @property
-    def cards(self) -> dict[str, list[forms.BoundField]]:
-        """The fields of each card of the page."""
-        cards: dict[str, list[forms.BoundField]] = {}
+    def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:
+        """The fields of each card of the page, each with what a disclosure says about it."""
+        cards: dict[str, list[tuple[forms.BoundField, str]]] = {}
         for name, setting in SETTINGS.items():
-            cards.setdefault(setting.card, []).append(self[name])
+            if name in self.fields:
+                cards.setdefault(setting.card, []).append((self[name], setting.more))
         return cards
 
     @property
     def asks_consent(self) -> bool:
         """Whether the card about consent is open."""
-        return any(field.value() or field.errors for field in self.cards["consent"])
+        return any(field.value() or field.errors for field, _ in self.cards["consent"])
 
     def clean_drawn(self) -> int | None:
         drawn: int | None = self.cleaned_data["drawn"]
@@ -124,7 +141,8 @@ class SettingsForm(PublicationForm):
 
     def clean_closes_at(self) -> datetime | None:
         # `publication` is cleaned later. A survey with protected publication needs a closing date.
-        is_protected = self.data.get("publication") == Publication.PROTECTED
+        chosen = self.data.get("publication") or self._elsewhere.get("publication")
+        is_protected = chosen == Publication.PROTECTED
         return self._in_future(
             "closes_at",
             "The closing date has passed. Choose a later one"
@@ -133,7 +151,7 @@ class SettingsForm(PublicationForm):
 
     def _in_future(self, name: str, problem: str) -> datetime | None:
         value: datetime | None = self.cleaned_data[name]
-        if value is not None and value <= timezone.now():
+        if value is not None and value <= self.now:
             raise ValidationError(problem, code="past")
         return value
 
@@ -146,19 +164,25 @@ class SettingsForm(PublicationForm):
             "Results cannot need fewer reports than K ({first:,}): they exist only for whole "
             "batches.",
         )
+        here = "Raise this number or lower “Fewest reports”."
+        there = "Lower this number, or raise the other one on the page “Start and end”."
         self._compare(
             "display_minimum",
             "cap",
             lambda display, cap: cap >= display,
             "A survey that closes after {second:,} people would never show a result, because "
-            "results need at least {first:,}. Raise this number or lower “Fewest reports”.",
+            "results need at least {first:,}. ",
+            here,
+            there,
         )
         self._compare(
             "display_minimum",
             "people_expected",
             lambda display, people: people >= display,
             "If {second:,} people answer, no result is ever shown, because results need at least "
-            "{first:,}. Raise this number or lower “Fewest reports”.",
+            "{first:,}. ",
+            here,
+            there,
         )
         self._compare(
             "cap",
@@ -174,29 +198,40 @@ class SettingsForm(PublicationForm):
             "The closing date must come after the opening date. Choose a later one.",
         )
         problem = describe_early_deletion(
-            delete_on=cleaned.get("delete_on"),
-            opens=cleaned.get("opens_at"),
-            closes=cleaned.get("closes_at"),
-            now=timezone.now(),
+            delete_on=self.value_of("delete_on"),
+            opens=self.value_of("opens_at"),
+            closes=self.value_of("closes_at"),
+            now=self.now,
         )
         if problem:
-            self.add_error("delete_on", problem)
+            self.refuse(delete_on=problem)
         nameless = "help_name" in cleaned and not cleaned["help_name"]
         if nameless and cleaned.get("help_phone"):
             self.add_error("help_name", "Say whose phone number it is.")
         elif nameless and cleaned.get("help_url"):
             self.add_error("help_name", "Say whose web address it is.")
-        if cleaned.get("coins") and cleaned.get("may_decline"):
-            self.add_error(
-                "may_decline",
-                "Two coins can only say Yes or No. Switch this off, or switch the two coins off.",
+        if self.value_of("coins") and self.value_of("may_decline"):
+            why = "Two coins can only say Yes or No."
+            self.refuse(
+                may_decline=f"{why} Switch this off, or switch the two coins off.",
+                coins=f"{why} Switch this off, or switch off declining on the page “Privacy”.",
             )
         return cleaned
 
+    def value_of(self, name: str) -> Any:
+        return super().value_of(name) if name in self.fields else self._elsewhere.get(name)
+
     def _compare(
-        self, first: str, second: str, agree: Callable[[Any, Any], bool], problem: str
+        self,
+        first: str,
+        second: str,
+        agree: Callable[[Any, Any], bool],
+        problem: str,
+        at_second: str = "",
+        at_first: str = "",
     ) -> None:
-        """Add the problem to the second field if both fields have values that do not agree."""
-        one, other = self.cleaned_data.get(first), self.cleaned_data.get(second)
+        """Refuse two values that do not agree, at the second field if the form has it."""
+        one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
-            self.add_error(second, problem.format(first=one, second=other))
+            said = problem.format(first=one, second=other)
+            self.refuse(**{second: said + at_second, first: said + at_first})

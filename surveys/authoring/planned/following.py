@@ -1,4 +1,4 @@
-"""Keep planned comparisons pointed at the same answers when a draft changes.
+"""Keep planned comparisons and alerts pointed at the same answers when a draft changes.
 
 An answer is identified by its suffix in the name of an indicator (surveys.comparing.indicators).
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from surveys.authoring.drafts import build_questions, name_questions
 from surveys.comparing.indicators import list_parts
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import PlannedComparison, Question
 
 
@@ -47,6 +48,28 @@ def follow_answers(
         plan.answers = parts
         plan.save()
     return dropped
+
+
+def follow_alerts(
+    *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
+) -> str:
+    """Update the planned alerts about a question's answers after an edit, as comparisons are.
+
+    Returns a sentence if one was deleted because its answer is gone.
+    """
+    told = ""
+    for plan in question.survey.planned_releases.filter(kind=ReleaseKind.ALERT):
+        part = str(plan.answer)
+        if question.pk not in plan.questions or part not in before:  # Yes and No stay
+            continue
+        found = _find_part(part, before, after)
+        if found is None:
+            plan.delete()
+            told = "A planned alert was about an answer that is gone, so it was removed."
+        else:
+            plan.answer = int(found)
+            plan.save(update_fields=["answer"])
+    return told
 
 
 def _find_part(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> str | None:

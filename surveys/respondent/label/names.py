@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import reduce
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from surveys.formatting import tenths, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
@@ -19,14 +18,11 @@ LETTERS_OF_A_QUOTE = 24
 
 
 def write_whole(number: int) -> str:
-    return number_format(number, use_l10n=True, force_grouping=True)
+    return whole(number)
 
 
-def write_tenths(tenths: int) -> str:
-    """Write 205 as 20.5 and 200 as 20."""
-    if tenths % 10 == 0:
-        return write_whole(tenths // 10)
-    return number_format(Decimal(tenths) / 10, decimal_pos=1, use_l10n=True)
+def write_tenths(number: int) -> str:
+    return tenths(number)
 
 
 def scrambled(manifest: Manifest) -> list[ManifestQuestion]:

@@ -12,6 +12,7 @@ from privacy.mechanism.mechanisms import round_up_epsilon
 from surveys.formatting import delta
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.readers import Loss, find_replaced, find_taking_part, worst_reader
+from surveys.manifest.releases import ReleaseKind
 from surveys.respondent.label.guesses import write_guess
 from surveys.respondent.label.names import name_questions, sent_as_answered, write_whole
 from surveys.respondent.label.parts import join_sentences
@@ -22,7 +23,9 @@ _GAP = "\N{NO-BREAK SPACE}"
 
 def describe_publication(manifest: Manifest) -> str:
     if manifest.publishes_releases:
-        return join_sentences((describe_anyone(manifest), *_describe_releases(manifest)))
+        return join_sentences(
+            (describe_anyone(manifest), *_describe_alerts(manifest), *_describe_releases(manifest))
+        )
     return describe_anyone(manifest) or _("The results: the researchers decide who sees them.")
 
 
@@ -40,20 +43,23 @@ def describe_anyone(manifest: Manifest) -> str:
     return ""
 
 
+def _describe_alerts(manifest: Manifest) -> Iterator[str]:
+    """Say that anyone may learn something before the close."""
+    planned = manifest.planned_releases or ()
+    asked = {name for one in planned if one.kind.comes_while_open for name in one.questions}
+    if asked:
+        # Translators: "name" is "Question 3" or "Questions 1, 3 and 4".
+        alert = _(
+            "%(name)s: while the survey is open, a daily count that chance changes may show that "
+            "many gave one answer."
+        )
+        questions = [one for one in manifest.questions if one.name in asked]
+        yield alert % {"name": name_questions(manifest, questions)}
+
+
 def _describe_releases(manifest: Manifest) -> Iterator[str]:
     """Say the most that releases can tell, however the researchers spend the cap."""
-    once = find_taking_part(manifest)
-    # One person fewer than the smallest batch gives no figures, so a single person could decide
-    # whether there are any.
-    # Translators: "most" is a number of guesses, "others" a number of people.
-    taking_part = _(
-        "Without these figures, a guess about whether you took part is right 50 times in 100. With "
-        "them, it is right at most %(most)s times if at least %(others)s others take part."
-    )
-    yield taking_part % {
-        "most": _write_guess(once),
-        "others": write_whole(manifest.minimum_batch),
-    }
+    yield from _describe_taking_part(manifest)
     worst = worst_reader(manifest)
     if worst is not None:
         # Translators: how often a guess is right.
@@ -70,6 +76,45 @@ def _describe_releases(manifest: Manifest) -> Iterator[str]:
             "name": name_questions(manifest, plain),
             "most": _write_guess(find_replaced(manifest)),
         }
+
+
+def _describe_taking_part(manifest: Manifest) -> Iterator[str]:
+    most = _write_guess(find_taking_part(manifest))
+    if manifest.planned_releases is not None:
+        # Translators: "most" is a number of guesses.
+        yield _(
+            "Without these figures, a guess about whether you took part is right 50 times in 100. "
+            "With them, it is right at most %(most)s times."
+        ) % {"most": most}
+        yield from _describe_kept(manifest)
+        return
+    # One person fewer than the smallest batch gives no figures, so a single person could decide
+    # whether there are any.
+    # Translators: "most" is a number of guesses, "others" a number of people.
+    taking_part = _(
+        "Without these figures, a guess about whether you took part is right 50 times in 100. With "
+        "them, it is right at most %(most)s times if at least %(others)s others take part."
+    )
+    yield taking_part % {"most": most, "others": write_whole(manifest.minimum_batch)}
+
+
+def _describe_kept(manifest: Manifest) -> Iterator[str]:
+    """Say what is kept for releases of a survey that few people answered."""
+    yield _("If fewer than %(least)s people take part, only how often each code came is kept.") % {
+        "least": write_whole(manifest.minimum_batch)
+    }
+    planned = manifest.planned_releases or ()
+    groups = {one.group for one in planned}
+    divides = [one for one in manifest.questions if one.name in groups]
+    if divides:
+        # Translators: follows the sentence above. "name" is "Question 3" or "Questions 1, 3 and 4".
+        kept = _(
+            "This is also kept for each answer to %(name)s, so one person’s codes may stand alone."
+        )
+        yield kept % {"name": name_questions(manifest, divides)}
+    if any(one.kind == ReleaseKind.KEY_DRIVER for one in planned):
+        # Translators: follows the sentences above; codes of two questions.
+        yield _("How often two codes were equal is kept, too.")
 
 
 def list_formulas(manifest: Manifest) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Says which answers a reader of the codes mostly knows, and how well."""
+"""Says which answers someone who reads the codes can largely infer, and how surely."""
 
 from __future__ import annotations
 

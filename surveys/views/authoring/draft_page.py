@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest, load_draft
 from surveys.authoring.errors import NotDraft
 from surveys.authoring.forms import list_frozen
@@ -21,16 +22,22 @@ from surveys.authoring.launch_checks import (
     list_warnings,
 )
 from surveys.authoring.planned.card import build_card, list_titles
+from surveys.authoring.planned.release_card import build_release_card, list_release_titles
+from surveys.authoring.remedies import Undo
+from surveys.authoring.stamps import stamp_budget
 from surveys.authoring.translations import summarize_languages
 from surveys.lifecycle.errors import SurveyError
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import Limit, Manifest
 from surveys.models import Question, Survey
-from surveys.planning.planner_links import is_mixed, plan_for, plan_for_question
+from surveys.planning.expected import find_expected
+from surveys.planning.planner_links import plan_for, plan_for_question
 from surveys.planning.question_facts import QuestionFacts, list_facts
+from surveys.planning.remedies import RemedyKind
 from surveys.planning.subsets import describe_subset
 from surveys.respondent.label.label import quote_label
 
 REFUSED = 422  # a form with errors; nothing was stored
+_UNDO, MOST_UNDONE = "undo", 5  # the key in the session, and the number of drafts
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -42,6 +49,7 @@ def total_context(manifest: Manifest) -> dict[str, object]:
         "total_epsilon": manifest.epsilon,
         "quote": quote_label(manifest),
         "planned_titles": list_titles(manifest),
+        "release_titles": list_release_titles(manifest),
         "size": describe_size(manifest),
         "subset": describe_subset(manifest, drawn=manifest.drawn),
     }
@@ -71,6 +79,44 @@ def read_stamp(request: HttpRequest) -> str:
     return request.POST.get("stamp", "")
 
 
+def budget_context(
+    request: HttpRequest, survey: Survey, manifest: Manifest, page: str
+) -> dict[str, object]:
+    """Return what _budget.html needs on this page of a draft."""
+    questions = list(survey.questions.all())
+    stamp = stamp_budget(survey, manifest, questions)
+    undo = read_undo(request, survey)
+    posted = request.POST if request.POST.get("kind") == RemedyKind.SOME else QueryDict()
+    return {
+        "budget": Budget(manifest=manifest),
+        "budget_page": page,
+        "budget_stamp": stamp,
+        "budget_rows": [
+            (str(row.pk), one)
+            for row, one in zip(questions, manifest.questions, strict=True)
+            if one.is_scrambled
+        ],
+        # What was ticked, if that could not be done.
+        "ticked_goal": posted.get("goal"),
+        "ticked": posted.getlist("keep"),
+        "undo": undo if undo and undo["stamp"] == stamp else None,
+    }
+
+
+def read_undo(request: HttpRequest, survey: Survey) -> Undo | None:
+    undo: Undo | None = request.session.get(_UNDO, {}).get(survey.slug)
+    return undo
+
+
+def keep_undo(request: HttpRequest, survey: Survey, undo: Undo | None) -> None:
+    """Keep what undoes the last step of a draft, for a few drafts; None forgets it."""
+    kept = request.session.get(_UNDO, {})
+    kept.pop(survey.slug, None)
+    if undo is not None:
+        kept[survey.slug] = undo
+    request.session[_UNDO] = dict(list(kept.items())[-MOST_UNDONE:])
+
+
 def show_questions(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
@@ -83,8 +129,9 @@ def show_questions(
         "refusal": refusal,
         "items": _list_items(survey, manifest, questions),
         "planned": build_card(survey, manifest),
-        "total_epsilon": manifest.epsilon,
+        "releases": build_release_card(survey, manifest),
         "size": describe_size(manifest),
+        **budget_context(request, survey, manifest, "questions"),
     }
     status = REFUSED if refusal else 200
     return render(request, "surveys/authoring/questions.html", context, status=status)
@@ -99,12 +146,14 @@ def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
         "survey": survey,
         "problems": find_launch_problems(survey=survey, now=timezone.now()),
         "warnings": list_warnings(survey=survey, manifest=manifest),
-        "limits": list_exceeded_limits(manifest),
+        # The bar says that of the total ε.
+        "limits": [one for one in list_exceeded_limits(manifest) if one.key != Limit.TOTAL_EPSILON],
         "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan": plan,
         "plan_query": urlencode(plan.query) if plan else "",
-        "plan_is_mixed": is_mixed(manifest),
+        "expected": find_expected(manifest),
         **total_context(manifest),
+        **budget_context(request, survey, manifest, "edit"),
     }
     return render(request, "surveys/authoring/draft.html", context)
 

@@ -16,6 +16,7 @@ from surveys.planning.plan_sentences import (
 )
 from surveys.planning.planner import CROWD, DELTA, POWER, Plan
 from surveys.planning.protections import compare_protections, cost_of_publication
+from surveys.planning.release_table import list_release_lines
 from surveys.views.authoring.draft_page import REFUSED
 
 
@@ -38,5 +39,6 @@ def show_plan(request: HttpRequest) -> HttpResponse:
         "crowd": CROWD,
         "comparison": compare_protections(plan.given),
         "publication": cost_of_publication(plan.given),
+        "releases": list_release_lines(plan.given.flips),
     }
     return render(request, "surveys/planning/plan.html", context)

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
-from accounts import audit
 from surveys.lifecycle import services
 from surveys.models import Survey
 from surveys.views.authoring.access import authoring
@@ -27,7 +26,5 @@ def switch_public_results(request: HttpRequest, survey: Survey) -> HttpResponse:
         raise Http404("This survey publishes nothing.")
     off = request.POST.get("switch") == "off"
     services.switch_public_results(survey=survey, off=off)
-    event = "public-results-off" if off else "public-results-on"
-    audit.record(event, account=request.user.pk, survey=survey.slug)
     messages.success(request, _SAID[off])
     return to_edit(survey)

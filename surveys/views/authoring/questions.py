@@ -25,6 +25,7 @@ from surveys.authoring.forms import (
     list_stored,
 )
 from surveys.authoring.planned.card import list_titles
+from surveys.authoring.planned.release_card import list_release_titles
 from surveys.authoring.stamps import stamp_question, stamp_questions
 from surveys.manifest.strength import Strength, describe_strength
 from surveys.models import Question, Survey
@@ -62,6 +63,7 @@ def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
         "survey": survey,
         "facts": list_facts(manifest),
         "planned_titles": list_titles(manifest),
+        "release_titles": list_release_titles(manifest),
     }
     return render(request, "surveys/authoring/frozen_questions.html", context)
 

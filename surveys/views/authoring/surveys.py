@@ -7,13 +7,12 @@ from typing import cast
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import audit
 from accounts.models import User
 from privacy.mechanism.accounting import cumulative_epsilon
 from surveys.authoring import services
@@ -37,6 +36,7 @@ from surveys.authoring.launch_checks import (
     list_exceeded_limits,
     list_warnings,
 )
+from surveys.authoring.settings_pages import describe_settings
 from surveys.authoring.stamps import stamp_settings
 from surveys.formatting import join_list
 from surveys.lifecycle.errors import NotOpen
@@ -46,11 +46,15 @@ from surveys.lifecycle.state import describe_state
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
+from surveys.models.settings import SettingsPage
+from surveys.planning.expected import find_expected
+from surveys.planning.plan_sentences import describe_declining
 from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import list_blocks, list_subsets
 from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
     REFUSED,
+    budget_context,
     page_or_form,
     posted_to,
     read_stamp,
@@ -66,7 +70,7 @@ from surveys.views.authoring.draft_page import (
 def create(request: HttpRequest) -> HttpResponse:
     form = CreateForm(posted_to(request))
     if request.method == "POST" and form.is_valid():
-        survey = Survey.objects.create(owner=cast(User, request.user), **form.cleaned_data)
+        survey = services.create_survey(owner=cast(User, request.user), **form.cleaned_data)
         return to_edit(survey)
     return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
 
@@ -97,28 +101,27 @@ def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 @page_or_form
 @authoring
-def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the form of a draft. After the opening, show the frozen settings."""
+def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT) -> HttpResponse:
+    """Show a page of a draft's settings. After the opening, show the frozen settings."""
+    if page not in SettingsPage:
+        raise Http404
     wave = survey.find_wave()
     if wave is not None and request.method != "POST":
         return _show_frozen_settings(request, survey, wave)
     require_draft(survey)
-    posted = posted_to(request)
+    page = SettingsPage(page)
     everything = build_manifest(survey=survey, wave_number=1)
     blocks = everything.block_count
-    if posted is None:
-        form = SettingsForm.from_survey(survey, blocks=blocks)
-    else:
-        form = SettingsForm(posted, blocks=blocks)
-    stamp = read_stamp(request) or stamp_settings(survey)
+    form = SettingsForm(posted_to(request), survey=survey, page=page, blocks=blocks)
+    stamp = read_stamp(request) or stamp_settings(survey, page)
     stored: list[StoredValue] = []
     if request.method == "POST" and form.is_valid():
-        shown = SettingsForm.from_survey(survey, blocks=blocks)
-        newer = stamp_settings(survey)
+        shown = SettingsForm(survey=survey, page=page, blocks=blocks)
+        newer = stamp_settings(survey, page)
         for name, value in form.cleaned_data.items():
             setattr(survey, name, value)
         try:
-            switched = services.save_draft(survey=survey, stamp=stamp)
+            switched = services.save_draft(survey=survey, page=page, stamp=stamp)
         except Overtaken as error:
             form.add_error(None, str(error))
             stored, stamp = list_stored(form, shown), newer
@@ -128,15 +131,24 @@ def settings(request: HttpRequest, survey: Survey) -> HttpResponse:
             survey.refresh_from_db()
         else:
             messages.success(request, f"The settings were saved.{_describe_switched(switched)}")
-            return redirect("surveys:settings", slug=survey.slug)
-    context = {
+            return redirect("surveys:settings_page", slug=survey.slug, page=page)
+    context: dict[str, object] = {
         "survey": survey,
+        "page": page,
+        "pages": [(one, describe_settings(one, survey)) for one in SettingsPage],
         "form": form,
         "stamp": stamp,
         "stored": stored,
-        "blocks": list_blocks(everything),
-        "subsets": list_subsets(everything),
     }
+    if page == SettingsPage.TIME:
+        context["expected"] = find_expected(everything)
+    if page == SettingsPage.PRIVACY:
+        context |= {
+            "declining": describe_declining(),
+            "blocks": list_blocks(everything),
+            "subsets": list_subsets(everything),
+            **total_context(everything),
+        }
     return render(request, "surveys/authoring/settings.html", context, status=_status(form))
 
 
@@ -190,7 +202,6 @@ def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
         except (ChangedMeanwhile, NotAcknowledged, NotLaunchable) as error:
             form.add_error(None, str(error))
         else:
-            audit.record("survey-opened", account=request.user.pk, survey=survey.slug)
             messages.success(request, "The survey was opened. It can no longer be changed.")
             return to_edit(survey)
     context: dict[str, object] = {
@@ -200,8 +211,9 @@ def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
         "warnings": list_warnings(survey=survey, manifest=manifest),
         "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
         "facts": list_facts(manifest),
+        "expected": find_expected(manifest),
     }
-    context |= total_context(manifest)
+    context |= total_context(manifest) | budget_context(request, survey, manifest, "launch")
     return render(request, "surveys/authoring/launch.html", context, status=_status(form))
 
 
@@ -213,7 +225,6 @@ def close(request: HttpRequest, survey: Survey) -> HttpResponse:
         raise NotOpen
     if request.method == "POST":
         close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-        audit.record("survey-closed", account=request.user.pk, survey=survey.slug)
         messages.success(request, "The survey was closed. The last reports are being counted.")
         return to_edit(survey)
     return render(request, "surveys/authoring/close.html", {"survey": survey, "wave": wave})

@@ -127,13 +127,13 @@ def test_a_file_has_a_row_for_each_person_and_the_groups_of_table_1(seed: int) -
     for column in list_columns(results.manifest, background):
         cells = Counter(row[column.name] for row in rows)
         if column.question.is_declared:
-            own = counts[names.index(column.name)]
+            own = counts[names.index(column.symbol.name)]
             sums = {str(one.written): sum(own[sent] for sent in one.sent) for one in column.codes}
             assert cells == +Counter(sums)
             for level in column.codes:
                 groups = [column.question.name_code(code) for code in level.sent]
-                if table_1[column.name].keys() >= set(groups):
-                    shown = sum(table_1[column.name][group] for group in groups)
+                if table_1[column.question.name].keys() >= set(groups):
+                    shown = sum(table_1[column.question.name][group] for group in groups)
                     assert cells[str(level.written)] == shown
             known.append(column.name)
     assert min(count_alike(rows, known).values()) >= max(results.wave.crowd, rows_file.smallest)
@@ -144,7 +144,8 @@ def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: i
     """Everything that is shown, and what is left of each total, describes C people or nobody."""
     results = close_random_wave(seed)
     crowd = results.wave.crowd
-    background = [one.question for one in read_background(RowsFile.objects.get().chosen or [])]
+    chosen = {one.question for one in read_background(RowsFile.objects.get().chosen or [])}
+    background = [one.variable for one in results.manifest.questions if one.name in chosen]
     if RowsFile.objects.get().has_files_of_blocks:
         numbers = [str(block + 1) for block in list_blocks_with_rows(results)]
     else:
@@ -185,9 +186,6 @@ def count_crossed(
         for name in {one.question for one in found.crossed if one.group == group}:
             own = [one for one in found.crossed if (one.group, one.question) == (group, name)]
             yield people, [one.count for one in own]
-
-
-# --- chosen once ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -235,9 +233,10 @@ def test_nothing_finer_than_the_proposal_can_be_chosen(results: Results) -> None
 def test_the_page_stores_a_coarser_choice_once(results: Results) -> None:
     # West with East, and East with North, are one group.
     choose_on_page(results, q2="on", **{"q2-3": "1", "q2-1": "0"})
+    variable = results.manifest.questions[1].variable
     merged = (Levels(question="q2", levels=((0, 1, 3), (2,)), hidden=frozenset()),)
     assert find_background(results.wave) == merged
-    assert Counter(row["q2"] for row in read_rows(results)) == {"1": 160, "3": 60}
+    assert Counter(row[variable] for row in read_rows(results)) == {"1": 160, "3": 60}
     choose_on_page(results, q2="on")
     assert find_background(results.wave) == merged
 

@@ -1,4 +1,4 @@
-"""What the sizes of batches show about reports that came at once."""
+"""What the sizes of batches show about reports that arrived together."""
 
 from __future__ import annotations
 

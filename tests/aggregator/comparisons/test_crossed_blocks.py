@@ -180,9 +180,6 @@ def test_a_comparison_of_scrambled_answers_by_an_older_method_stays() -> None:
     assert find_standing(stored).result is not None
 
 
-# --- blocks ---------------------------------------------------------------------------------------
-
-
 def list_tested(wave: Wave) -> set[tuple[str, str]]:
     """Test all pairs; return those that have a result."""
     found = compute(ask(wave, Kind.PAIRS))

@@ -179,7 +179,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     assert offered == ["q2.all.0", "q2.all.1", "q2.all.2", "q4.all.0", "q4.all.1", "q4.all.2"]
     file = client.get(reverse("aggregator:comparison_csv", args=[slug, comparison.pk]))
     rows = b"".join(file).decode()
-    assert ",factors,q2.all,q1,q2.all,degrees_of_freedom,2," in rows
+    assert ",factors,ward.all,hurt,ward.all,degrees_of_freedom,2," in rows
     # Another reference changes the contrasts, not the model.
     chosen |= {"predictor_2": "q2.all.2"}
     client.post(compare, {"kind": "regression", "outcome": "q1", **chosen})

@@ -125,9 +125,6 @@ def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> 
     return counts
 
 
-# --- questions that have just Yes and No ----------------------------------------------------------
-
-
 @pytest.fixture
 def plain(db: None) -> Manifest:
     """Make a survey of four questions; each person is asked two of them."""
@@ -225,9 +222,6 @@ def test_questions_that_no_pair_can_have_are_named() -> None:
     assert describe_pairs_left_out(found, manifest) == NOT_IN_FILE.format(questions="Q3")
 
 
-# --- the study, in which everything occurs --------------------------------------------------------
-
-
 def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -> None:
     indicators = {indicator.name: indicator for indicator in list_indicators(manifest)}
     assert list(indicators) == [
@@ -272,9 +266,6 @@ def test_a_choice_that_cannot_be_compared_is_refused(
         check_choice(
             manifest=manifest, kind=kind, names=names, is_final=True, rows_file=make_rows_file()
         )
-
-
-# --- "select several" behind a gate ---------------------------------------------------------------
 
 
 @pytest.fixture

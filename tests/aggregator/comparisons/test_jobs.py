@@ -29,7 +29,6 @@ from aggregator.comparisons.words.regression_sentences import (
     summarize_terms,
     write_terms,
 )
-from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison
 from aggregator.results.sentences import TOO_FEW
 from aggregator.results.snapshots import METHOD_VERSION
@@ -46,6 +45,7 @@ from surveys.comparing.choice import (
     UNKNOWN_QUESTION,
     NotComparable,
 )
+from surveys.leases import MAX_ATTEMPTS
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.comparisons import ask, compute, list_times, make_answered_wave, snapshot_of

@@ -326,5 +326,5 @@ def test_a_planned_regression_counts_as_many_tests_as_it_has() -> None:
     for page in pages:
         assert "Planned before opening" in page
     assert "at 95 % for all 3 planned tests together" in pages[0]
-    # Somebody who asks for the table of a planned regression tries something else.
+    # A table of the same questions counts as another comparison that somebody tried.
     assert not ask(wave, Kind.REGRESSION, "q3", "q1").planned

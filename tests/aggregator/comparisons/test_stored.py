@@ -19,7 +19,9 @@ from aggregator.comparisons.result import (
     FactorTest,
     PairsResult,
     PairTest,
+    Profile,
     RegressionResult,
+    SegmentsResult,
     Term,
     Together,
     TwoQuestionsResult,
@@ -102,6 +104,7 @@ PAIRS = PairsResult(
         PairTest(
             indicators=("q1", "q2"),
             n=8,
+            counts=((1, 2), (3, 2)),
             more_often_together=1,
             method="pearson",
             statistic=0.1,
@@ -111,7 +114,17 @@ PAIRS = PairsResult(
     ),
     untested=(UntestedPair(indicators=("q1", "q3"), n=2, reason="few"),),
 )
-RESULTS = [(Kind.TABLE, TABLE), (Kind.REGRESSION, REGRESSION), (Kind.PAIRS, PAIRS)]
+SEGMENTS = SegmentsResult(
+    n=10,
+    contradiction=NONE,
+    profiles=(Profile(size=1.0, size_spread=0.0, shares=(0.1, 0.2), spread=0.1),),
+)
+RESULTS = [
+    (Kind.TABLE, TABLE),
+    (Kind.REGRESSION, REGRESSION),
+    (Kind.PAIRS, PAIRS),
+    (Kind.SEGMENTS, SEGMENTS),
+]
 
 
 @pytest.mark.parametrize(("kind", "result"), RESULTS)
@@ -220,9 +233,6 @@ def test_anything_else_is_unreadable(stored: Any) -> None:
 
 def test_every_test_method_has_a_description() -> None:
     assert TEST_NAMES.keys() == TEST_METHODS
-
-
-# --- rows ---------------------------------------------------------------------------------------
 
 
 def spoil_row(comparison: Comparison, **changes: Any) -> None:

@@ -52,8 +52,9 @@ def test_every_figure_is_a_row_in_full_precision() -> None:
     estimates = [row for row in rows if row["section"] == "estimate"]
     assert len(estimates) == len(result.estimates)
     written = {code: str(code + 1) for code in range(3)} | {3: "-97"}
+    variables = {one.name: one.var for one in wave.description.questions}
     for row, one in zip(estimates, result.estimates, strict=True):
-        assert (row["question"], row["estimand"]) == (one.question, one.estimand)
+        assert (row["question"], row["estimand"]) == (variables[one.question], one.estimand)
         assert row["group"] == written[one.group]
         assert row["value"] == ("" if one.value is None else repr(one.value))
         assert (row["low"], row["high"]) == (repr(one.low), repr(one.high))

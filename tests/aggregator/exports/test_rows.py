@@ -143,10 +143,10 @@ def test_nobody_is_alone_in_three_declared_groups_of_eight() -> None:
     results = close(wave)
     [rows] = check_all(results)
     assert len(rows) == 320
-    assert list(rows[0]) == ["data", "q1_randomized", "q2_randomized", "q3"]
+    assert list(rows[0]) == ["data", "driven_after_rnd", "children_rnd", "where_a"]
     # The groups themselves are large, and the page shows them. The file agrees with it.
     assert not any(declared.hidden for declared in results.declared)
-    shown = Counter(row["q3"] for row in rows)
+    shown = Counter(row["where_a"] for row in rows)
     assert shown == {str(one.code + 1): one.count for one in results.declared[0].groups}
 
 
@@ -159,7 +159,7 @@ def test_where_few_drew_the_same_8_of_16_questions_each_has_a_file_of_its_own() 
     results = close(wave)
     files = check_all(results)
     assert [list(rows[0]) for rows in files] == [
-        ["data", f"q{number}_randomized"] for number in range(1, 17)
+        ["data", f"question_{letter}_rnd"] for letter in "abcdefghijklmnop"
     ]
     assert sum(map(len, files)) == 8 * 320
     for number in ("", "0", "17", "01", "x"):
@@ -183,7 +183,7 @@ def test_large_combinations_of_blocks_are_in_one_file() -> None:
     results = draw_two_of_three(30, 40, 50)
     [rows] = check_all(results)
     empty = Counter(next(name for name in row if row[name] == "") for row in rows)
-    assert empty == {"q3_randomized": 30, "q2_randomized": 40, "q1_randomized": 50}
+    assert empty == {"sad_rnd": 30, "late_rnd": 40, "ill_rnd": 50}
     with pytest.raises(NoSuchRowsError):
         find_rows(results, number="1")
 
@@ -254,7 +254,7 @@ def send_groups(*sizes: int) -> Wave:
 
 def test_groups_that_no_page_shows_share_one_value() -> None:
     [rows] = check_all(close(send_groups(3, 50, 40, 60)))
-    assert Counter(row["q1"] for row in rows) == {"2": 50, "4": 60, "-99": 43}
+    assert Counter(row["where_a"] for row in rows) == {"2": 50, "4": 60, "-99": 43}
 
 
 def test_the_file_has_what_the_owner_chose_and_waits_for_it() -> None:
@@ -266,14 +266,14 @@ def test_the_file_has_what_the_owner_chose_and_waits_for_it() -> None:
     assert proposed.levels == ((0, 2), (1,), (3,), (4,))
     choose(rows_file, (proposed.merge([0, 1, 2, 1]),))
     [rows] = check_all(results)
-    assert Counter(row["q1"] for row in rows) == {"2": 120, "4": 60, "-99": 43}
+    assert Counter(row["where_a"] for row in rows) == {"2": 120, "4": 60, "-99": 43}
 
 
 def test_a_question_that_the_owner_left_out_has_no_column() -> None:
     results = close(send_groups(50, 40), accepts=False)
     choose(RowsFile.objects.get(), ())
     [rows] = check_all(results)
-    assert list(rows[0]) == ["data", "q2_randomized"]
+    assert list(rows[0]) == ["data", "ill_rnd"]
 
 
 def test_rows_of_a_survey_that_knows_nothing_of_people_are_theirs_at_once() -> None:

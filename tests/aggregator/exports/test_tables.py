@@ -44,16 +44,14 @@ class TestFiles:
         reports = rows(download(survey, "reports_csv"))
         estimates = rows(download(survey, "estimates_csv"))
         assert len(reports) == 1400
-        assert list(reports[0]) == ["data", "q1_randomized", "q2_randomized"]
+        assert list(reports[0]) == ["data", "driven_after_rnd", "children_rnd"]
         for row in estimates:
-            shown = sum(
-                report[f"{row['symbol']}_randomized"] == row["estimand"] for report in reports
-            )
+            shown = sum(report[f"{row['symbol']}_rnd"] == row["estimand"] for report in reports)
             assert int(row["count"]) == shown
             assert float(row["raw_share"]) == shown / 1400
             assert float(row["estimate"]) == pytest.approx(2 * shown / 1400 - 0.5, abs=1e-12)
         assert [(row["question"], row["estimand"]) for row in estimates] == [
-            ("q1", "1"), ("q1", "0"), ("q2", "1"), ("q2", "0"),
+            ("driven_after", "1"), ("driven_after", "0"), ("children", "1"), ("children", "0"),
         ]  # fmt: skip
 
     @pytest.mark.slow

@@ -105,8 +105,6 @@ class IntakeMachine(RuleBasedStateMachine):
     def read_clock(self) -> datetime:
         return self.now
 
-    # --- respondents ---------------------------------------------------------------------------
-
     def draw(self, wave: int) -> bytes:
         """Make a report with unique symbols and a random id."""
         self.drawn += 1
@@ -226,8 +224,6 @@ class IntakeMachine(RuleBasedStateMachine):
         for body in sorted(self.unanswered):
             self.post(body)
 
-    # --- failures ------------------------------------------------------------------------------
-
     @rule(wave=WHICH_WAVE, size=st.integers(1, 12), moment=MOMENTS)
     def die_while_recording(self, wave: int, size: int, moment: Moment) -> None:
         group = [self.draw(wave) for _ in range(size)]
@@ -260,8 +256,6 @@ class IntakeMachine(RuleBasedStateMachine):
     @rule(days=st.sampled_from([-1, 1]))
     def move_the_clock(self, days: int) -> None:
         self.now += timedelta(days=days)
-
-    # --- sealing and closing -------------------------------------------------------------------
 
     def due(self) -> list[int]:
         waves = enumerate(self.model.waves)
@@ -337,8 +331,6 @@ class IntakeMachine(RuleBasedStateMachine):
             if wave.raw and (wave.ending or len(wave.raw) >= 2 * K)
         }
         assert {wave.pk for wave in sealing.find_waves_to_seal()} == to_seal
-
-    # --- after every step ----------------------------------------------------------------------
 
     @invariant()
     def every_row_is_as_predicted(self) -> None:

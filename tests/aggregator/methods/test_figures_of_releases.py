@@ -13,6 +13,7 @@ from privacy.central.attacks import needle_success, success_bound
 from privacy.central.audit import audited_epsilon
 from privacy.central.calibration import choose_table_noise
 from privacy.central.composition import advanced_sum, group_delta, zcdp_epsilon
+from privacy.central.median import median_scores, median_sensitivity
 from privacy.central.noise import discrete_laplace_variance, simultaneous_bound
 from privacy.central.reader import exact_count_epsilon, reader_epsilon, strength_for_reader
 from privacy.central.selection import (
@@ -21,7 +22,6 @@ from privacy.central.selection import (
     selection_bound,
 )
 from privacy.central.table import table_interval, table_standard_error
-from privacy.central.typical import typical_scores, typical_sensitivity
 from privacy.distributions import Z_95
 from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -34,7 +34,7 @@ from scripts.stack.stack import ROOT
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.protections import PUBLISHED, compare_protections
 
-CHAPTERS = ("releases", "drawing-and-checking", "planning")
+CHAPTERS = ("releases", "choices", "drawing-and-checking", "planning")
 TEXT = "\n".join(
     (ROOT / "docs" / "methods" / f"{name}.md").read_text(encoding="utf-8") for name in CHAPTERS
 )
@@ -132,10 +132,10 @@ def test_how_often_each_option_leads(place: int, find: Callable[..., list[float]
     assert rows_of("Leader")[place][1:] == [short(each) for each in found]
 
 
-def test_the_example_of_a_typical_answer() -> None:
+def test_the_example_of_a_median() -> None:
     c = Fraction(1, 7)
-    scores = typical_scores((15, 20, 25, 25, 15), other_probability=c)
-    sensitivity = typical_sensitivity(5, other_probability=c)
+    scores = median_scores((15, 20, 25, 25, 15), other_probability=c)
+    sensitivity = median_sensitivity(5, other_probability=c)
     written = [f"{float(score):.1f}".replace("-", "−").removesuffix(".0") for score in scores]
     assert f"the scores are {', '.join(written[:4])} and {written[4]}" in WORDS
     assert f"$\\Delta = {sensitivity}$" in WORDS

@@ -8,18 +8,18 @@ import pytest
 
 from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.prices import Price, find_price
-from aggregator.publishing.rows import PREFERS
 from aggregator.releases.ledger import read_account
-from aggregator.releases.requests import NotReleasable, ReleaseRequest
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Question, Survey, Wave
+from surveys.releasing.choice import NotReleasable
 from tests.support.factories import make_survey, open_survey
 from tests.support.releases.stored import store_table
 from tests.support.waves import count_all, make_released_wave, send_many
 
 pytestmark = pytest.mark.django_db
-Kind = Release.Kind
+Kind = ReleaseKind
 
 
 def price(
@@ -155,11 +155,11 @@ def test_a_leader_says_how_far_it_may_be_from_the_true_one(every_kind: Wave) -> 
     assert price(every_kind, "q3", kind=Kind.LEADER, people=16).is_blunt
 
 
-def test_a_typical_answer_names_no_distance(every_kind: Wave) -> None:
-    found = price(every_kind, "q2", kind=Kind.TYPICAL)
-    assert found.reach == PREFERS
-    # c = 1/7, d = 2/7, Δ = 9/7: 2 Δ / .5 (ln 5 + ln 20) = 23.68, divided by d: 82.89
-    assert price(every_kind, "q2", kind=Kind.TYPICAL, people=165).is_blunt
+def test_a_median_says_how_many_would_have_to_answer_differently(every_kind: Wave) -> None:
+    found = price(every_kind, "q2", kind=Kind.MEDIAN)
+    # c = 1/7, d = 2/7, Δ = 10/7: 2 Δ / .5 (ln 5 + ln 20) = 26.32, divided by 2 d: 46.06
+    assert "if at most 47 of 1,000 people had answered differently" in found.reach
+    assert price(every_kind, "q2", kind=Kind.MEDIAN, people=92).is_blunt
     assert "Permute-and-flip" in found.mechanism
 
 
@@ -167,4 +167,4 @@ def test_a_request_that_cannot_be_made_has_no_price(wave: Wave) -> None:
     with pytest.raises(NotReleasable):
         price(wave, "q99")
     with pytest.raises(NotReleasable):
-        price(wave, "q1", kind=Kind.TYPICAL)
+        price(wave, "q1", kind=Kind.MEDIAN)

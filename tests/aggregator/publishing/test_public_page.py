@@ -401,5 +401,5 @@ def test_a_closed_survey_leads_to_its_results_if_anyone_may_read_them(chosen: Pu
     assert link not in Client().get(respondents).content.decode().partition("<template>")[0]
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     page = Client().get(respondents).content.decode()
-    assert (f'href="{link}"' in page) == (chosen != Publication.NONE)
+    assert (f'href="{link}?lang=en"' in page) == (chosen != Publication.NONE)
     assert ("See the results" in page) == (chosen != Publication.NONE)

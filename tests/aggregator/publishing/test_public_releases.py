@@ -14,7 +14,6 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.models import Release, ReleaseLedger, today
-from aggregator.publishing.rows import PREFERS
 from aggregator.releases.figures import TableFigures, read_figures
 from aggregator.releases.readers import reader_epsilons
 from aggregator.simulation.rehearsal import open_rehearsal
@@ -24,6 +23,7 @@ from surveys.formatting import epsilon
 from surveys.lifecycle.services import switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.manifest.readers import find_answered
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Question, Wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, send_people
@@ -31,16 +31,12 @@ from tests.support.releases.public import (
     NAMES,
     protect,
     read,
-    read_all,
     rows_of,
     visit,
 )
 from tests.support.releases.stored import finish, plan, store, store_table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-
-
-# --- what shows -----------------------------------------------------------------------------------
 
 
 def test_a_table_shows_its_figures_its_promise_and_its_price() -> None:
@@ -53,7 +49,8 @@ def test_a_table_shows_its_figures_its_promise_and_its_price() -> None:
     assert f"About {figures.people:,} ± {figures.margin} people took part (noise included)." in page
     assert page.count('class="block"') == 2
     assert page.count('<li class="block-row"') == 2
-    assert "the chance of these figures to at most 1.7 times what it was." in page
+    # e^.5 / (1 + e^.5) = .622, rounded up
+    assert "a guess about whether a given person took part is right at most 63 times in 100" in page
     names = re.findall(r'<a class="method" href="[^"]+">([^<]+)</a> </dt> <dd>([^<]+)</dd>', page)
     assert dict(names) == {
         "Took part": "ε = 0.50",
@@ -75,7 +72,7 @@ def test_the_file_has_the_figures_of_the_page() -> None:
     figures = read_figures(release, wave.description)
     assert isinstance(figures, TableFigures)
     rows = rows_of(survey)
-    assert [row["question"] for row in rows] == ["q1", "q2"]
+    assert [row["question"] for row in rows] == ["driven_after", "children"]
     for row, question in zip(rows, figures.questions, strict=True):
         [figure] = question.rows
         assert float(row["estimate"]) == pytest.approx(figure.estimate, abs=1e-6)
@@ -111,12 +108,15 @@ def test_choices_are_shown_and_filed() -> None:
         options=["=1+1", "Second", "Third"],
     )
     wave = open_survey(survey=survey)
-    leader = plan(wave.description, "q3", kind=Release.Kind.LEADER, epsilon=50)
+    leader = plan(wave.description, "q3", kind=ReleaseKind.LEADER, epsilon=50)
     store(finish(leader, {"code": 0}), wave)
+    assert "It is shown only beside a table of the same question." in visit(survey)
+    assert "=1+1" not in str(rows_of(survey))
+    store_table(wave, "q3", people=2000, epsilon=50)
     page = visit(survey)
     assert "Leader of Q3" in page
     assert "=1+1</strong>" in page
-    [row] = rows_of(survey)
+    row, *_ = rows_of(survey)
     assert (row["answer"], row["answer_text"]) == ("0", "'=1+1")
     assert row["estimate"] == row["noisy_people"] == ""
 
@@ -126,13 +126,13 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
     for name in ("q1", "q2"):
         store_table(wave, name, epsilon=50)
     page = visit(wave.survey)
-    # e^(.5 + .5) and e^2, rounded up
+    # e^(.5 + .5) / (1 + e^(.5 + .5)), and the same of 2, rounded up
     assert (
-        "the chance of all figures here to at most 2.8 times what it was "
-        "(7.4 times plus 10⁻⁶ with all that may follow)." in page
+        "A guess about whether a given person took part is right at most 74 times in 100 (89 times "
+        "with all that may follow), instead of 50." in page
     )
     store_table(wave, "q1", epsilon=100)
-    assert "all figures here to at most 7.4 times what it was." in visit(wave.survey)
+    assert "right at most 89 times in 100, instead of 50." in visit(wave.survey)
 
 
 def make_scale() -> Wave:
@@ -147,21 +147,21 @@ def make_scale() -> Wave:
 def test_points_have_the_words_and_numbers_that_people_saw() -> None:
     wave = make_scale()
     store_table(wave, "q3", people=2000, epsilon=100)
-    typical = plan(wave.description, "q3", kind=Release.Kind.TYPICAL, epsilon=50)
-    store(finish(typical, {"code": 4}), wave)
+    median = plan(wave.description, "q3", kind=ReleaseKind.MEDIAN, epsilon=50)
+    store(finish(median, {"code": 4}), wave)
     *shares, chosen = rows_of(wave.survey)
     assert [(row["answer"], row["answer_text"]) for row in shares] == [
         ("1", "1 (Never)"), ("2", "2"), ("3", "3"), ("4", "4"), ("5", "5 (Always)"),
         ("mean", "Mean"),
     ]  # fmt: skip
     assert (chosen["answer"], chosen["answer_text"]) == ("5", "5 (Always)")
-    # 2 × 1.286 / .5, in reports, as on the page.
-    assert chosen["scale"] == "643/125"
-    assert chosen["bound_people"] == ""
+    # 2 × 1.429 / .5, in reports, as on the page.
+    assert chosen["scale"] == "1429/250"
+    assert float(chosen["bound_people"]) > 0
     page = visit(wave.survey)
     assert "5 (Always)</strong>" in page
-    assert PREFERS in page
-    assert page.index("Table of Q3") < page.index("Typical answer of Q3")
+    assert "this is the median, or would be if at most" in page
+    assert page.index("Table of Q3") < page.index("Median of Q3")
     assert {row["base"] for row in shares} == {"everyone who was asked"}
     assert all(len(row["estimate"]) <= len("-0.123456") for row in shares)
 
@@ -232,7 +232,7 @@ def test_what_was_lost_counts_for_readers_too() -> None:
 def test_after_a_restored_backup_all_counts_as_spent() -> None:
     """Releases that the backup did not have may be known to readers."""
     wave = protect()
-    before = read_all(wave.survey)
+    empty = visit(wave.survey)
     store_table(wave, "q1", epsilon=20)
     ReleaseLedger.objects.update(suspended="restored", spent_hundredths=100)
     page = visit(wave.survey)
@@ -243,10 +243,10 @@ def test_after_a_restored_backup_all_counts_as_spent() -> None:
         worst = epsilon(find_answered(manifest, question).epsilon)
         assert f"Q{question.number}: ε = {worst}" in page
     Release.objects.all().delete()
-    assert read_all(wave.survey) == before
-
-
-# --- the page as such -----------------------------------------------------------------------------
+    assert "appears here" in empty
+    page = visit(wave.survey)
+    assert "A backup was restored." in page
+    assert "appears here" not in page
 
 
 @pytest.mark.parametrize("name", NAMES)

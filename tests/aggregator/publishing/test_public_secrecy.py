@@ -36,9 +36,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 TOUCHED = ("aggregator_raw_report", "aggregator_batch", "aggregator_snapshot", "aggregator_spent")
 
 
-# --- what never shows -----------------------------------------------------------------------------
-
-
 def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
     """Not while it is open, not when it has closed, and not once everything is counted."""
     wave = protect()
@@ -182,9 +179,6 @@ def test_nothing_of_a_protected_survey_can_be_had_without_signing_in() -> None:
     for name in ("report.pdf", "report.docx", "chart-q1.svg"):
         response = Client().get(reverse("aggregator:file", args=[survey.slug, name]))
         assert response.status_code == 302
-
-
-# --- the calendar ---------------------------------------------------------------------------------
 
 
 def test_a_release_appears_at_midnight_utc(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.models import Release
 from aggregator.publishing.rows import (
     CONTRADICTING,
     PREFERS,
@@ -13,17 +12,18 @@ from aggregator.publishing.rows import (
     list_figures,
 )
 from aggregator.releases.figures import read_figures
-from aggregator.releases.requests import list_symbols
 from aggregator.results.blocks import RowKind
 from surveys.axis import Axis
 from surveys.manifest.manifest import Publication
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Survey, Wave
+from surveys.releasing.noise import list_symbols
 from tests.support.breakdowns.waves import make_grouped_survey
 from tests.support.factories import open_survey
 from tests.support.releases.stored import finish, plan
 
 pytestmark = pytest.mark.django_db
-Kind = Release.Kind
+Kind = ReleaseKind
 
 
 @pytest.fixture
@@ -109,8 +109,11 @@ def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     noise = "with 95 % probability, no answer is more than 21 people ahead of this one"
     assert noise in shown.limits
     assert "Scrambling and chance come on top" in shown.limits
-    typical = plan(wave.description, "q3", kind=Kind.TYPICAL, epsilon=50)
-    shown = only(list_figures(read_figures(finish(typical, {"code": 3}), wave.description)))
-    assert (shown.chosen_as, shown.chosen) == ("Named as typical:", "4 (Always)")
+    median = plan(wave.description, "q3", kind=Kind.MEDIAN, epsilon=50)
+    shown = only(list_figures(read_figures(finish(median, {"code": 3}), wave.description)))
+    assert (shown.chosen_as, shown.chosen) == ("Named as median:", "4 (Always)")
     assert shown.note == "On a scale from 1 (Never) to 4 (Always)."
-    assert shown.limits == PREFERS
+    assert "this is the median, or would be if at most" in shown.limits
+    median.kind = median.request["kind"] = Kind.TYPICAL
+    shown = only(list_figures(read_figures(median, wave.description)))
+    assert (shown.chosen_as, shown.limits) == ("Named as typical:", PREFERS)

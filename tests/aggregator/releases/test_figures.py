@@ -12,24 +12,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from aggregator.models import Release
-from aggregator.releases.figures import (
-    ChosenFigure,
-    FigureRow,
-    TableFigures,
-    find_bound,
-    read_figures,
-)
-from aggregator.releases.requests import (
-    ReleaseRequest,
-    count_most_symbols,
-    list_candidates,
-    list_symbols,
-)
+from aggregator.releases.figures import ChosenFigure, FigureRow, TableFigures, read_figures
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseKind
+from surveys.manifest.rules import Rule
+from surveys.releasing.choice import list_candidates
+from surveys.releasing.noise import Mechanism, count_most_symbols, list_symbols
 from tests.aggregator.routed import ask, yes
 from tests.support.manifests import make_manifest
 from tests.support.releases.stored import add_noise, as_gaussian, finish, plan
@@ -122,6 +113,35 @@ def test_shares_are_of_everyone_who_was_asked_that_symbol() -> None:
     assert choice.mean is group.mean is None
 
 
+@pytest.mark.parametrize(
+    ("question", "has_shares", "has_mean"),
+    [
+        (ask("q1", Kind.NUMBER, minimum=0, maximum=60), False, True),
+        (ask("q1", Kind.SCALE, 2, minimum=0, maximum=10), False, True),  # long: rounded to one bit
+        (ask("q1", Kind.SCALE, 7, minimum=-3, maximum=3), True, True),
+        (ask("q1", Kind.SCALE, 3, minimum=1, maximum=3, refusal=True), True, False),
+    ],
+)
+def test_every_kind_of_number_has_its_mean_where_everybody_answers(
+    question: ManifestQuestion, *, has_shares: bool, has_mean: bool
+) -> None:
+    (found,) = table_of(protect(question), {"q1": [900] * question.k}, 100).questions
+    assert (bool(found.rows), found.mean is not None) == (has_shares, has_mean)
+    if found.mean is not None:
+        assert question.minimum is not None
+        assert question.maximum is not None
+        middle = (question.minimum + question.maximum) / 2
+        assert found.mean.share == pytest.approx(middle)
+        assert found.mean.low < middle < found.mean.high
+
+
+@pytest.mark.parametrize("rule", [None, yes("q1")])
+def test_a_rounded_number_that_some_do_not_answer_has_no_table(rule: Rule | None) -> None:
+    number = ask("q2", Kind.NUMBER, minimum=0, maximum=60, refusal=rule is None, rule=rule)
+    manifest = protect(ask("q1", Kind.YES_NO), number)
+    assert [one.name for one in list_candidates(manifest, ReleaseKind.TABLE)] == ["q1"]
+
+
 def test_a_number_has_only_a_mean_and_a_scale_has_both() -> None:
     cells = {"q5": [400, 600], "q6": [195, 180, 240, 210, 178]}
     number, scale = table_of(EVERY_KIND, cells, 200).questions
@@ -139,7 +159,7 @@ def test_a_number_that_some_did_not_answer_is_not_offered() -> None:
     manifest = protect(
         ask("q1", Kind.NUMBER, minimum=0, maximum=9, refusal=True), ask("q2", Kind.YES_NO)
     )
-    offered = list_candidates(manifest, Release.Kind.TABLE)
+    offered = list_candidates(manifest, ReleaseKind.TABLE)
     assert [question.name for question in offered] == ["q2"]
 
 
@@ -188,34 +208,36 @@ def test_people_are_pooled_over_what_everyone_was_asked() -> None:
     assert pooled.people == 1020
 
 
-def test_a_leader_and_a_typical_answer_have_their_text_and_bound() -> None:
-    leader = finish(plan(EVERY_KIND, "q2", kind=Release.Kind.LEADER, epsilon=50), {"code": 2})
+def test_a_leader_and_a_median_have_their_text_and_bound() -> None:
+    leader = finish(plan(EVERY_KIND, "q2", kind=ReleaseKind.LEADER, epsilon=50), {"code": 2})
     figure = read_figures(leader, EVERY_KIND)
     assert isinstance(figure, ChosenFigure)
-    assert figure.is_leader
     assert (figure.code, figure.text) == (2, "2")
     # In people: a person more moves the expected number of reports by d = 2/7 of five codes.
     assert figure.bound == pytest.approx((np.log(3) + np.log(20)) / 0.5 / (2 / 7), rel=1e-6)
+    median = finish(plan(EVERY_KIND, "q6", kind=ReleaseKind.MEDIAN, epsilon=50), {"code": 3})
+    point = read_figures(median, EVERY_KIND)
+    assert isinstance(point, ChosenFigure)
+    assert (point.code, point.text) == (3, "3")
+    c = float(RandomizedResponse.from_flips(symbols=5, flips=25).other_probability)
+    # Each person who answers differently moves the score by twice the slope.
+    exact = 2 * (1 + 3 * c) / 0.5 * (np.log(5) + np.log(20)) / (1 - 5 * c) / 2
+    assert point.bound is not None
+    # Whole thousandths are drawn, which takes a little more noise.
+    assert exact < point.bound < 1.001 * exact
+
+
+def test_a_typical_answer_of_an_earlier_version_keeps_its_name_and_has_no_bound() -> None:
     typical = finish(plan(EVERY_KIND, "q6", epsilon=50), {"code": 3})
-    typical.kind = typical.request["kind"] = Release.Kind.TYPICAL
+    typical.kind = typical.request["kind"] = ReleaseKind.TYPICAL
     point = read_figures(typical, EVERY_KIND)
     assert isinstance(point, ChosenFigure)
-    assert not point.is_leader
-    assert (point.code, point.text) == (3, "3")
-    assert point.bound is None
-    c = float(RandomizedResponse.from_flips(symbols=5, flips=25).other_probability)
-    exact = 2 * (1 + 2 * c) / 0.5 * (np.log(5) + np.log(20)) / (1 - 5 * c)
-    # Whole thousandths are drawn, which takes a little more noise.
-    score = find_bound(ReleaseRequest.from_json(typical.request), point.question)
-    assert exact < score < 1.001 * exact
+    assert (point.kind, point.code, point.bound) == (ReleaseKind.TYPICAL, 3, None)
 
 
 def test_what_was_not_drawn_has_no_figures() -> None:
     with pytest.raises(ValueError, match="drawn"):
         read_figures(plan(EVERY_KIND, "q1"), EVERY_KIND)
-
-
-# --- coverage -------------------------------------------------------------------------------------
 
 
 def shown_shares(symbol: Symbol, truth: Sequence[float]) -> list[float]:
@@ -242,10 +264,10 @@ def find_true(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [Release.Mechanism.LAPLACE, Release.Mechanism.GAUSSIAN])
+@pytest.mark.parametrize("mechanism", [Mechanism.LAPLACE, Mechanism.GAUSSIAN])
 @pytest.mark.parametrize(("manifest", "people"), [(EVERY_KIND, 130), (SUBSET, 60)])
 def test_intervals_cover_the_truth_of_every_kind_of_question(
-    manifest: Manifest, people: int, mechanism: Release.Mechanism
+    manifest: Manifest, people: int, mechanism: Mechanism
 ) -> None:
     """At least .93 wherever the rule shows figures, for the smallest numbers that it shows."""
     runs, source, codes = 1000, Random(20), np.random.default_rng(20)
@@ -255,7 +277,7 @@ def test_intervals_cover_the_truth_of_every_kind_of_question(
     hits, shown = Counter[str](), Counter[str]()
     for _ in range(runs):
         release = plan(manifest, *names, epsilon=100)
-        if mechanism == Release.Mechanism.GAUSSIAN:
+        if mechanism == Mechanism.GAUSSIAN:
             most = count_most_symbols(manifest, names)
             as_gaussian(release, deviation=Fraction(3 * most, 2), symbols=most, nanos=1000)
         counts = {
@@ -281,16 +303,16 @@ def test_intervals_cover_the_truth_of_every_kind_of_question(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [Release.Mechanism.LAPLACE, Release.Mechanism.GAUSSIAN])
+@pytest.mark.parametrize("mechanism", [Mechanism.LAPLACE, Mechanism.GAUSSIAN])
 @pytest.mark.parametrize("names", [("q1",), ("q1", "q3", "q4"), ("q2",)])
 def test_the_margin_holds_the_number_of_people(
-    names: tuple[str, ...], mechanism: Release.Mechanism
+    names: tuple[str, ...], mechanism: Mechanism
 ) -> None:
     runs, source, people = 1000, Random(8), 1000
     inside = 0
     for _ in range(runs):
         release = plan(EVERY_KIND, *names, epsilon=40)
-        if mechanism == Release.Mechanism.GAUSSIAN:
+        if mechanism == Mechanism.GAUSSIAN:
             as_gaussian(release, deviation=Fraction(7), symbols=5, nanos=1000)
         counts = {
             symbol.name: [people, *[0] * (symbol.k - 1)]

@@ -8,18 +8,19 @@ import pytest
 
 from aggregator.models import Release, ReleaseLedger, today
 from aggregator.releases.ledger import read_account, reserve_release
-from aggregator.releases.requests import NotReleasable, ReleaseRequest
 from aggregator.upkeep.deleting import delete_survey
 from privacy.central.composition import zcdp_epsilon
 from surveys.manifest.manifest import Publication
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Survey
+from surveys.releasing.choice import NotReleasable
 from tests.support.waves import count_all, make_protected_wave, make_released_wave, make_wave
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def ask(
-    *questions: str, kind: Release.Kind = Release.Kind.TABLE, epsilon: int = 50
+    *questions: str, kind: ReleaseKind = ReleaseKind.TABLE, epsilon: int = 50
 ) -> ReleaseRequest:
     return ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon)
 
@@ -91,13 +92,13 @@ def test_questions_that_cannot_be_released_charge_nothing(
 def test_a_leader_is_about_one_question() -> None:
     wave = make_released_wave()
     with pytest.raises(NotReleasable, match="Choose one question"):
-        reserve_release(wave=wave, request=ask("q1", "q2", kind=Release.Kind.LEADER))
+        reserve_release(wave=wave, request=ask("q1", "q2", kind=ReleaseKind.LEADER))
 
 
-def test_yes_or_no_has_no_typical_point() -> None:
+def test_yes_or_no_has_no_median() -> None:
     wave = make_released_wave()
     with pytest.raises(NotReleasable, match="cannot be about question 1"):
-        reserve_release(wave=wave, request=ask("q1", kind=Release.Kind.TYPICAL))
+        reserve_release(wave=wave, request=ask("q1", kind=ReleaseKind.MEDIAN))
 
 
 def test_an_open_wave_releases_nothing() -> None:

@@ -17,10 +17,11 @@ from aggregator.releases import noise
 from aggregator.releases.drawing import draw_release
 from aggregator.releases.ledger import reserve_release
 from aggregator.releases.noise import NotDrawable, prepare_sampler
-from aggregator.releases.requests import ReleasePlan, ReleaseRequest
 from privacy.central.noise import discrete_gaussian_probability, discrete_laplace_probability
 from privacy.central.selection import permute_and_flip_probabilities
 from scripts.stack.stack import ROOT
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.releasing.noise import Mechanism, ReleasePlan
 from tests.support.sampling.frequencies import chi_squared_p
 from tests.support.waves import make_released_wave
 
@@ -28,7 +29,7 @@ DRAWS = 20_000
 VERSION = "aggregator.releases.library.metadata.version"
 LEAST_P = 1e-6
 LAPLACE = ReleasePlan(
-    mechanism=Release.Mechanism.LAPLACE,
+    mechanism=Mechanism.LAPLACE,
     scale=Fraction(10, 3),
     sensitivity=1,
     epsilon_hundredths=30,
@@ -36,7 +37,7 @@ LAPLACE = ReleasePlan(
     rho=0.045,
 )
 GAUSSIAN = ReleasePlan(
-    mechanism=Release.Mechanism.GAUSSIAN,
+    mechanism=Mechanism.GAUSSIAN,
     scale=Fraction(203, 16),
     sensitivity=9,
     epsilon_hundredths=100,
@@ -44,7 +45,7 @@ GAUSSIAN = ReleasePlan(
     rho=9 / (2 * (203 / 16) ** 2),
 )
 LEADER = ReleasePlan(
-    mechanism=Release.Mechanism.PERMUTE_AND_FLIP,
+    mechanism=Mechanism.PERMUTE_AND_FLIP,
     scale=Fraction(2),
     sensitivity=1,
     epsilon_hundredths=50,
@@ -56,7 +57,7 @@ PLANS = [LAPLACE, GAUSSIAN, LEADER, TYPICAL]
 
 
 def test_only_one_module_names_opendp_and_only_inside_functions() -> None:
-    """The web processes, and everything that starts, must not load it."""
+    """Web processes must not load it, and neither must anything that runs at the start."""
     folders = ("accounts", "aggregator", "config", "privacy", "surveys")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     importing = {
@@ -111,13 +112,13 @@ def test_a_library_that_does_not_load_draws_nothing() -> None:
 @pytest.mark.parametrize("fault", ["missing", "other version", "other loss"])
 def test_what_cannot_be_drawn_waits_and_is_drawn_after_the_repair(fault: str) -> None:
     wave = make_released_wave()
-    request = ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1",), epsilon_hundredths=20)
+    request = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1",), epsilon_hundredths=20)
     release = reserve_release(wave=wave, request=request)
     faults: dict[str, AbstractContextManager[Any]] = {
         "missing": mock.patch(VERSION, side_effect=metadata.PackageNotFoundError),
         "other version": mock.patch(VERSION, return_value="0.17.0"),
         "other loss": mock.patch.dict(
-            noise._BUILDERS, {Release.Mechanism.LAPLACE: lambda plan: (None, 0.21)}
+            noise._BUILDERS, {Mechanism.LAPLACE: lambda plan: (None, 0.21)}
         ),
     }
     with faults[fault]:

@@ -11,17 +11,13 @@ import numpy as np
 import pytest
 
 from aggregator.batches.columns import Columns
-from aggregator.models import Release, Snapshot
-from aggregator.releases.queries import leader_scores, table_cells, typical_scores
-from aggregator.releases.requests import (
-    ReleasePlan,
-    ReleaseRequest,
-    check_request,
-    list_candidates,
-    plan_release,
-)
+from aggregator.models import Snapshot
+from aggregator.releases.queries import leader_scores, median_scores, table_cells
 from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.releasing.choice import check_request, list_candidates
+from surveys.releasing.noise import ReleasePlan, plan_release
 from tests.aggregator.routed import ask, yes
 from tests.support.manifests import make_manifest
 
@@ -92,33 +88,33 @@ def neighbours(manifest: Manifest, *, seed: int = 20) -> Iterator[tuple[Snapshot
             yield count(manifest, reports), count(manifest, more)
 
 
-def make_plan(manifest: Manifest, kind: Release.Kind, questions: Sequence[str]) -> ReleasePlan:
+def make_plan(manifest: Manifest, kind: ReleaseKind, questions: Sequence[str]) -> ReleasePlan:
     request = ReleaseRequest(kind=kind, questions=tuple(questions), epsilon_hundredths=50)
     return plan_release(check_request(request, manifest), manifest, delta_nanos_left=0)
 
 
-def candidates(manifest: Manifest, kind: Release.Kind) -> list[str]:
+def candidates(manifest: Manifest, kind: ReleaseKind) -> list[str]:
     return [question.name for question in list_candidates(manifest, kind)]
 
 
 def changes(
-    manifest: Manifest, kind: Release.Kind, name: str, score: Callable[..., dict[int, int]]
+    manifest: Manifest, kind: ReleaseKind, name: str, score: Callable[..., dict[int, int]]
 ) -> Iterator[dict[int, int]]:
     question = next(one for one in manifest.questions if one.name == name)
     for fewer, more in neighbours(manifest):
-        before, after = (score(one, manifest, question) for one in (fewer, more))
+        before, after = (score(one.counts, manifest, question) for one in (fewer, more))
         assert list(before) == list(after) == [option.code for option in question.options]
         yield {code: after[code] - before[code] for code in before}
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS)
 def test_one_report_adds_one_to_one_cell_of_each_symbol_that_it_has(manifest: Manifest) -> None:
-    names = candidates(manifest, Release.Kind.TABLE)
+    names = candidates(manifest, ReleaseKind.TABLE)
     for questions in (names, names[:1], names[2:4]):
-        plan = make_plan(manifest, Release.Kind.TABLE, questions)
+        plan = make_plan(manifest, ReleaseKind.TABLE, questions)
         moved = []
         for fewer, more in neighbours(manifest):
-            before, after = (table_cells(one, manifest, questions) for one in (fewer, more))
+            before, after = (table_cells(one.counts, manifest, questions) for one in (fewer, more))
             moves: Any = [
                 b - a for name in before for a, b in zip(before[name], after[name], strict=True)
             ]
@@ -130,12 +126,12 @@ def test_one_report_adds_one_to_one_cell_of_each_symbol_that_it_has(manifest: Ma
 
 @pytest.mark.parametrize("manifest", MANIFESTS)
 def test_one_report_takes_nothing_from_any_option_and_adds_at_most_one(manifest: Manifest) -> None:
-    for name in candidates(manifest, Release.Kind.LEADER):
-        plan = make_plan(manifest, Release.Kind.LEADER, [name])
+    for name in candidates(manifest, ReleaseKind.LEADER):
+        plan = make_plan(manifest, ReleaseKind.LEADER, [name])
         assert plan.is_monotone
         found = {
             change
-            for moves in changes(manifest, Release.Kind.LEADER, name, leader_scores)
+            for moves in changes(manifest, ReleaseKind.LEADER, name, leader_scores)
             for change in moves.values()
         }
         assert (min(found), max(found)) == (0, plan.sensitivity) == (0, 1)
@@ -145,14 +141,14 @@ def test_one_report_takes_nothing_from_any_option_and_adds_at_most_one(manifest:
 def test_one_report_moves_the_scores_of_points_by_no_more_than_the_plan_says(
     manifest: Manifest,
 ) -> None:
-    names = candidates(manifest, Release.Kind.TYPICAL)
+    names = candidates(manifest, ReleaseKind.MEDIAN)
     assert names
     for name in names:
-        plan = make_plan(manifest, Release.Kind.TYPICAL, [name])
+        plan = make_plan(manifest, ReleaseKind.MEDIAN, [name])
         assert not plan.is_monotone
         found = [
             change
-            for moves in changes(manifest, Release.Kind.TYPICAL, name, typical_scores)
+            for moves in changes(manifest, ReleaseKind.MEDIAN, name, median_scores)
             for change in moves.values()
         ]
         assert min(found) < 0 < max(found)
@@ -168,8 +164,7 @@ def test_expected_reports_have_their_best_point_where_people_have_theirs() -> No
     for people in ([500, 100, 100, 100, 200, 4000], [0, 100, 100, 700, 3000, 0]):
         truth = np.array(people[: channel.shape[0]])
         snapshot.counts[place] = (channel @ truth * 10**6).round().astype(int).tolist()
-        scores = typical_scores(snapshot, EVERY_KIND, question)
+        scores = median_scores(snapshot.counts, EVERY_KIND, question)
         points = truth[: question.answers]
-        uneven = [abs(points[:j].sum() - points[j + 1 :].sum()) for j in range(len(points))]
         best = max(scores, key=lambda code: scores[code])
-        assert best == int(np.argmin(uneven))
+        assert best == int(np.searchsorted(points.cumsum(), points.sum() / 2))

@@ -28,6 +28,7 @@ from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.readers import find_answered
+from surveys.manifest.releases import ReleaseKind
 from tests.aggregator.routed import ask, yes
 from tests.support.manifests import make_manifest
 from tests.support.releases.stored import as_gaussian, plan
@@ -155,15 +156,12 @@ def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> Non
     """Their sum stays; only what may fail grows, by e^ε of the other items at most."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
-    leader = plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=10)
+    leader = plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=10)
     alone, both = only(manifest, table), only(manifest, table, leader)
     extra = only(manifest, leader).reader
     assert alone.reader < both.reader <= alone.reader + extra
     assert alone.delta == 500e-9
     assert alone.delta < both.delta <= alone.delta * exp(both.reader) * (1 + 1e-9)
-
-
-# --- every output of small releases ---------------------------------------------------------------
 
 
 def laplace_corners(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -258,7 +256,7 @@ def test_losses_add_up_before_the_scrambling_and_not_after() -> None:
 @pytest.mark.parametrize("epsilon", [20, 100])
 def test_no_leader_beats_the_bound(epsilon: int) -> None:
     manifest = protect(ask("q1", Kind.CHOICE, 3))
-    line = only(manifest, plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=epsilon))
+    line = only(manifest, plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=epsilon))
     channel = channel_of(manifest.questions[0].mechanism)
     for counts in product(range(6), repeat=3):
         chances = [
@@ -276,7 +274,7 @@ def test_no_leader_beats_the_bound(epsilon: int) -> None:
 def test_no_leader_among_items_beats_the_bound(epsilon: int) -> None:
     """Two people may differ in all items; an item's code moves one score by one."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
-    line = only(manifest, plan(manifest, "q1", kind=Release.Kind.LEADER, epsilon=epsilon))
+    line = only(manifest, plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=epsilon))
     one = channel_of(COINS)
     reports = list(product((0, 1), repeat=3))
     channel = [
@@ -293,9 +291,6 @@ def test_no_leader_among_items_beats_the_bound(epsilon: int) -> None:
         likelihoods = [[chance[output] for chance in chances] for output in range(3)]
         assert worst_ratio(channel, likelihoods) <= line.reader
     assert line.reader < line.server
-
-
-# --- readers of exact results ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("minimum", "expected"), [(100, 0.550065527), (1000, 0.142057674)])

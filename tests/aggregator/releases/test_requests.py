@@ -7,24 +7,18 @@ from fractions import Fraction
 
 import pytest
 
-from aggregator.models import Release
-from aggregator.releases.requests import (
-    NotReleasable,
-    ReleaseRequest,
-    check_request,
-    count_most_symbols,
-    list_candidates,
-    plan_release,
-)
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Survey
+from surveys.releasing.choice import NotReleasable, check_request, list_candidates
+from surveys.releasing.noise import Mechanism, count_most_symbols, plan_release
 from tests.support.factories import make_survey, open_survey
 from tests.support.waves import make_protected_wave
 
 pytestmark = pytest.mark.django_db
-TABLE, LEADER, TYPICAL = Release.Kind.TABLE, Release.Kind.LEADER, Release.Kind.TYPICAL
+TABLE, LEADER, MEDIAN = ReleaseKind.TABLE, ReleaseKind.LEADER, ReleaseKind.MEDIAN
 TYPES = {
     "choice": {"type": QuestionType.CHOICE, "options": ["a", "b", "c"]},
     "scale": {"type": QuestionType.SCALE, "minimum": 1, "maximum": 5},
@@ -55,7 +49,7 @@ def describe_every_type() -> tuple[Manifest, dict[str, str]]:
     return manifest, {one.name: one.text for one in manifest.questions}
 
 
-def ask(*questions: str, kind: Release.Kind = TABLE, epsilon: int = 100) -> ReleaseRequest:
+def ask(*questions: str, kind: ReleaseKind = TABLE, epsilon: int = 100) -> ReleaseRequest:
     return ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon)
 
 
@@ -67,16 +61,16 @@ def ask(*questions: str, kind: Release.Kind = TABLE, epsilon: int = 100) -> Rele
     ],
 )
 def test_every_type_is_offered_unless_its_figure_would_say_nothing(
-    kind: Release.Kind, left_out: set[str]
+    kind: ReleaseKind, left_out: set[str]
 ) -> None:
     manifest, texts = describe_every_type()
     offered = {texts[question.name] for question in list_candidates(manifest, kind)}
     assert offered == set(texts.values()) - left_out
 
 
-def test_only_a_scale_with_three_points_or_more_has_a_typical_answer() -> None:
+def test_only_a_scale_with_three_points_or_more_has_a_median() -> None:
     manifest, texts = describe_every_type()
-    assert [texts[one.name] for one in list_candidates(manifest, TYPICAL)] == ["scale"]
+    assert [texts[one.name] for one in list_candidates(manifest, MEDIAN)] == ["scale"]
 
 
 def test_the_order_of_questions_is_the_manifests() -> None:
@@ -90,7 +84,7 @@ def test_the_order_of_questions_is_the_manifests() -> None:
 
 
 @pytest.mark.parametrize("kind", ["", "median", "TABLE", None])
-def test_a_kind_that_does_not_exist_is_refused(kind: Release.Kind) -> None:
+def test_a_kind_that_does_not_exist_is_refused(kind: ReleaseKind) -> None:
     manifest, _ = describe_every_type()
     with pytest.raises(NotReleasable, match="of this kind"):
         check_request(ask("q1", kind=kind), manifest)
@@ -105,7 +99,7 @@ def test_a_table_has_as_much_noise_as_its_symbols_together_take() -> None:
     chosen = (name["Yes or no?"], name["several"], name["declared"])
     plan = plan_release(ask(*chosen, epsilon=30), manifest, delta_nanos_left=0)
     assert (plan.mechanism, plan.scale, plan.sensitivity, plan.delta_nanos) == (
-        Release.Mechanism.LAPLACE,
+        Mechanism.LAPLACE,
         Fraction(50, 3),
         5,
         0,
@@ -158,16 +152,16 @@ def test_delta_must_be_at_most_a_tenth_of_a_person(people: int | None, mechanism
     assert plan.mechanism == mechanism
 
 
-def test_a_leader_needs_half_the_noise_of_a_typical_answer() -> None:
+def test_a_leader_needs_half_the_noise_of_a_median() -> None:
     manifest, texts = describe_every_type()
     (scale,) = (key for key, text in texts.items() if text == "scale")
     leader = plan_release(ask(scale, kind=LEADER, epsilon=50), manifest, delta_nanos_left=1000)
     assert (leader.scale, leader.sensitivity, leader.is_monotone) == (Fraction(2), 1, True)
-    typical = plan_release(ask(scale, kind=TYPICAL, epsilon=50), manifest, delta_nanos_left=1000)
-    # Five points at ε = ln 3: c = 1/7, Δ = 9/7, a thousand times, rounded up.
-    assert (typical.scale, typical.sensitivity, typical.is_monotone) == (
-        Fraction(4 * 1286),
-        1286,
+    median = plan_release(ask(scale, kind=MEDIAN, epsilon=50), manifest, delta_nanos_left=1000)
+    # Five points at ε = ln 3: c = 1/7, Δ = 10/7, a thousand times, rounded up.
+    assert (median.scale, median.sensitivity, median.is_monotone) == (
+        Fraction(4 * 1429),
+        1429,
         False,
     )
-    assert (leader.delta_nanos, typical.delta_nanos, leader.rho) == (0, 0, 0.125)
+    assert (leader.delta_nanos, median.delta_nanos, leader.rho) == (0, 0, 0.125)

@@ -19,6 +19,7 @@ from aggregator.releases.sentences import (
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.releases import ReleaseKind
 from tests.aggregator.routed import ask, yes
 from tests.support.manifests import make_manifest
 from tests.support.releases.stored import as_gaussian, finish, plan
@@ -69,8 +70,8 @@ def test_a_table_with_laplace_noise() -> None:
     }
     assert "all releases together 0.80" in lines_of(release, spent=80)["Spent"]
     assert promise(release, EVERY) == (
-        "If at least 10 others took part, adding or removing any one person changes the chance of "
-        "these figures to at most 1.7 times what it was."
+        "With this release alone, a guess about whether a given person took part is right at most "
+        "63 times in 100, instead of 50. This holds if at least 10 others took part."
     )
 
 
@@ -82,7 +83,8 @@ def test_a_table_with_gaussian_noise_adds_its_delta_to_the_chance() -> None:
     assert lines["Mechanism"] == (
         "Discrete Gaussian noise with a standard deviation of 4.5 on every count, drawn once"
     )
-    assert promise(release, EVERY).endswith("2.8 times what it was plus 10⁻⁶.")
+    # δ adds less than a tenth to 73.1.
+    assert "right at most 74 times in 100, instead of 50." in promise(release, EVERY)
 
 
 def test_the_answer_about_which_readers_learn_most_is_named() -> None:
@@ -96,11 +98,11 @@ def test_a_float_a_little_above_a_hundredth_is_that_hundredth() -> None:
 
 
 def test_choices_name_their_scale_in_reports() -> None:
-    leader = plan(EVERY, "q2", kind=Release.Kind.LEADER, epsilon=50)
+    leader = plan(EVERY, "q2", kind=ReleaseKind.LEADER, epsilon=50)
     assert "exponential noise of scale 2, drawn once" in lines_of(leader)["Mechanism"]
-    typical = plan(EVERY, "q3", kind=Release.Kind.TYPICAL, epsilon=50)
-    # 2 × 1.286 / .5: a report moves a score by 9/7, rounded up to thousandths.
-    assert "exponential noise of scale about 5.14, drawn once" in lines_of(typical)["Mechanism"]
+    median = plan(EVERY, "q3", kind=ReleaseKind.MEDIAN, epsilon=50)
+    # 2 × 1.429 / .5: a report moves a score by 10/7, rounded up to thousandths.
+    assert "exponential noise of scale about 5.72, drawn once" in lines_of(median)["Mechanism"]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +118,6 @@ def test_choices_name_their_scale_in_reports() -> None:
 )
 def test_scales_are_numbers(scale: str, text: str) -> None:
     assert write_scale(Fraction(scale)) == text
-
-
-# --- readers of exact results ---------------------------------------------------------------------
 
 
 def test_readers_of_exact_results_see_counts_only() -> None:
@@ -146,7 +145,7 @@ def test_nothing_scrambled_is_nothing_to_say() -> None:
     assert describe_exact_readers(make_manifest(ask("q1", Kind.DECLARED, 3))) == ""
 
 
-# δ is no chance of an exception, noise hides nothing completely, the typical answer is no middle.
+# δ is no chance of an exception, noise hides nothing completely, a guess is right at most so often.
 FALSE = re.compile(
     r"except with (a )?probability|exceptions (of|with|to)|an exception were|accept a chance"
     r"|million that more|(noise,? (which|that)|Releases) hide|Leads:|In the middle:"

@@ -10,7 +10,6 @@ from django.db import OperationalError
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from aggregator.leases import MAX_ATTEMPTS, Queue
 from aggregator.models import Rendering
 from aggregator.renderings.jobs import (
     GAVE_UP,
@@ -25,6 +24,7 @@ from aggregator.renderings.jobs import (
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results, find_view
 from aggregator.upkeep.deleting import delete_survey
+from surveys.leases import MAX_ATTEMPTS, Queue
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import field, process, send_codes

@@ -95,7 +95,11 @@ def test_large_groups_are_counted_exactly(wave: Wave) -> None:
     survey = send(wave, {0: 120, 1: 150, 2: 130})
     assert read_groups(survey) == [120, 150, 130]
     rows = read_csv(survey)
-    assert [sum(row["q1"] == str(code) for row in rows) for code in (1, 2, 3)] == [120, 150, 130]
+    assert [sum(row["work_a"] == str(code) for row in rows) for code in (1, 2, 3)] == [
+        120,
+        150,
+        130,
+    ]
 
 
 @pytest.mark.usefixtures("static_files")
@@ -116,11 +120,11 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     survey = send(wave, {0: 3, 1: 150, 2: 130})
     assert read_groups(survey) == [None, 150, None]
     rows = read_csv(survey)
-    assert sum(row["q1"] == "2" for row in rows) == 150
-    hidden = [row for row in rows if row["q1"] != "2"]
-    assert {row["q1"] for row in hidden} == {"-99"}
+    assert sum(row["work_a"] == "2" for row in rows) == 150
+    hidden = [row for row in rows if row["work_a"] != "2"]
+    assert {row["work_a"] for row in hidden} == {"-99"}
     # The order of the hidden rows does not distinguish the two groups.
-    codes = [row["q2_randomized"] for row in hidden]
+    codes = [row["work_ill_rnd"] for row in hidden]
     assert codes == sorted(codes)
     client = sign_in(survey.owner)
     page = client.get(f"/surveys/{survey.slug}/results").content.decode()
@@ -129,7 +133,7 @@ def test_a_small_group_is_hidden_with_the_next_one_everywhere(wave: Wave) -> Non
     answer = client.get(f"/api/surveys/{survey.slug}/results").json()
     assert [group["n"] for group in answer["declared"][0]["groups"]] == [None, 150, None]
     # Only comparisons divide the scrambled question by groups.
-    assert [question["name"] for question in answer["questions"]] == ["q2"]
+    assert [question["name"] for question in answer["questions"]] == ["work_ill"]
     choices = client.get(f"/surveys/{survey.slug}/compare").content.decode()
     assert 'value="q1.1"' in choices
     assert 'value="q1.0"' not in choices
@@ -177,9 +181,6 @@ def test_no_comparison_shows_how_many_of_a_hidden_few_declined(
     sums = {*counts.sum(axis=0).tolist(), *counts.sum(axis=1).tolist()}
     assert {150, 252} <= sums
     assert not sums & {2, 120, 122}
-
-
-# --- comparing them -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -122,9 +122,6 @@ def draw_people(manifest: Manifest, *, seed: int = 1965) -> list[Person]:
     return people
 
 
-# --- what browsers send, in the long run ----------------------------------------------------------
-
-
 def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[float]]:
     """Return how often each true code of each of the question's symbols means this answer."""
 
@@ -246,9 +243,6 @@ def estimate_codes(
     )
 
 
-# --- what is true --------------------------------------------------------------------------------
-
-
 def true_value(question: ManifestQuestion, name: str, people: list[Person]) -> float:
     """Count people, without using codes or symbols."""
     answers = [person[question.name] for person in people]
@@ -358,9 +352,6 @@ def test_questions_that_are_not_randomized_have_no_estimands() -> None:
     assert not any(list(estimands_of(question)) for question in apart)
     declared = make_manifest(*apart[:1])
     assert estimate_codes(declared, [[5, 6, 7]], fixed_end=True) == []
-
-
-# --- which interval -------------------------------------------------------------------------------
 
 
 def ends_from_outside(intervals: Intervals) -> list[float]:
@@ -496,9 +487,6 @@ def test_yes_is_shown_and_no_is_not() -> None:
     assert [estimand.name for estimand in estimands] == ["1", "0", "refused"]
     assert [estimand.shown for estimand in estimands] == [True, False, True]
     assert find(estimands, "1").kind is EstimandKind.SHARE
-
-
-# --- alarm ---------------------------------------------------------------------------------------
 
 
 def test_the_alarm_watches_every_code_of_every_symbol() -> None:

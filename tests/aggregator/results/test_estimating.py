@@ -137,7 +137,7 @@ def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
 
 
 def test_all_items_of_one_question_together_seldom_contradict() -> None:
-    """With 20 items that nobody chose, one of them shows few enough codes by chance."""
+    """Of 20 items that nobody chose, one has suspiciously few codes by chance."""
     question = replace(
         make_question(1, flips=5),
         type=QuestionType.SEVERAL,

@@ -107,9 +107,6 @@ manifests = st.builds(
 sizes = st.lists(st.integers(K, 60), max_size=25)
 
 
-# --- the rule ------------------------------------------------------------------------------------
-
-
 def test_a_look_needs_a_tenth_of_all_reports_including_the_new_ones() -> None:
     for seen in range(3000):
         new = reports_needed(seen=seen, least=1)
@@ -174,8 +171,6 @@ def test_batches_taken_in_two_runs_make_the_same_looks_as_in_one(
     assert second.totals == whole.totals
     assert whole.total == (whole.totals or [0])[-1]
 
-
-# --- a wave --------------------------------------------------------------------------------------
 
 pytestmark = pytest.mark.django_db
 
@@ -303,9 +298,6 @@ def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
     assert "batch 2 is missing" in find_differences()[-1]
 
 
-# --- databases from before there were looks ------------------------------------------------------
-
-
 def make_old_snapshots(wave: Wave) -> None:
     """Store what earlier versions did: after each batch a snapshot that counts everything."""
     for batch in wave.batches.order_by("number"):
@@ -343,9 +335,6 @@ def test_an_upgrade_never_takes_reports_back(settings: dict[str, Any]) -> None:
         assert (snapshot.total, snapshot.looks_from) == (total, 2)
         assert snapshot.totals == [200, 215, 245][: 2 + (total == 245)]
     assert find_differences() == []
-
-
-# --- a random subset -----------------------------------------------------------------------------
 
 
 def make_subset(*, sizes: Sequence[int], **settings: Any) -> Wave:

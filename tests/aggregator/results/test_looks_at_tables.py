@@ -79,9 +79,6 @@ def test_a_table_holds_the_batches_up_to_the_look_of_its_question(case: Any) -> 
     assert (second.looks, second.tables) == (whole.looks, whole.tables)
 
 
-# --- waves ---------------------------------------------------------------------------------------
-
-
 def make_routed_wave(*, drawn: int | None = None) -> Wave:
     """Open a survey with a rule in each of two blocks."""
     survey = make_survey(questions=(), drawn=drawn)

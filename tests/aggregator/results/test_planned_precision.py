@@ -11,6 +11,7 @@ import pytest
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimate import Estimate
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.reliability import Reliability, rate
 from privacy.distributions import Z_95
 from privacy.planning.answerers import (
     ExpectedReports,
@@ -21,8 +22,10 @@ from privacy.planning.answerers import (
 )
 from privacy.planning.precision import watched_level
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.questions import ManifestQuestion
+from surveys.planning.expected import expect_figures
 from tests.aggregator.routed import KIND, ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import make_manifest, make_question
 
 PEOPLE = 20_000
 SHARE, ASKED, REFUSING = 0.2, 0.5, 0.1
@@ -106,3 +109,39 @@ def test_while_watched(manifest: Manifest) -> None:
     planned = ratio_half_width(reports=expect(manifest), people=PEOPLE, level=watched_level())
     low, high = found.intervals.main.ends
     assert (high - low) / 2 == pytest.approx(planned, rel=0.05)
+
+
+@pytest.mark.parametrize("fixed_end", [True, False])
+@pytest.mark.parametrize(
+    "question",
+    [
+        make_question(),
+        make_question("choice", options=5),
+        make_question("number", minimum=0, maximum=24),
+        make_question("several", options=3),
+        make_question("follow_up", options=3),
+    ],
+    ids=lambda question: str(question.type),
+)
+def test_results_hide_what_the_plan_marks(question: ManifestQuestion, fixed_end: bool) -> None:
+    """Without rules and refusals, what is hidden depends only on the number of people."""
+    seen = set()
+    for people in (40, 60, 80, 120, 200, 300, 500, 1_000):
+        manifest = make_manifest(
+            question, people_expected=people, cap=people if fixed_end else None
+        )
+        found, *_ = expect_figures(manifest, question, people=people)
+        cells = [[people - people // 2] + [people // 2 // (one.k - 1)] * (one.k - 1)
+                 for one in manifest.symbols]  # fmt: skip
+        for row in cells:
+            row[0] += people - sum(row)
+        [result] = compute_estimates(
+            manifest=manifest, counts=cells, tables=[], told=(),
+            shown_at=[] if fixed_end else [people * look // 10 for look in range(1, 11)],
+        )  # fmt: skip
+        shown = [one for one in result.shown if not one.estimand.is_ratio]
+        assert {one.design_error is not None for one in shown} == {True}
+        hidden = {rate(one.design_error, one.critical_value) for one in shown}
+        assert (found.hidden == "") == (Reliability.NOT_SHOWN not in hidden), people
+        seen.add(found.hidden)
+    assert seen == {"", "not shown: too imprecise"}

@@ -66,8 +66,6 @@ def figures(one: Estimate) -> tuple[Any, ...]:
     return one.value, one.standard_error, one.intervals, one.contradiction
 
 
-# --- the example: two of four options behind a yes/no question ------------------------------------
-
 EXAMPLE = replace(
     make_manifest(
         ask("q1", KIND.YES_NO),
@@ -159,8 +157,6 @@ def test_few_reports_with_little_noise_get_the_interval_that_always_holds() -> N
     assert one.intervals.inner == ()
 
 
-# --- rules that read several answers -------------------------------------------------------------
-
 BOTH: Rule = {"all": [yes("q1"), {"not": yes("q2", 0)}]}
 SEVERAL = make_manifest(
     ask("q1", KIND.YES_NO),
@@ -240,9 +236,6 @@ def test_a_survey_of_every_kind_of_rule_is_estimated(fixed_end: bool) -> None:
                 assert abs(truth[one.estimand.key] - centre) <= 1.2 * width, one.estimand.key
 
 
-# --- what cannot be counted together --------------------------------------------------------------
-
-
 def make_large() -> Manifest:
     """A rule that tells each of seven options of three questions apart."""
     parents = [ask(f"q{number}", KIND.CHOICE, 8) for number in (1, 2, 3)]
@@ -273,8 +266,6 @@ def test_what_is_too_large_for_a_table_uses_the_questions_own_codes(fixed_end: b
             centre, width = (one.low + one.high) / 2, one.high - one.low
             assert abs(truth[one.estimand.key] - centre) <= 1.2 * width, one.estimand.key
 
-
-# --- answers that are sent as they are -----------------------------------------------------------
 
 SITE = yes("q1", 0, 2)
 DECLARED = make_manifest(

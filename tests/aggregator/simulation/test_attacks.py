@@ -46,9 +46,6 @@ def yes_wave(*, yes: int, total: int) -> Wave:
     return finish(wave)
 
 
-# --- what attackers look for ----------------------------------------------------------------------
-
-
 def test_a_declared_answer_is_looked_for_before_any_code() -> None:
     target = target_of(make_closed_wave())
     assert target.question.is_declared
@@ -82,9 +79,6 @@ def test_equal_reports_have_nothing_to_find_out(yes: int) -> None:
 def test_at_most_two_hundred_people_are_reconstructed_and_half_of_them_have_the_answer() -> None:
     assert target_of(yes_wave(yes=300, total=700)).people == 200
     assert target_of(yes_wave(yes=37, total=700)).people == 74
-
-
-# --- how often they are right ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("hundredths", [10, 50, 100, 200])

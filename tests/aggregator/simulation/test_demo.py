@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,14 +16,11 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.models import User
-from aggregator.models import Release
-from aggregator.releases.ledger import read_account, reserve_release
-from aggregator.releases.requests import ReleaseRequest
+from aggregator.releases.ledger import read_account, reserve_planned
 from aggregator.simulation.demo import (
     draw_envelopes,
     field_demo,
     load_or_draw_envelopes,
-    request_releases,
 )
 from aggregator.simulation.demo_surveys import (
     DEMOS,
@@ -150,7 +146,7 @@ def make_complete(owner: User) -> Wave:
     return wave
 
 
-def test_a_complete_demo_asks_for_its_releases_once(owner: User) -> None:
+def test_a_complete_demo_has_the_releases_that_it_plans(owner: User) -> None:
     wave = make_complete(owner)
     for _ in range(2):
         printed = io.StringIO()
@@ -159,42 +155,20 @@ def test_a_complete_demo_asks_for_its_releases_once(owner: User) -> None:
         assert f"Releases: /surveys/{slug}/releases, for anyone: /s/{slug}/results" in (
             printed.getvalue()
         )
+        reserve_planned(wave_id=wave.pk)
     assert [
         (one.kind, one.request["questions"], one.epsilon_hundredths)
         for one in wave.releases.order_by("pk")
-    ] == [("table", ["q1", "q2", "q5"], 50), ("leader", ["q4"], 50), ("typical", ["q5"], 50)]
+    ] == [("table", ["q1", "q2", "q4", "q5"], 50), ("leader", ["q4"], 50), ("median", ["q5"], 50)]
     account = read_account(wave)
     assert (account.spent, account.cap) == (150, 200)
     # Its people are invented, so nothing waits for the next day.
     assert {one.public_from for one in wave.releases.all()} == {timezone.now().date()}
 
 
-def test_an_owner_who_published_something_else_is_told_and_the_demo_is_complete(
-    owner: User,
-) -> None:
-    wave = make_complete(owner)
-    other = ReleaseRequest(kind=Release.Kind.LEADER, questions=("q2",), epsilon_hundredths=180)
-    reserve_release(wave=wave, request=other)
-    printed = io.StringIO()
-    call_command("demo", only="study", owner=owner.email, stdout=printed)
-    assert "Releases: " in printed.getvalue()
-    assert "/releases" not in printed.getvalue()
-    assert wave.releases.count() == 1
-
-
-def test_a_demo_of_an_older_version_publishes_no_releases(owner: User) -> None:
-    older = replace(STUDY, settings={"cap": INVENTED_PEOPLE, "drawn": 4})
-    wave = field_demo(older, owner=owner)
-    count_all(wave)
-    assert request_releases(STUDY, wave=wave) == []
-
-
 def test_the_demo_needs_an_account(db: None) -> None:
     with pytest.raises(CommandError, match="create_first_account"):
         call_command("demo")
-
-
-# --- sending -----------------------------------------------------------------------------------
 
 
 class Scripted(ThreadingHTTPServer):

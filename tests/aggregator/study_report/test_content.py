@@ -180,9 +180,6 @@ def test_the_version_is_that_of_the_project() -> None:
     assert project["version"] == settings.VERSION
 
 
-# --- comparisons ----------------------------------------------------------------------------------
-
-
 def plan_and_field(*, pairs: tuple[tuple[str, str], ...]) -> Wave:
     survey = make_survey(questions=["First?", "Second?", "Third?"])
     for pair in pairs:

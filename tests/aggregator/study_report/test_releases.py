@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.models import Release, today
+from aggregator.models import today
 from aggregator.releases.figures import TableFigures, read_figures
 from aggregator.results.display import find_view
 from aggregator.study_report.content import StudyReport, Table, list_texts
@@ -16,6 +16,7 @@ from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question
 from surveys.formatting import day
 from surveys.manifest.manifest import Publication
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Survey
 from tests.aggregator.study_report.report_text import find_section, text_of_section
 from tests.support.factories import make_launched_survey, make_survey, open_survey
@@ -73,10 +74,13 @@ def test_a_choice_and_too_few_people_are_told_in_words() -> None:
     add_question(survey=survey, type="declared", text="Where?", options=["Town", "Country"])
     wave = open_survey(survey=survey)
     store(
-        finish(plan(wave.description, "q3", kind=Release.Kind.LEADER, epsilon=50), {"code": 1}),
+        finish(plan(wave.description, "q3", kind=ReleaseKind.LEADER, epsilon=50), {"code": 1}),
         wave,
     )
     store_table(wave, "q1", people=10, epsilon=20)
+    text = text_of_section(report_of(survey), RELEASES)
+    assert "It is shown only beside a table of the same question." in text
+    store_table(wave, "q3", people=2000, epsilon=20)
     text = text_of_section(report_of(survey), RELEASES)
     assert "Leader of Q3: Country" in text
     assert "Too few people for this table: it takes about 50." in text

@@ -53,7 +53,7 @@ def test_every_row_of_the_survey_goes_and_one_for_each_manifest_stays() -> None:
     survey = make_full_survey()
     hashes = {bytes(wave.manifest_hash) for wave in survey.waves.all()}
     before = rows_about(Wave) | rows_about(Survey)
-    assert len(before) == 16
+    assert len(before) == 19
     assert all(before.values()), before
     delete_survey(survey=survey)
     after = rows_about(Wave) | rows_about(Survey)
@@ -114,9 +114,6 @@ def test_a_second_deletion_finds_nothing() -> None:
         delete_survey(survey=again)
 
 
-# --- reports that browsers still hold -----------------------------------------------------------
-
-
 @pytest.mark.parametrize("known", [True, False], ids=["a process that knew it", "a new process"])
 def test_reports_are_told_that_the_survey_was_deleted(known: bool) -> None:
     survey = make_full_survey()
@@ -143,9 +140,6 @@ def test_a_manifest_that_never_existed_is_still_unknown() -> None:
     delete_survey(survey=make_full_survey())
     reply = post(bytes(32))
     assert (reply.status, json.loads(reply.body)["type"]) == (422, "/problems/unknown-manifest")
-
-
-# --- workers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
@@ -205,9 +199,6 @@ def test_verify_agrees_with_a_deleted_survey_and_with_one_deleted_during_the_run
 
     monkeypatch.setattr(Verification, "_check", delete_first)
     assert list(Verification().run(Wave.objects.all())) == []
-
-
-# --- the frozen rest ----------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)

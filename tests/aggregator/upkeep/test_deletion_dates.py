@@ -83,9 +83,6 @@ def deletions() -> list[Due]:
     return [item for item in find_due_work() if item.kind is WorkKind.DELETE]
 
 
-# --- surveys in every state ---------------------------------------------------------------------
-
-
 def waiting_survey(**settings: Any) -> Survey:
     wave = make_wave(**settings)
     send_many(wave, ROWS)
@@ -230,8 +227,6 @@ def test_the_database_refuses_to_move_the_day() -> None:
         Wave.objects.filter(pk=wave.pk).update(delete_on=later)
 
 
-# --- workers that die, and two at once ----------------------------------------------------------
-
 MOMENTS: list[Moment] = [
     *(number for statement in range(1, 40, 4) for number in (statement, -statement)),
     *("before the commit", "after the commit"),
@@ -311,9 +306,6 @@ def test_on_postgresql_the_trigger_follows_the_migration_back_and_forth(
         for change in ({"cap": 70}, {"delete_on": in_a_month()}):
             with refused:
                 waves.update(**change)
-
-
-# --- telling the owner --------------------------------------------------------------------------
 
 
 class Refusing(BaseEmailBackend):

@@ -80,9 +80,6 @@ def assert_only_failure(subject: str, remedy: str) -> None:
     assert remedy in failed[0].partition(" Remedy: ")[2]
 
 
-# --- a good installation --------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     # A folder, because a test turns the append-only files on.
@@ -102,9 +99,6 @@ def good(
     settings.REDIS_URL, settings.LIMITER_URL = redis_urls
     monkeypatch.setattr(resource, "getrlimit", lambda _: (0, 0))
     return settings
-
-
-# --- SQLite, Redis, Murmur ------------------------------------------------------------------------
 
 
 def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
@@ -287,9 +281,6 @@ def test_a_database_that_cannot_be_used_fails_with_the_cause(good: Settings) -> 
         assert_only_failure("the database cannot be used: connection failed", "DATABASE_URL")
 
 
-# --- purging ------------------------------------------------------------------------------------
-
-
 def seal() -> None:
     # An unfinished query of an earlier test would hold the write-ahead log until it is collected.
     gc.unfreeze()
@@ -330,9 +321,6 @@ def test_small_batches_are_reported() -> None:
     (message,) = stored.judge_small_batches(below_floor=1, floor=10)
     assert message.id == "aggregator.E052"
     assert stored.judge_small_batches(below_floor=0, floor=10) == []
-
-
-# --- PostgreSQL ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -520,9 +508,6 @@ def test_settings_cannot_be_judged_without_the_rights_to_read_them(postgresql: S
     assert len(unsure) == 2
     assert "shared_preload_libraries" in unsure[0]
     assert "GRANT EXECUTE ON FUNCTION pg_ls_waldir()" in unsure[1]
-
-
-# --- what no test server can be -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

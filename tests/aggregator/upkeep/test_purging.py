@@ -83,9 +83,6 @@ def left() -> list[str]:
     return sentences
 
 
-# --- when ---------------------------------------------------------------------------------------
-
-
 def test_no_purge_is_due_before_anything_was_sealed() -> None:
     wave = make_wide_wave()
     send(wave, make_reports(19, seed=1))
@@ -143,9 +140,6 @@ def test_a_deleted_survey_also_makes_a_purge_due() -> None:
     purge_traces()
     set_ended(timedelta(hours=1))
     assert not purge_is_due()
-
-
-# --- SQLite -------------------------------------------------------------------------------------
 
 
 def sqlite_files() -> dict[str, bytes]:
@@ -224,9 +218,6 @@ def test_sqlite_keeps_no_byte_of_a_deleted_survey() -> None:
     purge_traces()
     assert holders(gone) == set()
     assert holders([bytes(DeletedWave.objects.get().manifest_hash)]) == {""}
-
-
-# --- PostgreSQL ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

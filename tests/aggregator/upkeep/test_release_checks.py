@@ -10,7 +10,8 @@ import pytest
 from django.core.checks import INFO
 from pytest_django.fixtures import Settings
 
-from aggregator.upkeep.checks.releases import check_releases
+from aggregator.releases.folder import claim_folder
+from aggregator.upkeep.checks.releases import check_releases, check_which_folder
 from aggregator.upkeep.checks.stored import check_stored_rows
 from scripts.stack.stack import ROOT
 from surveys.manifest.manifest import Publication
@@ -38,6 +39,25 @@ def test_a_folder_that_cannot_be_is_reported(
     (tmp_path / "file").touch()
     settings.RELEASES = tmp_path / place
     assert identifiers() == ["aggregator.E060"]
+
+
+@pytest.mark.django_db
+def test_a_folder_in_which_draws_are_not_counted_is_reported(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.RELEASES = tmp_path / "first"
+    assert check_which_folder() == []  # none counts yet
+    claim_folder(settings.RELEASES)
+    assert check_which_folder() == []
+    settings.RELEASES = tmp_path / "second"
+    [found] = check_which_folder()
+    assert found.id == "aggregator.E063"
+    assert "it has no identity" in found.msg
+    assert "manage.py replace_releases_folder" in str(found.hint)
+    settings.RELEASES = tmp_path / "first" / "identity"  # E060 says that this is no folder
+    assert check_which_folder() == []
+    settings.RELEASES = None
+    assert check_which_folder() == []
 
 
 @pytest.mark.parametrize("found", ["0.15.0", "0.17.0", metadata.PackageNotFoundError])

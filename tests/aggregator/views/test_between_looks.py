@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from scripts.attacks.researcher.ground import close, send, work
-from surveys.models import Wave
+from tests.support.fetching import fetch_everything
 from tests.support.fielding import sign_in
-from tests.support.routes import all_routes
 from tests.support.waves import make_wave
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-NAMESPACES = ("surveys:", "aggregator:", "api:")
-FORM_WITH_COINS = "aggregator:coins"  # has a new id at every visit
-# Tokens that differ in every reply.
-TOKENS = re.compile(rb'(name="csrfmiddlewaretoken" value=|"X-CSRFToken": ?|nonce=)"[^"]*"')
-
-
-def fetch_everything(client: Client, wave: Wave) -> dict[str, tuple[int, bytes]]:
-    """Fetch each address that needs nothing but the survey's name."""
-    found = {}
-    for route in all_routes():
-        is_left_out = route.name == FORM_WITH_COINS or not route.name.startswith(NAMESPACES)
-        if not is_left_out and set(route.parameters) <= {"slug"}:
-            path = reverse(route.name, kwargs=dict.fromkeys(route.parameters, wave.survey.slug))
-            reply = client.get(path)
-            found[route.name] = reply.status_code, TOKENS.sub(b"", reply.getvalue())
-    return found
 
 
 @pytest.mark.slow

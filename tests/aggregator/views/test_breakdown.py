@@ -9,12 +9,12 @@ import pytest
 from aggregator.background.levels import Levels
 from aggregator.background.rows_files import accept_proposal
 from aggregator.comparisons.jobs import FEW_TOGETHER, GAVE_UP, run_comparison
-from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from aggregator.upkeep.deleting import delete_survey
 from aggregator.views.breakdown import MOST_ROWS_ON_A_PAGE
 from surveys.authoring.services import add_question
+from surveys.leases import MAX_ATTEMPTS
 from surveys.lifecycle.services import close_wave
 from surveys.models import Question, Survey, Wave
 from tests.support.breakdowns.waves import (

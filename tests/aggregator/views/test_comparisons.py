@@ -424,7 +424,7 @@ def test_the_file_of_two_questions_holds_every_number() -> None:
     difference = named["difference", "estimate"]
     assert float(difference["low"]) == comparison.result["difference"]["low"]
     assert (difference["standing"], difference["kind"]) == ("looks", "table")
-    assert (difference["first"], difference["second"]) == ("q2", "q1")
+    assert (difference["first"], difference["second"]) == ("question_b", "question_a")
     p_value = named["independence", "p_value"]
     assert (p_value["method"], float(p_value["value"])) == (
         "latent_likelihood_ratio",
@@ -445,13 +445,13 @@ def test_the_files_of_regression_and_pairs_hold_every_number() -> None:
     rows = read_csv(client, wave.survey, comparison)
     named = by_name(rows)
     assert {(row["row"], row["first"], row["second"]) for row in rows} == {
-        ("intercept", "q1", ""),
-        ("q2=1", "q1", "q2"),
+        ("intercept", "question_a", ""),
+        ("question_b=1", "question_a", "question_b"),
     }
-    assert float(named["q2=1", "odds_ratio"]["value"]) > 1
+    assert float(named["question_b=1", "odds_ratio"]["value"]) > 1
     assert ("intercept", "adjusted_p_value") not in named
     intervals = ("coefficient", "odds_ratio", "adjusted_share", "adjusted_difference")
-    assert {named["q2=1", kind]["method"] for kind in intervals} == {"profile_likelihood"}
+    assert {named["question_b=1", kind]["method"] for kind in intervals} == {"profile_likelihood"}
     assert comparison.result is not None
     left_out = {repr(comparison.result[name]) for name in ("cells", "log_likelihood")}
     cells = {cell for row in rows for cell in row.values()}
@@ -459,8 +459,8 @@ def test_the_files_of_regression_and_pairs_hold_every_number() -> None:
     comparison.delete()
     client, comparison = compare(wave, kind="pairs")
     rows = read_csv(client, wave.survey, comparison)
-    assert [(row["first"], row["second"]) for row in rows[::5]] == [
-        ("q1", "q2"), ("q1", "q3"), ("q2", "q3")
+    assert [(row["first"], row["second"]) for row in rows[::9]] == [
+        ("question_a", "question_b"), ("question_a", "question_c"), ("question_b", "question_c")
     ]  # fmt: skip
     assert {row["section"] for row in rows} == {"pairs"}
     assert list_numbers(comparison.result) <= {cell for row in rows for cell in row.values()}

@@ -133,8 +133,6 @@ def test_results_files_and_the_api_find_nothing_afterwards(name: str) -> None:
     assert author.get(address).status_code == 404
 
 
-# --- deleting while a file is made --------------------------------------------------------------
-
 FILES = ["reports_csv", "estimates_csv", "api_reports_csv", "api_estimates_csv", "api_results"]
 
 

@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.exports import worker_files
-from aggregator.leases import MAX_ATTEMPTS
 from aggregator.models import Rendering, Upkeep
 from aggregator.renderings.jobs import GAVE_UP, run_rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results
+from surveys.leases import MAX_ATTEMPTS
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_user
 from tests.support.fielding import field, sign_in
@@ -144,8 +144,6 @@ def test_only_the_owner_gets_it(survey: Survey) -> None:
     assert Client().get(address).status_code == 302
     assert not Rendering.objects.exists()
 
-
-# --- the form that chooses a chart ----------------------------------------------------------------
 
 CHOICE = {"chart": "chart-q1", "width": "85", "axis": "max", "format": "pdf"}
 

@@ -56,6 +56,7 @@ def test_a_survey_is_written_opened_and_shared(desk: Tab, line: Line) -> None:
     tab.fill("[name=text]", "Have you ever driven after drinking?")
     press(tab, "Add the question", then="On the road")
     press(tab, "Settings", then="On the road")
+    press(tab, "Start and end", then="On the road")
     tab.fill("[name=cap]", "200")
     tab.press("Save the settings")
     tab.wait_for("The settings were saved.", "body")

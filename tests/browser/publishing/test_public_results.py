@@ -61,24 +61,28 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
     chromium: Browser, live: LiveApplication, size: str, scheme: str
 ) -> None:
     viewport = SIZES[size]
-    waves = [make_study(), make_arabic()]
+    # Only the results themselves are in English for every survey.
+    studies = [
+        (make_study(), "after the survey has closed", "no longer shown"),
+        (make_arabic(), "بعد إغلاق الاستبيان", "لم تعد هذه النتائج معروضة"),
+    ]
     context = chromium.new_context(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
-    for wave in waves:
+    for wave, waiting, off in studies:
         address = f"{live.url}/s/{wave.survey.slug}"
         page.goto(f"{address}/results")
-        expect(page.get_by_text("after the survey has closed")).to_be_visible()
+        expect(page.get_by_text(waiting)).to_be_visible()
         assert_page_is_sound(page, width=viewport["width"])
         close(wave)
         page.goto(address)
         page.locator("main a").last.click()
-        expect(page).to_have_url(f"{address}/results")
+        expect(page).to_have_url(f"{address}/results?lang={wave.description.language}")
         blocks = page.locator("article.block")
         expect(blocks).to_have_count(sum(one.is_scrambled for one in wave.description.questions))
         assert_page_is_sound(page, width=viewport["width"])
         switch_public_results(survey=wave.survey, off=True)
         page.reload()
-        expect(page.get_by_role("heading", name="no longer shown")).to_be_visible()
+        expect(page.get_by_role("heading", name=off)).to_be_visible()
         assert_page_is_sound(page, width=viewport["width"])
     assert context.cookies() == []
 

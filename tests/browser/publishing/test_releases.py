@@ -13,8 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.fixtures import Settings
 
 from aggregator.batches.closing import close_due_waves
-from aggregator.models import Release, ReleaseLedger
+from aggregator.models import RawReport, Release, ReleaseLedger
+from aggregator.releases.alerts import find_alerts_to_look_at, look_at_alert
 from aggregator.releases.drawing import draw_release, find_releases_to_draw
+from aggregator.releases.ledger import reserve_planned
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
@@ -25,6 +27,7 @@ from tests.support.factories import make_survey
 from tests.support.fielding import process, send_people
 
 PEOPLE = 600
+YES = 900  # surely more than 20 %
 SIZES = (("light", DESK), ("dark", PHONE))
 WIDTH = "document.documentElement.scrollWidth"
 TIRED, WHERE = "How tired are you after work?", "Where do you work?"
@@ -128,7 +131,7 @@ def test_the_whole_way_of_a_protected_survey(
     left_open = study.page.context.new_page()
     left_open.goto(f"{study.live.url}/surveys/{study.survey.slug}/releases/new/leader")
     left_open.get_by_role("button", name="Show the price").click()
-    publish_choice(study, "typical", "Named as typical:")
+    publish_choice(study, "median", "Named as median:")
     count_reports(study)
     refuse_more(study, left_open)
     read_in_public(chromium, study, clock)
@@ -137,9 +140,11 @@ def test_the_whole_way_of_a_protected_survey(
 
 def protect_and_open(study: Study, clock: Clock) -> None:
     page = study.page
-    study.open("/settings")
+    study.open("/settings/privacy")
     page.get_by_label("Protected figures").check()
     page.locator("[name=release_epsilon]").fill("2.00")
+    study.press("Save the settings")
+    study.open("/settings/time")
     closes = clock.now() + timedelta(hours=6)
     page.locator("[name=closes_at]").fill(closes.strftime("%Y-%m-%dT%H:%M"))
     page.locator("[name=people_expected]").fill(str(PEOPLE))
@@ -182,11 +187,9 @@ def publish_table(study: Study) -> None:
     page = study.page
     page.get_by_role("link", name="Table", exact=True).click()
     study.look("table-of-all")
-    page.get_by_label(WHERE).uncheck()
-    page.get_by_label(TIRED).uncheck()
     page.locator("[name=epsilon]").fill("0.01")
     study.press("Show the price")
-    expect(page.locator("#too-few")).to_contain_text("It takes 1,000.")
+    expect(page.locator("#too-few")).to_contain_text("It takes 3,000.")
     study.look("table-too-few")
     page.locator("[name=epsilon]").fill("5")
     study.press("Show the price")
@@ -212,11 +215,11 @@ def publish_table(study: Study) -> None:
 
 def charge_nothing_that_was_not_priced(page: Page) -> None:
     """Publish sends the form as it is; what differs from the price is not charged."""
-    page.get_by_label(TIRED).check()
+    page.get_by_label(TIRED).uncheck()
     page.get_by_role("button", name="Publish (spends 1.00)").click()
     expect(page.locator(".error-summary")).to_contain_text("You changed the choice")
     assert Release.objects.count() == 0
-    page.get_by_label(TIRED).uncheck()
+    page.get_by_label(TIRED).check()
     page.get_by_role("button", name="Show the price").click()
     expect(page.locator(".error-summary")).to_have_count(0)
 
@@ -273,7 +276,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
         TIRED,
         WHERE,
         "Named as leading:",
-        "Named as typical:",
+        "Named as median:",
     ):
         expect(main).to_contain_text(words)
     assert "exact counts" not in main.inner_text()
@@ -291,3 +294,64 @@ def refuse_more(study: Study, left_open: Page) -> None:
     left_open.close()
     assert ReleaseLedger.objects.get().spent_hundredths == 200
     assert Release.objects.count() == 3
+
+
+@pytest.mark.long
+def test_the_whole_way_of_an_alert(
+    chromium: Browser,
+    study: Study,
+    clock: Clock,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    settings.RELEASES = tmp_path / "releases"
+    page = study.page
+    study.open("/settings/privacy")
+    page.get_by_label("Protected figures").check()
+    study.press("Save the settings")
+    study.open("/settings/time")
+    page.locator("[name=closes_at]").fill((clock.now() + 9 * DAY).strftime("%Y-%m-%dT%H:%M"))
+    page.locator("[name=people_expected]").fill("5000")
+    study.press("Save the settings")
+    study.open("/questions")
+    page.get_by_text("Plan a release").click()
+    page.get_by_label("Alert: As soon as").check()
+    study.press("Plan")
+    expect(page.locator("main")).to_contain_text("Choose an answer.")
+    page.get_by_label("Answer", exact=True).select_option(label="Q1 · Yes")
+    page.get_by_label("More than, in %").fill("20")
+    study.look("refused")
+    study.press("Plan")
+    expect(page.locator("#planned-releases")).to_contain_text("9 times in 10 if 30.4 %")
+    study.look("planned")
+    study.open("/launch")
+    for box in page.locator("input[type=checkbox]").all():
+        box.check()
+    study.press("Open the survey")
+    wave = Wave.objects.get()
+    reserve_planned(wave_id=wave.pk)
+    look(wave)
+    study.open("/releases")
+    page.get_by_role("link", name="Alert: more than 20 %").click()
+    expect(page.locator("#watching")).to_be_visible()
+    study.look("watching")
+    RawReport.objects.bulk_create(
+        RawReport(id=number.to_bytes(32, "big"), wave=wave, symbols=b"\1\1\1")
+        for number in range(YES)
+    )
+    clock.ahead = timedelta(days=1)
+    look(wave)
+    clock.ahead = timedelta(days=2)
+    context = chromium.new_context(viewport=DESK)  # type: ignore[arg-type]
+    public = context.new_page()
+    public.goto(f"{study.live.url}/s/{study.survey.slug}/results")
+    expect(public.locator("main")).to_contain_text(
+        "Alert: of those who had answered by then, more than 20 % said Yes"
+    )
+    study.look("public", public)
+    context.close()
+
+
+def look(wave: Wave) -> None:
+    for release in find_alerts_to_look_at().filter(wave=wave):
+        assert look_at_alert(release.pk)

@@ -133,9 +133,6 @@ def test_thanks_come_with_the_help_that_the_survey_names(visitor: Visitor) -> No
     assert bottom < page.evaluate("innerHeight")
 
 
-# --- the self-test -------------------------------------------------------------------------------
-
-
 # When the progress of the test was shown, in milliseconds from its start.
 NOTE_PROGRESS = """
     globalThis.steps = [];
@@ -209,9 +206,6 @@ def test_the_self_test_has_a_line_for_each_way_of_scrambling(visitor: Visitor) -
     assert tested == {(k, truth) for k in (2, 3, 4, 5) for truth in range(k)}
 
 
-# --- the page as one file ------------------------------------------------------------------------
-
-
 def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_in(
     chromium: Browser, visitor: Visitor, tmp_path: Path
 ) -> None:
@@ -249,6 +243,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     assert read_letters(disk.locator("details")) == dict(zip(QUESTIONS, letters, strict=True))
     assert read_picture(disk) in [write_picture(code, mask) for mask in range(8)]
     press(disk, "I have handed it in. Delete it here.")
+    expect(disk.locator("main code")).to_have_count(0)
     assert kept(disk) == [{"over": "sent"}]
     assert errors == []
     alone.close()

@@ -282,9 +282,6 @@ def test_every_answer_to_every_question_is_given_on_every_path() -> None:
             assert any(way[LONELY_STILL] is act for way in lonely)
 
 
-# --- random subsets -----------------------------------------------------------------------------
-
-
 def make_subset_survey() -> Wave:
     survey = make_survey(title="Parts", questions=(), flips=25)
     survey.drawn = 2

@@ -37,9 +37,6 @@ HOLD = "Scramble now, send later"
 AGREE = "Send it when I am online again"
 
 
-# --- sending later -------------------------------------------------------------------------------
-
-
 def test_a_code_can_be_held_and_sent_on_another_day(visitor: Visitor) -> None:
     wave = make_launched_survey()
     page = visitor.open(wave)
@@ -183,9 +180,6 @@ def test_if_nothing_can_be_drawn_the_page_says_so_and_drops_the_answers(visitor:
     assert kept(page) == []
 
 
-# --- trying it --------------------------------------------------------------------------
-
-
 def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(flips=12))
     demo = page.locator("#demo")
@@ -208,9 +202,6 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
     assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []
-
-
-# --- languages -----------------------------------------------------------------------------------
 
 
 def make_translated_survey() -> Wave:
@@ -311,9 +302,6 @@ def test_the_browsers_language_is_used_if_the_survey_has_it(
     with visiting(chromium, live, locale=locale) as visitor:
         page = visitor.open(wave)
         assert page.locator("html").get_attribute("lang") == language
-
-
-# --- two coins -----------------------------------------------------------------------------------
 
 
 def test_without_javascript_two_coins_replace_the_page(

@@ -43,9 +43,6 @@ def list_history(page: Page) -> list[tuple[str, str]]:
     return [(entry["url"], entry["title"]) for entry in entries]
 
 
-# --- every state of a visit ----------------------------------------------------------------------
-
-
 def start_and_answer(page: Page, steps: int = 0) -> None:
     press(page, "Start")
     for _ in range(steps):
@@ -303,9 +300,6 @@ def test_no_title_of_a_visit_names_the_survey_or_says_that_it_was_answered(
         "Survey, on paper",
         "Hand in your code · Survey",
     ]
-
-
-# --- the moment of leaving -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("way", ["button", "keys"])

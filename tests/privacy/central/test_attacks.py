@@ -41,9 +41,6 @@ def assert_share(right: int, tries: int, expected: float) -> None:
     assert min(chances) > ONE_IN_A_MILLION / 2
 
 
-# --- the bound ------------------------------------------------------------------------------------
-
-
 def test_the_bound_is_the_advantage_of_the_best_attacker_on_one_count() -> None:
     # Discrete Laplace, b = 2: P(Z >= 0) - P(Z >= 1) = P(0) = tanh(1/4) = .244918662404.
     bound = attacks.success_bound(epsilon=0.5)
@@ -67,9 +64,6 @@ def test_the_bound_with_delta_is_reached_by_randomized_response_that_may_fail(
     delta, keep = 0.01, exp(epsilon) / (1 + exp(epsilon))
     success = delta + (1 - delta) * keep
     assert attacks.success_bound(epsilon=epsilon, delta=delta) == pytest.approx(success, abs=1e-15)
-
-
-# --- differencing ---------------------------------------------------------------------------------
 
 
 @given(scale=scales, noisy=st.sampled_from((1, 2)))
@@ -104,9 +98,6 @@ def test_played_differencing_is_as_often_right_as_computed(epsilon: float) -> No
     released = counted + draw(1 / epsilon, tries, seed=1)  # less the count without the person
     right = int(((released >= 1) == (counted == 1)).sum())
     assert_share(right, tries, attacks.differencing_success(scale=1 / epsilon))
-
-
-# --- a needle in a haystack -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("symbols", [1, 2, 3])
@@ -164,9 +155,6 @@ def test_a_played_needle_is_found_as_often_as_computed(symbols: int, epsilon: fl
         says = coin < 0.5 if abs(ratio) < 1e-9 else ratio > 0
         right += says == bool(counted)
     assert_share(right, tries, attacks.needle_success(symbols=symbols, scale=scale))
-
-
-# --- reconstruction -------------------------------------------------------------------------------
 
 
 def invent_bits(people: int, *, seed: int = 3) -> list[int]:

@@ -71,9 +71,6 @@ def block_sums(entries: list[Entry]) -> list[Fraction]:
     ]
 
 
-# --- the basic sum -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("drawn", "total"),
     # blocks: a 1 + .5 + .25 + .125 = 1.875; e 1.5; f .75 + .0625 = .8125
@@ -158,9 +155,6 @@ def test_waves_add_up_and_round_up(per_wave: list[float]) -> None:
     assert cumulative_epsilon(per_wave) == pytest.approx(sum(per_wave), rel=1e-12)
 
 
-# --- other software ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("flips", [5, 25, 40])
 @pytest.mark.parametrize("symbols", [2, 3, 10, 64])
 def test_opendp_states_the_same_epsilon_for_our_mechanism(symbols: int, flips: int) -> None:
@@ -180,9 +174,6 @@ def test_very_large_epsilons_neither_overflow_nor_vanish() -> None:
     assert subsampled_epsilon(epsilon=800.0, fraction=0.5) == pytest.approx(800 - log(2))
     assert advanced_composition(epsilon=800.0, count=1, delta=0.1) == inf
     assert exact_composition(epsilons=[800.0, 1.0], delta=1e-6) == pytest.approx(801.0)
-
-
-# --- bad input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, inf, nan])
@@ -258,8 +249,6 @@ def test_other_values_out_of_range_are_rejected() -> None:
         with pytest.raises(ValueError, match=message):
             call()
 
-
-# --- several questions about one fact -------------------------------------------------------------
 
 FACTS = [
     Entry(name="a", epsilon=1.0),

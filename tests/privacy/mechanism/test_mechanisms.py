@@ -29,9 +29,6 @@ def exact_epsilon(mechanism: RandomizedResponse) -> Decimal:
         return (Decimal(kept) / Decimal(SCALE - mechanism.threshold)).ln()
 
 
-# --- parameters --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("k", "flips", "threshold"),
     [

@@ -73,9 +73,6 @@ def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
     return sum(max(0.0, p - exp(epsilon) * second[h]) for h, p in first.items())
 
 
-# --- values ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("people", "epsilon"), [(1000, 0.1682828), (10_000, 0.0489149)])
 def test_two_coins_give_known_values(people: int, epsilon: float) -> None:
     bound = shuffle_epsilon(mechanism=COINS, people=people, delta=1e-6)
@@ -155,9 +152,6 @@ def test_a_million_people_take_seconds(mechanism: RandomizedResponse) -> None:
     assert spent < 30
 
 
-# --- properties --------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @given(mechanisms(), st.integers(1, 3000), st.floats(1e-12, 0.1))
 @settings(deadline=None, max_examples=25)
@@ -229,9 +223,6 @@ def test_the_weakest_and_the_strongest_mechanism_are_computed(threshold: int) ->
     assert 0 < epsilon <= mechanism.epsilon
 
 
-# --- the closed form ---------------------------------------------------------------------------
-
-
 def test_the_closed_form_matches_the_published_formula() -> None:
     # Feldman, McMillan and Talwar 2021, theorem 3.1, with e**epsilon = 3 and n = 10**4:
     # ln(1 + 1/2 (8 sqrt(3 ln(4e6) / 10**4) + 24 / 10**4))
@@ -256,9 +247,6 @@ def test_the_closed_form_rejects_values_outside_its_condition() -> None:
     assert shuffle_epsilon_closed_form(mechanism=COINS, people=697, delta=1e-6) < COINS.epsilon
     with pytest.raises(ValueError, match=r"mechanism must have an epsilon of at most 1\.098"):
         shuffle_epsilon_closed_form(mechanism=COINS, people=696, delta=1e-6)
-
-
-# --- bad input ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-6, inf, nan])

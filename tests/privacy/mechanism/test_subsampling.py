@@ -1,4 +1,4 @@
-"""Subsampling: its formula, which never gives a larger epsilon."""
+"""The formula of subsampling, which never gives a larger epsilon."""
 
 from __future__ import annotations
 

@@ -83,8 +83,6 @@ class Line:
         for connection in list(self._connections):
             connection.abort()
 
-    # --- between the browser and the server ----------------------------------------------------
-
     @contextmanager
     def carry(self, port: int, server_port: int) -> Iterator[None]:
         """Carry bytes between the two ports, in a thread."""

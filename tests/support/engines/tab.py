@@ -51,8 +51,6 @@ class Tab:
             self.call("SetWindowRect", {"x": 0, "y": 0, **rect})
             bars = self.run("return [outerWidth - innerWidth, outerHeight - innerHeight]")
 
-    # --- going somewhere -----------------------------------------------------------------------
-
     def open(self, url: str) -> None:
         self.call("Navigate", {"url": url})
 
@@ -68,8 +66,6 @@ class Tab:
     @property
     def url(self) -> str:
         return str(self.call("GetCurrentURL"))
-
-    # --- reading -------------------------------------------------------------------------------
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run the body of a function, whose arguments are in `arguments`."""
@@ -117,8 +113,6 @@ class Tab:
     def wait_for_heading(self, text: str) -> None:
         self.wait("document.querySelector('h1')?.innerText.trim() === arguments[0]", text)
 
-    # --- doing ---------------------------------------------------------------------------------
-
     def find(self, kind: str, name: str) -> str:
         """Wait for an element: by `css`, or a `button` or `field` by its words; return its id."""
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -142,6 +136,8 @@ class Tab:
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
+        # While a page loads, its parts still move: a click would land beside the element.
+        self.wait("document.readyState === 'complete'")
         element = self.find(kind, name)
         # A bar that sticks to an edge may not lie over it.
         centre = "arguments[0].scrollIntoView({ block: 'center' })"

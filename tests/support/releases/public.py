@@ -21,13 +21,18 @@ def protect(**settings: object) -> Wave:
     return make_launched_survey(publication=Publication.PROTECTED, **settings)
 
 
-def read(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
+def read(
+    survey: Survey, *, name: str = "public_results", status: int = 200, language: str = ""
+) -> bytes:
     StoredText.objects.all().delete()  # so that the page is made again
-    return read_as_kept(survey, name=name, status=status)
+    return read_as_kept(survey, name=name, status=status, language=language)
 
 
-def read_as_kept(survey: Survey, *, name: str = "public_results", status: int = 200) -> bytes:
-    response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]))
+def read_as_kept(
+    survey: Survey, *, name: str = "public_results", status: int = 200, language: str = ""
+) -> bytes:
+    query = {"lang": language} if language else {}
+    response = Client().get(reverse(f"aggregator:{name}", args=[survey.slug]), query)
     assert response.status_code == status
     assert not response.cookies
     assert response["Vary"] == "Accept-Encoding"

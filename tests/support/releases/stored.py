@@ -10,9 +10,11 @@ from random import Random
 from typing import Any
 
 from aggregator.models import Release, ReleaseLedger, today
-from aggregator.releases.requests import ReleaseRequest, check_request, list_symbols, plan_release
 from surveys.manifest.manifest import Manifest
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
+from surveys.releasing.choice import check_request
+from surveys.releasing.noise import Mechanism, list_symbols, plan_release
 from tests.support.sampling.integer_sampler import IntegerSampler
 
 Cells = Mapping[str, Sequence[int]]
@@ -22,13 +24,14 @@ LIBRARY = "OpenDP 0.16.0"
 def plan(
     manifest: Manifest,
     *questions: str,
-    kind: Release.Kind = Release.Kind.TABLE,
+    kind: ReleaseKind = ReleaseKind.TABLE,
     epsilon: int = 100,
     nanos_spent: int = 0,
+    **more: Any,
 ) -> Release:
     """Make a release that is neither drawn nor stored; `epsilon` in hundredths, δ in nanos."""
     request = check_request(
-        ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon), manifest
+        ReleaseRequest(kind=kind, questions=questions, epsilon_hundredths=epsilon, **more), manifest
     )
     left = (manifest.release_delta_nanos or 0) - nanos_spent
     planned = plan_release(request, manifest, delta_nanos_left=left)
@@ -49,7 +52,7 @@ def plan(
 
 def as_gaussian(release: Release, *, deviation: Fraction, symbols: int, nanos: int) -> Release:
     """Turn a planned table into one with Gaussian noise, whatever would be chosen for it."""
-    release.mechanism = Release.Mechanism.GAUSSIAN
+    release.mechanism = Mechanism.GAUSSIAN
     release.scale = str(deviation)
     release.rho = float(symbols / (2 * deviation**2))
     release.delta_nanos = nanos
@@ -67,7 +70,7 @@ def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, l
     sampler, scale = IntegerSampler(source), Fraction(release.scale)
 
     def draw() -> int:
-        if release.mechanism == Release.Mechanism.GAUSSIAN:
+        if release.mechanism == Mechanism.GAUSSIAN:
             return sampler.discrete_gaussian(scale**2)
         return sampler.discrete_laplace(scale)
 

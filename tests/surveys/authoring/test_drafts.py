@@ -71,9 +71,6 @@ def manifest_of(survey: Survey) -> Manifest:
     return build_manifest(survey=survey, wave_number=1)
 
 
-# --- bytes ---------------------------------------------------------------------------------------
-
-
 def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
     """These bytes were written before other types existed; old fingerprints must stay valid."""
     questions = tuple(
@@ -116,6 +113,7 @@ def test_drafts_with_yes_no_questions_contain_no_new_keys(db: None) -> None:
         "text",
         "threshold",
         "type",
+        "var",
     }
 
 
@@ -148,6 +146,7 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
     assert questions["q4"]["gate_threshold"] == 3 * 2**30
     assert questions["q5"] == {
         "name": "q5",
+        "var": "question_e",
         "type": "number",
         "text": "Question 5?",
         "options": [],
@@ -162,6 +161,7 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
     assert (questions["q6"]["k"], questions["q6"]["follow_up"]) == (3, "And then?")
     assert questions["q7"] == {
         "name": "q7",
+        "var": "question_g",
         "type": "declared",
         "text": "Question 7?",
         "options": [{"code": 0, "text": "North"}, {"code": 1, "text": "South"}],
@@ -178,9 +178,6 @@ def test_each_type_is_described_as_the_browser_expects_it(everything: Survey) ->
         "all": [{"name": "q4_1", "is": [1]}, {"not": {"name": "q2", "is": [0]}}]
     }
     assert "refusal" not in questions["q9"]
-
-
-# --- symbols, blocks, ε --------------------------------------------------------------------------
 
 
 def test_symbols_are_listed_in_the_order_in_which_they_are_sent(everything: Survey) -> None:
@@ -279,9 +276,6 @@ def test_a_draft_with_points_that_files_reserve_is_not_launched(survey: Survey) 
         open_survey(survey=survey)
     edit_question(question=scale, minimum=-89, maximum=-85)
     open_survey(survey=survey)
-
-
-# --- broken rules --------------------------------------------------------------------------------
 
 
 def problems_of(*questions: Question) -> list[tuple[int, str]]:
@@ -413,9 +407,6 @@ def test_a_scale_whose_rules_name_points_keeps_its_first_point(survey: Survey) -
     edit_question(question=parent, maximum=6)
 
 
-# --- copies --------------------------------------------------------------------------------------
-
-
 def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) -> None:
     everything.drawn, everything.people_expected = 3, 200
     everything.save()
@@ -425,9 +416,6 @@ def test_a_copy_asks_the_same_questions_under_its_own_rules(everything: Survey) 
     assert (copied.drawn, copied.people_expected) == (3, 200)
     delete_question(question=everything.questions.get(position=10))
     assert manifest_of(copied).questions == second
-
-
-# --- numbers -------------------------------------------------------------------------------------
 
 
 def test_questions_are_numbered_as_respondents_count_and_texts_among_themselves(

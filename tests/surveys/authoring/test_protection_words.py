@@ -61,9 +61,6 @@ def assert_same_words(pages: dict[str, str], survey: Survey, expected: set[str])
             assert sentence in text, name
 
 
-# --- the same words ------------------------------------------------------------------------------
-
-
 def test_two_plain_questions_are_strong_on_every_page(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner)
     pages = read_everywhere(author, survey)
@@ -180,9 +177,6 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
     assert "If all your answers are related, at most 92 in 100." in text
     stronger = make_survey(owner=owner, flips=20, coins=True)
     assert "With two coins they" not in words_of(author.get(at("launch", stronger)))
-
-
-# --- all answers together ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,6 @@ def first(survey: Survey) -> Question:
     return survey.questions.all()[0]
 
 
-# --- adding --------------------------------------------------------------------------------------
-
-
 def test_adding_a_question_begins_with_its_type(author: Client, survey: Survey) -> None:
     page = author.get(at("question_create", survey))
     for type_ in Question.Type:
@@ -231,9 +228,6 @@ def test_opening_ends_all_editing_and_loses_nothing_typed(author: Client, survey
     assert "Typed rule" in words(page)
 
 
-# --- rules next to the names they use ------------------------------------------------------------
-
-
 def test_earlier_questions_are_listed_next_to_the_rule_with_their_answers(
     author: Client, survey: Survey
 ) -> None:
@@ -243,8 +237,9 @@ def test_earlier_questions_are_listed_next_to_the_rule_with_their_answers(
     last = add(survey, "scale", "How good?", minimum=-1, maximum=1)
     for path in (new(survey, "information"), new(survey, "yes_no")):
         text = words(author.get(path))
-        assert "Q1 Ever? no, yes Q2 How? 1 “Bus”, 2 “Car” Q3 How much? not usable in a rule" in text
-        assert "Q4 How good? -1, 0, 1" in text
+        assert "Q1 Ever? ever no, yes Q2 How? how 1 “Bus”, 2 “Car” Q3 How much? not usable" in text
+        assert "in a rule" in text
+        assert "Q4 How good? good -1, 0, 1" in text
     text = words(author.get(at("question_edit", survey, last.pk)))
     assert "Q3 How much?" in text
     assert "Q4" not in text
@@ -276,9 +271,6 @@ def test_a_draft_in_which_nothing_is_scrambled_says_so_in_its_preview(
     assert "There are no questions yet" in words(author.get(at("preview", survey)))
     add(survey, "information", "Read this.")
     assert "No question is scrambled yet" in words(author.get(at("preview", survey)))
-
-
-# --- costs --------------------------------------------------------------------------------------
 
 
 def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Survey) -> None:
@@ -379,9 +371,6 @@ def test_packing_is_not_offered_for_other_rules(author: Client, survey: Survey, 
     assert "one question with a follow-up" not in words(author.post(new(survey, "yes_no"), posted))
 
 
-# --- how types are shown -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def everything(survey: Survey) -> Survey:
     q1 = add(survey, text="Ever?")
@@ -454,29 +443,18 @@ def test_a_copy_of_everything_is_a_draft_of_everything(author: Client, everythin
     assert [q.type for q in copied.questions.all()] == [q.type for q in everything.questions.all()]
 
 
-# --- a random subset of the questions ------------------------------------------------------------
-
-
-def settings_of(survey: Survey, drawn: str) -> dict[str, object]:
-    return {
-        "title": survey.title,
-        "introduction": "",
-        "language": "en",
-        "publication": "none",
-        "minimum_batch": 10,
-        "display_minimum": 10,
-        "drawn": drawn,
-    }
+def settings_of(drawn: str) -> dict[str, object]:
+    return {"publication": "none", "drawn": drawn}
 
 
 def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: Survey) -> None:
-    text = words(author.get(at("settings", everything)))
+    text = words(author.get(at("settings_page", everything, "privacy")))
     # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 stand alone.
     assert "Blocks drawn, of 4" in text
     assert "1 4.40 25 % nobody" in text  # ln 3 for Q1 and Q5, two of Q4's three options can differ
     assert "2 5.50 50 % 16.7 %" in text
     assert "Q1, Q4, Q5" in text
-    author.post(at("settings", everything), settings_of(everything, "1"))
+    author.post(at("settings_page", everything, "privacy"), settings_of("1"))
     text = words(author.get(at("edit", everything)))
     assert "Each person is asked 1 of 4 blocks, drawn at random" in text
     assert "questions from different blocks cannot be compared at all" in text
@@ -494,7 +472,7 @@ def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: 
 def test_a_subset_of_an_invalid_size_is_refused(
     author: Client, everything: Survey, drawn: str, message: str
 ) -> None:
-    page = author.post(at("settings", everything), settings_of(everything, drawn))
+    page = author.post(at("settings_page", everything, "privacy"), settings_of(drawn))
     assert page.status_code == 422
     assert message in words(page)
     everything.refresh_from_db()
@@ -503,8 +481,8 @@ def test_a_subset_of_an_invalid_size_is_refused(
 
 def test_a_subset_cannot_be_drawn_from_one_block(author: Client, survey: Survey) -> None:
     add(survey)
-    assert "nothing to draw from yet" in words(author.get(at("settings", survey)))
-    page = author.post(at("settings", survey), settings_of(survey, "1"))
+    assert "nothing to draw from yet" in words(author.get(at("settings_page", survey, "privacy")))
+    page = author.post(at("settings_page", survey, "privacy"), settings_of("1"))
     assert "There is nothing to draw from" in words(page)
 
 
@@ -519,9 +497,6 @@ def test_a_subset_that_became_the_whole_is_reported_before_opening(
     assert "You chose to ask each person 3 of 3 blocks" in words(page)
     assert author.get(at("launch", everything)).status_code == 200
     assert author.get(at("preview", everything)).status_code == 200
-
-
-# --- large and repeated surveys ------------------------------------------------------------------
 
 
 def test_a_hundred_questions_with_rules_are_shown_with_few_queries(
@@ -551,7 +526,7 @@ def test_a_hundred_questions_with_rules_are_shown_with_few_queries(
 def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> None:
     add(survey)
     wave = open_survey(survey=survey)
-    assert "in all" not in words(author.get(at("settings", survey)))
+    assert "in all" not in words(author.get(at("settings_page", survey, "privacy")))
     content = bytes(wave.manifest).replace(b'"wave":1', b'"wave":2')
     Wave.objects.create(
         survey=survey,
@@ -561,7 +536,7 @@ def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> Non
         minimum_batch=10,
         display_minimum=10,
     )
-    text = words(author.get(at("settings", survey)))
+    text = words(author.get(at("settings_page", survey, "privacy")))
     assert "For a person who answers all 2 waves of this survey: ε = 2.20 ." in text
 
 

@@ -137,9 +137,6 @@ def test_questions_marked_as_the_same_fact_are_no_repeat(text: str) -> None:
     assert problems_of(survey) == warnings_of(survey) == []
 
 
-# --- several surveys ------------------------------------------------------------------------------
-
-
 def test_the_draft_names_the_authors_other_surveys(author: Client, owner: User) -> None:
     titles = [f"Survey {number}" for number in range(MOST_NAMED + 2)]
     for title in titles:

@@ -91,9 +91,6 @@ def read_png(content: bytes) -> list[list[int]]:
     return [row[middle] for row in pixels[middle]]
 
 
-# --- QR codes -----------------------------------------------------------------------------------
-
-
 def test_the_png_encodes_the_link() -> None:
     assert read_png(draw_png(LINK)) == modules_of(LINK)
     assert read_png(draw_png(LINK)) != modules_of(f"{LINK}/fr")
@@ -145,9 +142,6 @@ def test_languages_that_the_survey_lacks_are_not_found(
 ) -> None:
     for language in ("de", "tlh", "<script>"):
         assert author.get(at(name, wave.survey), {"lang": language}).status_code == 404
-
-
-# --- the page -----------------------------------------------------------------------------------
 
 
 def test_the_page_has_every_link(author: Client, wave: Wave) -> None:
@@ -207,9 +201,6 @@ def test_the_survey_page_leads_to_the_links_and_the_poster(author: Client, wave:
     page = author.get(at("edit", wave.survey)).text
     assert f'href="{at("share", wave.survey)}"' in page
     assert f'href="{at("poster", wave.survey)}"' in page
-
-
-# --- the poster ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -321,9 +312,6 @@ def test_only_the_owner_may_share(client: Client, wave: Wave) -> None:
         assert client.get(at(name, wave.survey)).status_code == 404
     client.logout()
     assert client.get(at("poster", wave.survey)).status_code == 302
-
-
-# --- addresses that nobody elsewhere can open -----------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -80,13 +80,10 @@ def translate(survey: Survey, **changes: str) -> None:
     save_translation(survey=survey, language="fr", texts={**FRENCH, **changes})
 
 
-# --- the list of languages ----------------------------------------------------------------------
-
-
 def test_a_language_is_added_translated_and_complete(author: Client, survey: Survey) -> None:
     page = author.get(at("languages", survey)).text
     assert "English" in page
-    assert at("settings", survey) in page
+    assert at("settings_page", survey, "text") in page
     assert 'value="en"' not in page  # the survey's own language cannot be added
     answer = author.post(at("languages", survey), {"language": "fr"})
     assert answer["Location"] == at("translation", survey, "fr")
@@ -158,9 +155,6 @@ def test_after_the_last_language_no_more_are_offered(author: Client, survey: Sur
     page = author.get(at("languages", survey)).text
     assert "Simplified Chinese" in page
     assert "Add a language" not in page
-
-
-# --- the form -----------------------------------------------------------------------------------
 
 
 def test_each_text_is_shown_next_to_its_field_with_its_language(
@@ -336,9 +330,6 @@ def test_the_longest_survey_is_translated_in_parts(author: Client, owner: User) 
         assert author.get(f"{path}?part={odd}").status_code == 200
 
 
-# --- opening ------------------------------------------------------------------------------------
-
-
 def test_missing_translations_are_listed_before_opening(author: Client, survey: Survey) -> None:
     translate(survey, **{"On the road": "", QUESTIONS[1]: "", "By bus": ""})
     text = (
@@ -495,9 +486,6 @@ def test_the_summary_names_every_language(survey: Survey) -> None:
     manifest = build_manifest(survey=survey, wave_number=1)
     summary = summarize_languages(survey=survey, manifest=manifest)
     assert summary == "English; German: 7 texts missing; French: complete"
-
-
-# --- strangers ----------------------------------------------------------------------------------
 
 
 def test_strangers_find_nothing(client: Client, survey: Survey) -> None:

@@ -81,19 +81,19 @@ def test_a_form_from_before_the_upgrade_is_saved(
 
 def test_settings_saved_in_another_window_are_not_reverted(author: Client, survey: Survey) -> None:
     path = at("settings", survey)
-    settings = {"title": survey.title, "language": "en", "minimum_batch": 10}
-    settings |= {"display_minimum": 10, "publication": "none"}
+    settings = {"title": survey.title, "language": "en"}
     first, second = open_form(author, path), open_form(author, path)
-    changed = {**settings, **first, "title": "New title", "quick_exit": "on"}
+    changed = {**settings, **first, "title": "New title", "closing_message": "Thanks."}
     assert author.post(path, changed).status_code == 302
-    answer = author.post(path, {**settings, **second, "cap": 300})
+    answer = author.post(path, {**settings, **second, "introduction": "Typed later"})
     assert answer.status_code == 422
     page = text_of(answer)
     assert OVERTAKEN in page
     assert "Title New title" in page
-    assert "Let people leave quickly on" in page
+    assert "Closing message (optional) Thanks." in page
+    assert "Typed later" in page
     survey.refresh_from_db()
-    assert (survey.title, survey.cap) == ("New title", None)
+    assert (survey.title, survey.introduction) == ("New title", "")
 
 
 def test_a_translation_saved_in_another_window_is_not_lost(author: Client, survey: Survey) -> None:

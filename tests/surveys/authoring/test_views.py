@@ -66,9 +66,6 @@ def shown_hash(page: str) -> str:
     return found[1]
 
 
-# --- building a draft ---------------------------------------------------------------------------
-
-
 def test_a_survey_is_created_and_shown_as_a_draft(author: Client, owner: User) -> None:
     answer = author.post(
         reverse("surveys:create"), {"title": " On  the road ", "introduction": "Hello\r\nyou"}
@@ -171,31 +168,32 @@ def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None
 def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     few = make_survey(owner=owner, questions=[f"A {n}?" for n in range(5)])
     many = make_survey(owner=owner, questions=[f"A {n}?" for n in range(6)])
-    assert "above 5.5" not in author.get(at("edit", few)).text
-    assert "The total ε is 6.60, above 5.5." in author.get(at("edit", many)).text
+    assert "Above 5.5" not in author.get(at("edit", few)).text
+    page = author.get(at("edit", many)).text
+    assert "Privacy used: ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
+    assert "Above 5.5, you must acknowledge the total." in page
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:
     closes = (timezone.now() + timedelta(days=30)).replace(second=0, microsecond=0)
-    answer = author.post(
-        at("settings", survey),
-        settings_of(
-            survey,
-            title="Renamed",
-            minimum_batch=20,
-            display_minimum=200,
-            closes_at=closes.strftime("%Y-%m-%dT%H:%M"),
-            cap=2000,
-            people_expected=1500,
-        ),
-        follow=True,
+    settings = settings_of(
+        survey,
+        title="Renamed",
+        minimum_batch=20,
+        display_minimum=200,
+        closes_at=closes.strftime("%Y-%m-%dT%H:%M"),
+        cap=2000,
+        people_expected=1500,
     )
+    form = ""
+    for page in ("text", "special", "time"):
+        answer = author.post(at("settings_page", survey, page), settings, follow=True)
+        assert "The settings were saved." in answer.text
+        form += answer.text
     survey.refresh_from_db()
     assert (survey.title, survey.minimum_batch, survey.display_minimum) == ("Renamed", 20, 200)
     assert (survey.closes_at, survey.cap, survey.opens_at) == (closes, 2000, None)
-    assert "The settings were saved." in answer.text
     assert survey.people_expected == 1500
-    form = answer.text
     assert "The first batch is therefore sealed once 2K reports have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
@@ -216,9 +214,6 @@ def test_a_copy_is_a_new_draft(author: Client, owner: User) -> None:
     assert copied.is_draft()
     assert texts(copied) == list(QUESTIONS)
     assert copied.title == "Copy of On the road"
-
-
-# --- opening and closing ------------------------------------------------------------------------
 
 
 def test_opening_shows_what_will_be_frozen_and_then_freezes_it(
@@ -372,9 +367,6 @@ def test_a_closed_survey_says_how_it_ended(
     assert words in author.get(at("edit", wave.survey)).text
 
 
-# --- invalid input ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("posted", "message"),
     [
@@ -403,12 +395,15 @@ def test_an_invalid_question_is_explained_and_kept(
 
 
 def test_invalid_settings_are_explained_and_kept(author: Client, survey: Survey) -> None:
-    answer = author.post(
-        at("settings", survey),
-        settings_of(survey, title="", minimum_batch=9, closes_at="2020-01-01T00:00", cap="no"),
+    settings = settings_of(
+        survey, title="", minimum_batch=9, closes_at="2020-01-01T00:00", cap="no"
     )
-    assert answer.status_code == 422
-    for field in ("title", "minimum_batch", "closes_at", "cap"):
+    for page, fields in (("text", ["title"]), ("special", ["minimum_batch"])):
+        answer = author.post(at("settings_page", survey, page), settings)
+        assert answer.status_code == 422
+        assert all(f'<a href="#id_{field}">' in answer.text for field in fields)
+    answer = author.post(at("settings_page", survey, "time"), settings)
+    for field in ("closes_at", "cap"):
         assert f'<a href="#id_{field}">' in answer.text
         assert f'id="id_{field}_error"' in answer.text
     assert 'value="2020-01-01T00:00"' in answer.text
@@ -422,9 +417,6 @@ def test_a_survey_without_a_title_is_not_created(author: Client) -> None:
     assert '<a href="#id_title">Enter a title.</a>' in answer.text
     assert "Kept text" in answer.text
     assert not Survey.objects.exists()
-
-
-# --- text ---------------------------------------------------------------------------------------
 
 
 def test_html_is_shown_as_text_everywhere(author: Client, owner: User) -> None:
@@ -462,8 +454,6 @@ def test_every_page_has_one_heading_in_order(author: Client, owner: User, survey
         in_order = [level for level in levels if level > 1]
         assert all(after - before <= 1 for before, after in pairwise([1, *in_order])), path
 
-
-# --- strangers and visitors ---------------------------------------------------------------------
 
 PAGES = ("edit", "questions", "settings", "question_create", "launch", "close", "delete")
 FORMS = ("settings", "question_create", "launch", "close", "copy", "delete")
@@ -538,7 +528,10 @@ def test_a_preview_without_questions_leads_back_too(author: Client, owner: User)
     assert f'href="{at("edit", empty)}"' in author.get(at("preview", empty)).content.decode()
 
 
-def test_too_large_a_total_names_all_three_remedies(author: Client, owner: User) -> None:
+def test_too_large_a_total_says_in_one_line_what_to_do(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Question {n}?" for n in range(19)])
     page = author.get(at("launch", survey)).content.decode()
-    assert "Protect them more strongly, ask fewer, or ask each person a random subset" in page
+    assert (
+        "which respondents’ browsers refuse. Ask each person 18 of 19 questions, or use at least "
+        "26 flips of 100 for every question."
+    ) in page

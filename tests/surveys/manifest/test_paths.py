@@ -118,9 +118,6 @@ def test_a_long_chain_is_counted_exactly() -> None:
     assert lengths(*chain) == (1, 60)
 
 
-# --- against every case ---------------------------------------------------------------------------
-
-
 def walk(questions: tuple[ManifestQuestion, ...], drawn: dict[str, bool]) -> Iterator[int]:
     """Count the pages of every way to answer, as the respondent's page goes through them."""
     if not questions:

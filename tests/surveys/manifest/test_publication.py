@@ -182,7 +182,8 @@ def test_the_label_of_a_protected_survey_says_how_often_a_guess_is_right() -> No
     assert tell(survey) == (
         "Once the survey has closed, anyone can see figures that chance has changed a little. "
         "Without these figures, a guess about whether you took part is right 50 times in 100. With "
-        "them, it is right at most 74 times if at least 10 others take part. "
+        "them, it is right at most 74 times. "
+        "If fewer than 10 people take part, only how often each code came is kept. "
         "About an answer: readers at most 70 times instead of 50, the researchers 75."
     )
     assert list_formulas(survey) == (
@@ -199,7 +200,7 @@ def test_the_label_names_what_is_sent_as_it_is() -> None:
     )
     add_question(survey=survey, type="declared", text="Department?", options=["A", "B"])
     said = tell(survey)
-    assert "right at most 76 times if at least 10 others take part. About" in said
+    assert "right at most 76 times. If fewer than 10 people take part, only how often" in said
     assert said.endswith(" Question 3, sent as it is: readers at most 91 times instead of 50.")
     assert list_formulas(survey)[-1] == "What is sent as it is, for readers: ε = 2.20"
 

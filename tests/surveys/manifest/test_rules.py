@@ -88,9 +88,6 @@ def test_an_unknown_name_is_not_renamed_silently() -> None:
         )
 
 
-# --- can it ever hold? ---------------------------------------------------------------------------
-
-
 def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
     """Yield everything that people can answer, without any shortcut."""
     if not questions:

@@ -155,9 +155,6 @@ def test_of_a_random_subset_only_what_one_person_can_be_asked_counts(survey: Sur
     assert epsilons(manifest_of(survey)) == pytest.approx([2 * COINS, COINS, 2 * COINS], abs=1e-6)
 
 
-# --- changes elsewhere ----------------------------------------------------------------------------
-
-
 def change(survey: Survey, number: int, **content: Any) -> None:
     edit_question(question=survey.questions.get(position=number), **content)
 
@@ -216,9 +213,6 @@ def test_the_mark_belongs_to_what_a_form_shows(survey: Survey) -> None:
 def test_a_draft_with_it_can_be_deleted(survey: Survey) -> None:
     delete_draft(survey=survey)
     assert not Question.objects.exists()
-
-
-# --- the form -------------------------------------------------------------------------------------
 
 
 def test_the_form_offers_the_earlier_scrambled_questions_only(owner: User) -> None:

@@ -102,9 +102,6 @@ def test_a_rehearsal_has_no_rows(owner: User) -> None:
     assert wave.count_elsewhere() == 0
 
 
-# --- deleted surveys ------------------------------------------------------------------------------
-
-
 def test_asking_again_after_each_deletion_counts_up(owner: User) -> None:
     for others in range(4):
         wave = make_launched_survey(owner=owner, questions=(BRIBES,))

@@ -97,6 +97,7 @@ def test_the_manifest_is_canonical_and_its_hash_is_over_its_bytes() -> None:
         "text": "Question 1?",
         "threshold": 3221225472,
         "type": "yes_no",
+        "var": "question_a",
     }
     assert (parsed["cap"], parsed["closes"], parsed["minimum_batch"]) == (1000, None, 10)
 

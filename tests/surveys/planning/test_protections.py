@@ -46,13 +46,13 @@ def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None
     response = read(client, people=1000, margin="3.92")
     words = text_of(response)
     # 1.96 times .012649, .012714, .013993 and .030166; ±3.92 is a standard error of .02.
-    assert "No protection ± 2.5 points 400 people for ±3.9" in words
-    assert "Central noise ± 2.5 points 411 people for ±3.9" in words
-    assert "Shuffled reports ± 2.7 points 557 people for ±3.9" in words
-    assert "Scrambled on the device Murmur ± 5.9 points 2,275 people for ±3.9" in words
+    assert "No protection ±2.5 points 400 people for ±3.9" in words
+    assert "Central noise ±2.5 points 411 people for ±3.9" in words
+    assert "Shuffled reports ±2.7 points 557 people for ±3.9" in words
+    assert "Scrambled on the device Murmur ±5.9 points 2,275 people for ±3.9" in words
     # One question at ε = 1: b = 1, v = 1.8413. With λ = .35, .91/n + v (.65² + .35²)/(.25 n²) is
     # .02² for n = 2,279.3, and the square of .030233 for n = 1,000.
-    assert "Scrambled, with a protected table Murmur ± 5.9 points 2,280 people for ±3.9" in words
+    assert "Scrambled, with a protected table Murmur ±5.9 points 2,280 people for ±3.9" in words
     assert SENTENCE in words
     assert "“Us” is the people who run the server" in words.partition(SENTENCE)[2][:60]
     html = response.content.decode()
@@ -68,7 +68,7 @@ def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None
 def test_the_picture_has_the_intervals_and_its_figures_as_text(client: Client) -> None:
     html = read(client, people=1000).content.decode()
     section = html.partition('id="protections-title"')[2].partition("</section>")[0]
-    # The axis ends at 10 and 30 %; ±2.479 points around 20 % are 50 ± 12.4 of it.
+    # The axis ends at 10 and 30 %; ±2.479 points around 20 % are 50 ±12.4 of it.
     places = re.findall(r'whisker" x1="([\d.]+)%" x2="([\d.]+)%"', section)
     ends = [float(end) for place in places for end in place]
     widths = (12.40, 12.46, 13.71, 29.56, 29.63)

@@ -49,9 +49,6 @@ def kinds(source: str) -> list[tuple[str, str]]:
     return [(one.kind.value, one.text) for one in split_tokens(source) if one.kind != Kind.GAP]
 
 
-# --- tokens -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_the_tokens_of_a_module_make_up_the_module(name: str) -> None:
     source = (FOLDER / name).read_text()
@@ -129,9 +126,6 @@ def test_slashes_quotes_and_braces_are_told_apart(source: str, expected: list[st
 def test_unsupported_syntax_is_refused(source: str) -> None:
     with pytest.raises(UnsupportedScriptError):
         split_tokens(source)
-
-
-# --- comments -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -213,9 +207,6 @@ def test_no_token_is_lost_or_added_and_no_statements_are_joined(
         if then != now
     ]
     assert all(pair & set("([{,;=?}]).") for pair in lost)
-
-
-# --- joining ------------------------------------------------------------------------------------
 
 
 def test_a_module_comes_after_those_that_it_imports() -> None:

@@ -253,9 +253,6 @@ def test_the_label_says_if_nothing_could_be_learned() -> None:
     assert "With only 100 people even that stays unclear." in text
 
 
-# --- what remains -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("minimum", "others"), [(50, "49 others"), (10, "9 others")])
 def test_the_label_says_who_a_code_hides_among_and_when_it_does_not(
     minimum: int, others: str
@@ -289,9 +286,6 @@ def test_a_shared_device_keeps_nothing_and_the_label_says_so() -> None:
     shared = describe_protection(replace(own, shared_devices=True))
     assert nothing in shared.process
     assert keeps not in shared.shows
-
-
-# --- words --------------------------------------------------------------------------------------
 
 
 def respondent_templates() -> list[Path]:

@@ -88,8 +88,6 @@ def test_who_runs_the_website_is_told_below_and_before_start_where_a_code_tells_
     assert OPENED not in lines(weak.on_paper)
 
 
-# --- random surveys ------------------------------------------------------------------------------
-
 GUESS = r"(Someone could|[\d.]+ of 100 guesses|(Up to )?\d+ of 100 codes) "
 CLAIMS = {
     "no": (r"No\. Hackers or courts with the database cannot either\.", r"No\."),
@@ -158,8 +156,6 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
     # How it works comes last.
     assert below.index(label.told_crowd) < below.index(label.told_process)
 
-
-# --- what stands first ---------------------------------------------------------------------------
 
 MADE_UP = "They could be made up."
 FEW = "Your code hides among only 9 others, fewer than Murmur advises."

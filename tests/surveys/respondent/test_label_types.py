@@ -223,9 +223,6 @@ def test_questions_of_different_numbers_of_codes_share_a_line() -> None:
     assert lines(described)[1] == f"{PROVE} {guess}"
 
 
-# --- words ---------------------------------------------------------------------------------------
-
-
 def labels() -> Iterator[PrivacyLabel]:
     kinds = ("yes_no", "choice", "scale", "several", "number", "follow_up")
     for flips in (49, 25, 12, 5, 4):

@@ -73,9 +73,6 @@ def test_spoiled_requests_get_the_same_replies_on_postgresql(
     assert {200, 201, 400, 403, 404, 405, 409, 413, 415, 422} <= found.statuses.keys()
 
 
-# --- what the description of the API promises -----------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def signed_in(target: Target) -> Iterator[requests.Session]:
     with target.world.signed_in() as client, requests.Session() as session:

@@ -88,7 +88,7 @@ def wait(what: Callable[[], bool], *, seconds: float = 60) -> None:
 
 
 def count_waiting_mails(world: World) -> int:
-    [(count,)] = world.query("SELECT count(*) FROM accounts_reset_mail WHERE account <> 0")
+    [(count,)] = world.query("SELECT count(*) FROM accounts_mail WHERE account <> 0")
     return int(count)
 
 

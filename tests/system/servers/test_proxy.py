@@ -82,7 +82,7 @@ class Visitor:
         )
 
     def send(self, path: str, fields: dict[str, str], *, invented: str = "") -> httpx.Response:
-        """Send a form of ours, with an invented X-Forwarded-For."""
+        """Send one of our forms, with a forged X-Forwarded-For."""
         token = self.client.cookies.get("__Host-csrf") or self._token(path)
         headers = {"Referer": f"https://{HOST}{path}"}
         if invented:

@@ -12,11 +12,11 @@ from django.utils import timezone
 from aggregator.comparisons.choice import CHOOSE_FIRST, GROUPS_AFTER_CLOSE, NOT_DECLARED
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.standing import find_standing
-from aggregator.leases import Queue
 from aggregator.models import Comparison, Snapshot
 from aggregator.upkeep.verification.differences import Difference
 from aggregator.upkeep.verification.run import Verification
 from surveys.comparing.choice import NotComparable
+from surveys.leases import Queue
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.breakdowns.waves import break_down, make_closed_wave, make_grouped_survey

@@ -19,6 +19,7 @@ GENERATORS = {
     "aggregator/simulation/rehearsal.py": "invented respondents",
     "aggregator/simulation/sending.py": "invented respondents",
     "privacy/associations/profiles.py": "starting points of a search, from a fixed seed",
+    "privacy/associations/segments.py": "made-up tables, from a fixed seed",
     "privacy/central/attacks.py": "attackers on invented people",
 }
 # Where figures are drawn and shown, `secrets` may only make names.
@@ -93,12 +94,14 @@ def test_only_workers_reach_what_draws() -> None:
     }
     drawing, draw = f"{ROOM}.drawing", f"{ROOM}.drawing.draw_release"
     assert {name for name in used if f"{ROOM}.noise" in used[name]} == {
-        "aggregator/releases/drawing.py"
+        "aggregator/releases/alerts.py",
+        "aggregator/releases/drawing.py",
     }
-    assert {name for name in used if draw in used[name]} == {"aggregator/tasks.py"}
-    assert {
-        name for name in used if drawing in used[name] and not name.startswith(WORKERS)
-    } == set()
+    look = f"{ROOM}.alerts.look_at_alert"
+    assert {name for name in used if {draw, look} & used[name]} == {"aggregator/tasks.py"}
+    assert {name for name in used if drawing in used[name] and not name.startswith(WORKERS)} == {
+        "aggregator/releases/alerts.py"
+    }
 
 
 def test_every_other_generator_is_known_and_gives_nothing_that_is_published() -> None:

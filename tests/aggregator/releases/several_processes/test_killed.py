@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -16,13 +17,19 @@ from django.db import connection
 from aggregator.models import Release
 from aggregator.releases import counters, drawing
 from aggregator.releases.drawing import INTERRUPTED, draw_release
-from aggregator.releases.ledger import read_account, reserve_release
-from aggregator.releases.requests import ReleaseRequest
+from aggregator.releases.folder import claim_folder
+from aggregator.releases.ledger import (
+    find_waves_to_release,
+    read_account,
+    reserve_planned,
+    reserve_release,
+)
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
 from tests.aggregator.releases.several_processes.running import kill_me, run_and_die
 from tests.support.waves import make_released_wave
 
-TABLE = ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1", "q2"), epsilon_hundredths=60)
+TABLE = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_hundredths=60)
 
 
 def _before(place: str) -> Callable[[], object]:
@@ -86,6 +93,23 @@ def test_killed_while_reserving(charged: bool, database: str) -> None:
     assert (wave.releases.count(), read_account(wave).spent) == (1, 60)
 
 
+@pytest.mark.parametrize("charged", [False, True])
+def test_killed_while_a_plan_is_charged(charged: bool, database: str) -> None:
+    other = replace(TABLE, questions=("q3",), epsilon_hundredths=40)
+    wave = make_released_wave(planned=[TABLE, other])
+    patch = _after("the commit") if charged else _before_the_commit
+
+    def charge_and_die() -> None:
+        patch()
+        reserve_planned(wave_id=wave.pk)
+
+    run_and_die(charge_and_die)
+    assert wave.releases.count() == 2 * charged  # all of them or none
+    assert find_waves_to_release().exists() is not charged
+    reserve_planned(wave_id=wave.pk)
+    assert (wave.releases.count(), read_account(wave).spent) == (2, 100)
+
+
 @pytest.mark.parametrize(
     ("patch", "state"),
     [
@@ -103,6 +127,7 @@ def test_killed_while_drawing(
 ) -> None:
     wave = make_released_wave()
     release = reserve(wave)
+    claim_folder(folder)  # as a sweep did long ago
 
     def draw_and_die() -> None:
         patch()

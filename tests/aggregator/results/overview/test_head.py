@@ -11,9 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import Release
 from aggregator.releases.ledger import reserve_release
-from aggregator.releases.requests import ReleaseRequest
 from aggregator.results.overview.head import SurveyHead, read_head
 from aggregator.results.overview.next_steps import (
     ADD_FIRST_QUESTION,
@@ -27,6 +25,7 @@ from aggregator.results.overview.next_steps import (
 from aggregator.results.snapshots import update_snapshot
 from aggregator.templatetags.survey_head import TABS
 from surveys.lifecycle.services import close_wave
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey
 from tests.support.fielding import sign_in
@@ -52,9 +51,6 @@ def look(wave: Wave) -> None:
 
 def close(wave: Wave) -> None:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-
-
-# --- the next step -------------------------------------------------------------------------------
 
 
 def test_a_draft_needs_a_question_then_what_is_missing_then_its_opening() -> None:
@@ -129,7 +125,7 @@ def test_a_protected_survey_waits_for_its_first_release_unless_its_page_is_off()
     Survey.objects.filter(pk=wave.survey.pk).update(public_results_off=True)
     assert head_of(Survey.objects.get()).step is READ_REPORT
     Survey.objects.filter(pk=wave.survey.pk).update(public_results_off=False)
-    request = ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1",), epsilon_hundredths=50)
+    request = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1",), epsilon_hundredths=50)
     reserve_release(wave=wave, request=request)
     assert head_of(wave.survey).step is READ_REPORT
 
@@ -141,9 +137,6 @@ def test_a_survey_without_results_is_copied(reports: int) -> None:
     close(wave)
     look(wave)
     assert head_of(wave.survey).step is COPY
-
-
-# --- on pages ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_protected", [False, True])
@@ -167,7 +160,7 @@ def test_the_tabs_are_the_same_on_every_page_and_mark_the_current_one(is_protect
 def test_the_head_takes_few_queries(django_assert_max_num_queries: Any) -> None:
     draft = Survey.objects.get(pk=make_survey().pk)
     # The wave, questions, translations and plans, and what other surveys ask.
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         read_head(draft, now=timezone.now())
     launched = Survey.objects.get(pk=make_launched_survey().survey_id)
     with django_assert_max_num_queries(1):

@@ -87,9 +87,6 @@ def test_the_results_of_the_workers_pass(wave: Wave, finished: Wave) -> None:
     assert run.reports == sum(Batch.objects.values_list("size", flat=True))
 
 
-# --- one thing changed at a time -------------------------------------------------------------
-
-
 def change_batch(number: int, **fields: Any) -> None:
     assert Batch.objects.filter(wave__cap=CAP, number=number).update(**fields) == 1
 
@@ -379,9 +376,6 @@ def test_rows_are_sorted_by_the_first_question_first() -> None:
     assert not rows_are_sorted(bytes([0, 2, 2, 1, 3, 0]), size=3, ks=bytes_a_row)
 
 
-# --- while Murmur runs --------------------------------------------------------------------------
-
-
 def test_sealing_closing_and_estimating_during_a_run_is_not_reported(
     wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -430,9 +424,6 @@ def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
     statements = [query["sql"] for query in queries]
     assert all(statement.lstrip().startswith("SELECT") for statement in statements)
     assert len([text for text in statements if '"packed"' in text]) == 2  # three batches
-
-
-# --- command and task -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from pytest_django.fixtures import Settings
 from aggregator.models import Release, ReleaseLedger
 from aggregator.releases.drawing import draw_release
 from aggregator.releases.ledger import reserve_release
-from aggregator.releases.requests import ReleaseRequest
 from aggregator.upkeep.verification.run import Verification
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Wave
 from tests.support.waves import make_released_wave
 
@@ -27,8 +27,8 @@ def release(settings: Settings, tmp_path: Path) -> Release:
     made = [
         reserve_release(wave=wave, request=request)
         for request in (
-            ReleaseRequest(kind=Release.Kind.TABLE, questions=("q1", "q2"), epsilon_hundredths=30),
-            ReleaseRequest(kind=Release.Kind.LEADER, questions=("q3",), epsilon_hundredths=20),
+            ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_hundredths=30),
+            ReleaseRequest(kind=ReleaseKind.LEADER, questions=("q2",), epsilon_hundredths=20),
         )
     ]
     draw_release(made[0].pk)
@@ -55,7 +55,7 @@ def file_of(release: Release, folder: Path) -> Path:
 
 def test_a_restored_database_is_found(release: Release, tmp_path: Path) -> None:
     with file_of(release, tmp_path).open("a") as file:
-        file.write("0" * 32 + "\n")
+        file.write("1" * 32 + "\n")
     assert [finding[:24] for finding in find()] == ["releases were drawn that"]
     # Once it was noticed and everything counts as spent, there is nothing left to do.
     ReleaseLedger.objects.update(spent_hundredths=100, delta_spent_nanos=1000, suspended="restored")

@@ -13,10 +13,11 @@ from django.test import Client
 
 from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.words import suggest_epsilon
-from aggregator.releases.requests import NotReleasable, ReleaseRequest
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Question, Survey, Wave
+from surveys.releasing.choice import NotReleasable
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of
@@ -62,7 +63,7 @@ def post(
 def find_digest(questions: Sequence[str], epsilon: str, *, kind: str = "table") -> str:
     amount = round(100 * float(epsilon)) if epsilon.replace(".", "").isascii() else 0
     return ReleaseRequest(
-        kind=Release.Kind(kind) if kind in Release.Kind.values else Release.Kind.TABLE,
+        kind=ReleaseKind(kind) if kind in ReleaseKind.values else ReleaseKind.TABLE,
         questions=tuple(questions),
         epsilon_hundredths=amount,
     ).digest
@@ -70,9 +71,6 @@ def find_digest(questions: Sequence[str], epsilon: str, *, kind: str = "table") 
 
 def spent() -> int:
     return sum(ReleaseLedger.objects.values_list("spent_hundredths", flat=True))
-
-
-# --- the price ------------------------------------------------------------------------------------
 
 
 def test_a_first_visit_suggests_a_choice_and_has_no_button_that_publishes(
@@ -100,13 +98,13 @@ def test_a_leader_starts_with_one_question(client: Client, wave: Wave) -> None:
         ("table", 300, 100),
         ("table", 100, 50),
         ("leader", 100, 50),
-        ("typical", 50, 25),
+        ("median", 50, 25),
         ("table", 3, 1),
         ("table", 1, 1),
     ],
 )
 def test_what_is_suggested_leaves_something(kind: str, left: int, suggested: int) -> None:
-    assert suggest_epsilon(Release.Kind(kind), left=left) == suggested
+    assert suggest_epsilon(ReleaseKind(kind), left=left) == suggested
 
 
 def test_asking_for_the_price_leads_to_its_address(client: Client, wave: Wave) -> None:
@@ -214,13 +212,16 @@ def test_there_is_no_other_kind(client: Client, wave: Wave) -> None:
     assert post(client, wave, kind="sample").status_code == 404
 
 
-# --- paying ---------------------------------------------------------------------------------------
-
-
 def test_publishing_charges_once_and_leads_to_the_release(
-    client: Client, wave: Wave, caplog: pytest.LogCaptureFixture
+    client: Client,
+    wave: Wave,
+    caplog: pytest.LogCaptureFixture,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
-    with caplog.at_level(logging.INFO, logger="murmur.audit"):
+    with (
+        caplog.at_level(logging.INFO, logger="murmur.audit"),
+        django_capture_on_commit_callbacks(execute=True),
+    ):
         first = post(client, wave)
         again = post(client, wave)
     release = Release.objects.get()
@@ -308,7 +309,7 @@ def test_an_epsilon_that_cannot_be_spent_is_refused(
         ("table", ["q1", "q1"], "Choose each question once."),
         ("table", ["q7"], "q7 cannot be in a table."),
         ("leader", ["q7"], "q7 cannot be published this way."),
-        ("typical", ["q1"], "nothing was charged."),
+        ("median", ["q1"], "nothing was charged."),
     ],
 )
 def test_what_cannot_be_released_is_refused(

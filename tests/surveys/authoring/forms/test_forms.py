@@ -57,6 +57,8 @@ def test_a_good_question_passes_unchanged() -> None:
         "flips": 25,
         "refusal": False,
         "rule": None,
+        "name": "",
+        "short_label": "",
     }
 
 

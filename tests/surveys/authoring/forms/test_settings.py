@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,8 +12,10 @@ from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import SettingsForm
 from surveys.authoring.launch_checks import list_warnings
 from surveys.authoring.services import add_question
+from surveys.authoring.settings_pages import describe_settings
+from surveys.authoring.stamps import stamp_settings
 from surveys.models import Question, Survey
-from surveys.models.settings import SETTING_NAMES
+from surveys.models.settings import SETTING_NAMES, SettingsPage, list_setting_names
 from tests.support.factories import make_survey, make_user
 
 USUAL = {
@@ -46,13 +49,19 @@ def author(client: Client, survey: Survey) -> Client:
 
 
 def save(author: Client, survey: Survey, **changes: object) -> str:
-    """Save the settings; return the page that follows."""
-    answer = author.post(f"/surveys/{survey.slug}/settings", {**USUAL, **changes}, follow=True)
+    """Save each page that has one of these settings, or the one about privacy; return the last."""
+    fields = {page: set(list_setting_names(page)) for page in SettingsPage}
+    pages = [page for page in SettingsPage if fields[page] & changes.keys()]
+    typed, text = {**USUAL, **changes}, ""
+    for page in pages or [SettingsPage.PRIVACY]:
+        posted = {name: value for name, value in typed.items() if name in fields[page]}
+        text = author.post(at(survey, page), posted, follow=True).text
     survey.refresh_from_db()
-    return answer.text
+    return text
 
 
-# --- help ----------------------------------------------------------------------------------------
+def at(survey: Survey, page: SettingsPage) -> str:
+    return f"/surveys/{survey.slug}/settings/{page}"
 
 
 def test_help_may_be_a_name_alone_or_have_a_phone_and_an_address() -> None:
@@ -146,9 +155,6 @@ def test_addresses_that_run_something_or_can_identify_people_are_refused(
         assert says in errors[field]
 
 
-# --- lengths -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("field", "longest"),
     [
@@ -194,13 +200,18 @@ def test_everything_typed_survives_an_error(author: Client, survey: Survey) -> N
     for text in typed.values():
         assert text in page
     assert (survey.organization, survey.consent) == ("", "")
-    assert '<details class="card fold" open>' in page
+    assert "<details open>" in page
 
 
-def test_every_setting_is_on_the_page(author: Client, survey: Survey) -> None:
-    page = author.get(f"/surveys/{survey.slug}/settings").text
-    typed = {"release_epsilon" if "epsilon" in name else name for name in SETTING_NAMES}
-    assert set(re.findall(r'<[^>]* name="(\w+)"', page)) >= typed
+def test_every_setting_is_on_one_page(author: Client, survey: Survey) -> None:
+    found = [
+        name
+        for page in SettingsPage
+        for name in set(re.findall(r'<[^>]* name="(\w+)"', author.get(at(survey, page)).text))
+    ]
+    typed = ["release_epsilon" if "epsilon" in name else name for name in SETTING_NAMES]
+    assert [name for name in typed if found.count(name) != 1] == []
+    assert author.get(f"/surveys/{survey.slug}/settings/else").status_code == 404
 
 
 def test_what_is_frozen_is_listed_in_the_words_of_the_form(author: Client, survey: Survey) -> None:
@@ -220,9 +231,6 @@ def test_the_longest_texts_are_stored_shown_and_frozen(author: Client, survey: S
     for text in ("O" * 120, "c" * 10_000, *HELP.values()):
         assert text in page
     assert build_manifest(survey=survey, wave_number=1).consent == survey.consent
-
-
-# --- declining -----------------------------------------------------------------------------------
 
 
 def is_ticked(page: str, name: str) -> bool:
@@ -276,7 +284,7 @@ def test_the_setting_changes_all_questions_and_says_how_many(
     assert "The settings were saved. 3 questions were changed with them." in page
     assert "Q5 cannot offer “Prefer not to say”" in page
     survey.questions.filter(position=1).update(refusal=False)
-    page = save(author, survey, may_decline="on", organization="Murmur demo")
+    page = save(author, survey, may_decline="on", publication="exact")
     assert offered(survey)[0] is False  # only a change of the setting changes questions
     assert "The settings were saved.<" in page.replace("\n", "").replace("  ", "")
     save(author, survey)
@@ -299,11 +307,11 @@ def test_a_change_that_would_break_a_rule_changes_nothing(author: Client, survey
     either = {"any": [{"name": str(first.pk), "is": [0]}, {"name": str(first.pk), "is": [1]}]}
     add_question(survey=survey, text="Asked of all who answer?", rule=either)
     Survey.objects.update(may_decline=True)
-    page = save(author, survey, organization="Murmur demo")
+    page = save(author, survey, publication="exact")
     assert "Question 3 would always be asked" in page
     assert offered(survey) == [True, False, False]
-    assert (survey.may_decline, survey.organization) == (True, "")
-    assert 'value="Murmur demo"' in page
+    assert (survey.may_decline, survey.publication) == (True, "none")
+    assert re.search(r'value="exact"[^>]* checked', page)
 
 
 def test_two_coins_and_declining_exclude_each_other() -> None:
@@ -315,9 +323,6 @@ def test_two_coins_and_declining_exclude_each_other() -> None:
     }
 
 
-# --- before the opening --------------------------------------------------------------------------
-
-
 def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Survey) -> None:
     page = author.get(f"/surveys/{survey.slug}/launch").text
     assert "Nobody is told who asks." in page
@@ -327,3 +332,79 @@ def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Su
     assert list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1)) == []
     survey.help_name, survey.quick_exit = "", False
     assert list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1)) == []
+
+
+CROSSED = {
+    "a cap below the results": (
+        {"cap": 20},
+        {"minimum_batch": 10, "display_minimum": 30},
+        "display_minimum",
+    ),
+    "fewer people than results need": (
+        {"people_expected": 20},
+        {"minimum_batch": 10, "display_minimum": 30},
+        "display_minimum",
+    ),
+    "results that a cap does not reach": (
+        {"display_minimum": 30},
+        {"cap": 20},
+        "cap",
+    ),
+    "coins where people may decline": ({"may_decline": True}, {"coins": "on"}, "coins"),
+    "declining where coins are tossed": ({"coins": True}, {"may_decline": "on"}, "may_decline"),
+    "protected figures with a cap": ({"cap": 500}, {"publication": "protected"}, "publication"),
+    "a cap with protected figures": ({"publication": "protected"}, {"cap": 500}, "cap"),
+}
+
+
+@pytest.mark.parametrize(("stored", "typed", "field"), CROSSED.values(), ids=CROSSED)
+def test_each_page_agrees_with_the_others(
+    author: Client, survey: Survey, stored: dict[str, Any], typed: dict[str, Any], field: str
+) -> None:
+    Survey.objects.update(**stored)
+    page = next(one for one in SettingsPage if field in list_setting_names(one))
+    limits = {"release_epsilon": "1.00", "release_delta_nanos": "1000"}
+    usual = {"minimum_batch": 10, "display_minimum": 10, "publication": "none"}
+    answer = author.post(at(survey, page), usual | limits | typed)
+    assert answer.status_code == 422
+    assert f'href="#id_{field}' in answer.text
+    before = vars(survey).copy()
+    survey.refresh_from_db()
+    assert {name: getattr(survey, name) for name in typed} == {name: before[name] for name in typed}
+
+
+def test_two_people_save_two_pages(author: Client, survey: Survey) -> None:
+    """Each page has its own stamp, and stores its own settings only."""
+    stamps = {
+        page: stamp_settings(survey, page) for page in (SettingsPage.WHO, SettingsPage.SPECIAL)
+    }
+    typed = {"minimum_batch": 20, "display_minimum": 40, "stamp": stamps[SettingsPage.SPECIAL]}
+    assert author.post(at(survey, SettingsPage.SPECIAL), typed).status_code == 302
+    named = {"organization": "Murmur demo", "stamp": stamps[SettingsPage.WHO]}
+    assert author.post(at(survey, SettingsPage.WHO), named).status_code == 302
+    survey.refresh_from_db()
+    assert (survey.organization, survey.display_minimum) == ("Murmur demo", 40)
+
+
+def test_the_page_about_time_says_what_the_people_expected_give(
+    author: Client, survey: Survey
+) -> None:
+    page = author.get(at(survey, SettingsPage.TIME)).text
+    assert "at worst" not in page
+    page = save(author, survey, people_expected=2000)
+    assert re.search(r"With 2,000 people:\s*<a [^>]*>±\d", page)
+
+
+def test_the_list_says_what_each_page_has_in_three_words(author: Client, survey: Survey) -> None:
+    def states() -> list[str]:
+        return [describe_settings(page, survey) for page in SettingsPage]
+
+    assert states()[1:3] == ["Nobody named yet", "No end fixed"]
+    survey.organization, survey.cap, survey.coins, survey.language = "Murmur", 900, True, "de"
+    survey.minimum_batch, survey.display_minimum = 50, 100
+    survey.publication = "exact"
+    assert states() == [
+        *("German, no introduction", "Named, no help", "Closes at 900"),
+        *("Exact results public", "Two coins offered"),
+    ]
+    assert max(len(state.split()) for state in states()) == 3

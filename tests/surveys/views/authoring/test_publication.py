@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -18,32 +19,29 @@ from tests.support.fielding import at, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 EXACT = Publication.EXACT
-POSTED = {
-    "title": "Roads",
-    "language": "en",
-    "minimum_batch": 10,
-    "display_minimum": 10,
-    "release_epsilon": "2.5",
-    "release_delta_nanos": "5",
-}
+POSTED = {"release_epsilon": "2.5", "release_delta_nanos": "5"}
 
 
-def read(client: Client, name: str, survey: Survey) -> str:
-    return " ".join(client.get(at(name, survey)).content.decode().split())
+def privacy_page(survey: Survey) -> str:
+    return at("settings_page", survey, "privacy")
+
+
+def read(client: Client, name: str, survey: Survey, *more: str) -> str:
+    return " ".join(client.get(at(name, survey, *more)).content.decode().split())
 
 
 @pytest.mark.parametrize("chosen", Publication)
 def test_the_settings_store_what_is_published(chosen: Publication) -> None:
     survey = make_survey()
     author = sign_in(survey.owner)
-    answer = author.post(at("settings", survey), {**POSTED, "publication": chosen.value})
+    answer = author.post(privacy_page(survey), {**POSTED, "publication": chosen.value})
     assert answer.status_code == 302
     survey.refresh_from_db()
     assert survey.publication == chosen
     is_protected = chosen is Publication.PROTECTED
     assert survey.release_epsilon_hundredths == (250 if is_protected else 100)
     assert survey.release_delta_nanos == (5 if is_protected else 1000)
-    page = read(author, "settings", survey)
+    page = read(author, "settings_page", survey, "privacy")
     [radio] = re.findall(r'<input[^>]*name="publication"[^>]*checked[^>]*>', page)
     assert f'value="{chosen.value}"' in radio
     assert f'name="release_epsilon" value="{"2.50" if is_protected else "1.00"}"' in page
@@ -52,11 +50,11 @@ def test_the_settings_store_what_is_published(chosen: Publication) -> None:
 def test_a_limit_that_changed_in_a_second_window_is_told() -> None:
     survey = make_survey(publication=Publication.PROTECTED)
     author = sign_in(survey.owner)
-    page = author.get(at("settings", survey))
+    page = author.get(privacy_page(survey))
     stamp = page.context["stamp"]
     posted = {**POSTED, "publication": "protected", "stamp": stamp}
     Survey.objects.filter(pk=survey.pk).update(release_epsilon_hundredths=70)
-    answer = author.post(at("settings", survey), posted)
+    answer = author.post(privacy_page(survey), posted)
     assert answer.status_code == 422
     assert "0.70" in answer.content.decode()
 
@@ -64,7 +62,7 @@ def test_a_limit_that_changed_in_a_second_window_is_told() -> None:
 @pytest.mark.parametrize("typed", ["", "everything", "Protected"])
 def test_no_other_kind_of_publication_can_be_chosen(typed: str) -> None:
     survey = make_survey()
-    answer = sign_in(survey.owner).post(at("settings", survey), {**POSTED, "publication": typed})
+    answer = sign_in(survey.owner).post(privacy_page(survey), {**POSTED, "publication": typed})
     assert answer.status_code == 422
     survey.refresh_from_db()
     assert survey.publication == Publication.NONE
@@ -151,12 +149,15 @@ def test_the_overview_leads_to_the_page_of_figures(closes: bool) -> None:
 
 
 def test_the_owner_switches_the_page_off_and_on_and_the_log_says_so(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
 ) -> None:
     survey = make_launched_survey(publication=EXACT).survey
     author, switch = sign_in(survey.owner), at("public_results", survey)
     assert 'value="off"' in read(author, "edit", survey)
-    with caplog.at_level(logging.INFO, logger="murmur.audit"):
+    with (
+        caplog.at_level(logging.INFO, logger="murmur.audit"),
+        django_capture_on_commit_callbacks(execute=True),
+    ):
         for _ in range(2):  # a second click does not switch it on again
             assert author.post(switch, {"switch": "off"}).status_code == 302
     survey.refresh_from_db()

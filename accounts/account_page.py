@@ -1,0 +1,147 @@
+"""The account page: cards about one's own account, and the pages that they lead to.
+
+To add a card, such as one for API tokens, write `templates/account/cards/NAME.html`, add its name
+to CARDS and what it shows to `_build_context`. A card has at most 30 words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from allauth.account.decorators import reauthentication_required
+from allauth.core import ratelimit
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import audit
+from accounts.address.changing import Confirmed, ask_for_change, cancel_change, confirm
+from accounts.forms import NameForm, NewAddressForm
+from accounts.leaving import OwnsSurveys, count_surveys, delete_account
+from accounts.mail.address_links import find_change, read_link
+from accounts.models import User
+from accounts.second_factor.state import find_second_factor
+from accounts.sessions import end_sessions, list_sessions
+from accounts.views import build_mail_context
+
+CARDS = ("name", "address", "password", "second_factor", "sessions", "leave")
+
+Page = Callable[..., HttpResponse]
+
+
+def confirmed(view: Page) -> Page:
+    """Ask for the second factor, or else the password, unless this was done a moment ago."""
+    return cast(Page, reauthentication_required(view))
+
+
+show = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def _account_of(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _posted(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+@show
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    """Show all cards; the form on the page is the one of the name."""
+    user = _account_of(request)
+    form = NameForm(_posted(request), initial={"name": user.name})
+    if form.is_valid():
+        user.name = form.cleaned_data["name"]
+        user.save(update_fields=["name"])
+        messages.success(request, "Your name was saved.")
+        return redirect("account")
+    context = {"form": form, **_build_context(request, user)}
+    return render(request, "account/account.html", context, status=422 if form.errors else 200)
+
+
+def _build_context(request: HttpRequest, user: User) -> dict[str, Any]:
+    return {
+        "cards": [f"account/cards/{name}.html" for name in CARDS],
+        "change": find_change(account=user.pk),
+        "second_factor": find_second_factor(user),
+        "sessions": list_sessions(user, current=request.session.session_key),
+        "owned_surveys": count_surveys(user),
+    }
+
+
+@show
+@login_required
+@confirmed
+def change_address(request: HttpRequest) -> HttpResponse:
+    user = _account_of(request)
+    form = NewAddressForm(_posted(request), user=user)
+    if form.is_valid():
+        if not ratelimit.consume(request, action="address_mail", key=str(user.pk)):
+            form.add_error("email", "You asked for many mails. Wait an hour and try again.")
+        else:
+            ask_for_change(user=user, new_email=form.cleaned_data["email"])
+            return redirect("account")
+    context = {"form": form, **build_mail_context(request)}
+    return render(request, "account/address.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def keep_address(request: HttpRequest) -> HttpResponse:
+    cancel_change(_account_of(request))
+    messages.success(request, "Your address stays as it is.")
+    return redirect("account")
+
+
+@show
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """Confirm with a button: programs that look at mails open their links."""
+    found = read_link(token)
+    state = ""
+    if found is None:
+        state = Confirmed.INVALID.value
+    elif request.method == "POST":
+        state = confirm(token).value
+    context = {"state": state, "change": found[0] if found else None}
+    return render(request, "account/address_confirm.html", context)
+
+
+@require_POST
+@login_required
+def end_session(request: HttpRequest) -> HttpResponse:
+    """End the session with the posted name, or without a name all others."""
+    user = _account_of(request)
+    name = request.POST.get("session", "")
+    ended = end_sessions(user, keep=request.session.session_key, only=name)
+    if ended:
+        audit.record("sessions-ended", account=user.pk, sessions=str(ended))
+    said = "The session was ended." if name else "All other sessions were ended."
+    messages.success(request, said)
+    return redirect("account")
+
+
+@show
+@login_required
+@confirmed
+def leave(request: HttpRequest) -> HttpResponse:
+    """Delete the account; while it owns surveys, the page only says what to do."""
+    user = _account_of(request)
+    if request.method == "POST":
+        try:
+            delete_account(user)
+        except OwnsSurveys:
+            return render(request, "account/leave.html", {"owned_surveys": True}, status=409)
+        logout(request)
+        return redirect("account_left")
+    return render(request, "account/leave.html", {"owned_surveys": count_surveys(user)})
+
+
+@require_safe
+def left(request: HttpRequest) -> HttpResponse:
+    return render(request, "account/left.html")

@@ -1,0 +1,49 @@
+"""Links that confirm a change of address. They are signed and not stored.
+
+A link names the account, the mailbox it was sent to, and the moment of the request. A later request
+has another moment, so earlier links stop working.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+from django.core import signing
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import AddressChange
+
+VALID = timedelta(days=1)
+_SALT = "accounts.address"
+
+
+class Side(StrEnum):
+    OLD = "old"
+    NEW = "new"
+
+
+def find_change(*, account: int) -> AddressChange | None:
+    """Return the change that an account asked for, while its links are valid."""
+    change = AddressChange.objects.select_related("account").filter(account=account).first()
+    # Also not one from the future: the clock was set back, and nobody knows how old it is.
+    is_valid = change is not None and abs(timezone.now() - change.asked_at) < VALID
+    return change if is_valid else None
+
+
+def make_link(change: AddressChange, side: Side) -> str:
+    named = [change.account_id, side, change.asked_at.isoformat()]
+    return reverse("account_address_confirm", args=[signing.dumps(named, salt=_SALT)])
+
+
+def read_link(token: str) -> tuple[AddressChange, Side] | None:
+    """Return what a link confirms; None if it is false, used or too old."""
+    try:
+        account, side, asked_at = signing.loads(token, salt=_SALT)
+    except signing.BadSignature:
+        return None
+    change = find_change(account=account)
+    if change is None or change.asked_at.isoformat() != asked_at:
+        return None
+    return change, Side(side)

@@ -1,0 +1,80 @@
+"""Mails to accounts: pages and commands request them, and a worker sends them.
+
+A web process that waited for the mail server would block a thread. A request therefore only stores
+a row, and takes as long for an unknown address as for a known one. The worker makes links when it
+sends the mail, so no token is ever stored.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from accounts.mail.composing import Kind, compose
+from accounts.models import AccountMail, User
+
+logger = logging.getLogger(__name__)
+# A server that does not answer costs the worker EMAIL_TIMEOUT each time.
+RETRY_AFTER = timedelta(minutes=2)
+KEPT = timedelta(days=1)
+NO_ACCOUNT = 0
+
+
+def request_mail(kind: Kind, *, account: int | None) -> None:
+    """Store that a mail is due; an unknown address (None) writes a row too, to take as long."""
+    now = timezone.now()
+    AccountMail.objects.bulk_create(
+        [AccountMail(account=account or NO_ACCOUNT, kind=kind, asked_at=now, due_at=now)],
+        update_conflicts=True,
+        unique_fields=["account", "kind"],
+        # Not due_at: asking again must not make workers try a silent server more often.
+        update_fields=["asked_at"],
+    )
+
+
+def is_mail_due() -> bool:
+    return _find_due(timezone.now()).exists()
+
+
+def send_next_mail() -> None:
+    """Send one mail and delete its row; if that fails, all mails wait before the next attempt."""
+    now = timezone.now()
+    AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
+    until = now + RETRY_AFTER
+    # A mail that could not be sent goes behind the others.
+    row = _find_due(now).order_by("attempts", "due_at").first()
+    if row is None or not _claim(row, until=until):
+        return
+    # The others wait too, even if this worker dies now: a silent server must not hold up one
+    # worker after another.
+    _find_due(now).update(due_at=until)
+    user = User.objects.filter(pk=row.account, is_active=True).first()
+    if user is None or _send(row, user):
+        AccountMail.objects.filter(pk=row.pk).delete()
+        AccountMail.objects.filter(due_at=until).update(due_at=now)
+
+
+def _find_due(now: datetime) -> QuerySet[AccountMail]:
+    # A time too far in the future was stored before the clock was set back.
+    return AccountMail.objects.filter(Q(due_at__lte=now) | Q(due_at__gt=now + 2 * RETRY_AFTER))
+
+
+def _claim(row: AccountMail, *, until: datetime) -> bool:
+    """Return False if another worker has just taken this row."""
+    unchanged = AccountMail.objects.filter(pk=row.pk, due_at=row.due_at)
+    return unchanged.update(due_at=until, attempts=F("attempts") + 1) == 1
+
+
+def _send(row: AccountMail, user: User) -> bool:
+    mail = compose(row.kind, user)
+    if mail is None:
+        return True
+    try:
+        mail.send()
+    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+        logger.warning("A mail to an account could not be sent: %s", type(error).__name__)
+        return False
+    return True

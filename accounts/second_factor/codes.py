@@ -1,0 +1,115 @@
+"""Decides whether a code is right: each code works once, and wrong ones cost more and more time.
+
+What was used and what failed is stored with the secret, not in the limiter: neither an outage nor
+a restart may allow a code twice, or more guesses.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from allauth.core.internal.cryptokit import compare_user_code
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from django.db import transaction
+
+from accounts import audit
+from accounts.mail.composing import Kind
+from accounts.mail.queue import request_mail
+from accounts.models import User
+from accounts.second_factor.keys import UnreadableSecret, decrypt
+
+# Whoever gets this far knows the password. These are for typing errors.
+FREE_FAILURES = 5
+FIRST_PAUSE_SECONDS = 30
+# 24 guesses a day: each of them is right in 3 of 1,000,000 cases.
+LONGEST_PAUSE_SECONDS = 3600
+# After this many, the account's owner should learn that somebody has the password.
+TOLD_AFTER = 10
+
+TOTP = Authenticator.Type.TOTP
+RECOVERY = Authenticator.Type.RECOVERY_CODES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What came of a code. Without an authenticator, it was refused."""
+
+    authenticator: Authenticator | None = None
+    wait: int = 0  # seconds until another code is looked at
+    is_unreadable: bool = False
+
+
+def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
+    """Return the 30-second step of a valid code. Steps up to `after` have been used."""
+    for step in yield_hotp_counters_from_time():
+        expected = format_hotp_value(hotp_value(secret, step))
+        if step > after and compare_user_code(actual=code, expected=expected):
+            return int(step)
+    return None
+
+
+def check_code(*, user: User, code: str) -> Checked:
+    """Look at the code of an app, or a recovery code, and remember what came of it."""
+    with transaction.atomic():
+        # The lock makes guesses that are sent at the same time wait for one another.
+        rows = Authenticator.objects.select_for_update().filter(user=user).order_by("-type")
+        found = {row.type: row for row in rows}
+        if TOTP not in found:
+            return Checked()
+        app = found[TOTP]
+        if wait := seconds_to_wait(app.data):
+            return Checked(wait=wait)
+        try:
+            used = _use(app, code) or _use_recovery(found.get(RECOVERY), code)
+        except UnreadableSecret:
+            return Checked(is_unreadable=True)
+        if used is None:
+            _note_failure(user, app)
+        else:
+            app.data.pop("failures", None)
+        app.save(update_fields=["data"])
+    if used is not None and used.type == RECOVERY:
+        audit.record("recovery-code-used", account=user.pk)
+        request_mail(Kind.RECOVERY_CODE_USED, account=user.pk)
+    return Checked(authenticator=used)
+
+
+def _use(app: Authenticator, code: str) -> Authenticator | None:
+    step = find_step(decrypt(app.data["secret"]), code, after=app.data.get("last_step", 0))
+    if step is None:
+        return None
+    app.data["last_step"] = step
+    return app
+
+
+def _use_recovery(codes: Authenticator | None, code: str) -> Authenticator | None:
+    return codes if codes is not None and codes.wrap().validate_code(code) else None
+
+
+def _note_failure(user: User, app: Authenticator) -> None:
+    app.data["failures"] = app.data.get("failures", 0) + 1
+    app.data["failed_at"] = int(time.time())
+    audit.record("second-factor-failed", account=user.pk)
+    if app.data["failures"] == TOLD_AFTER:
+        request_mail(Kind.CODES_GUESSED, account=user.pk)
+
+
+def seconds_to_wait(data: dict[str, Any]) -> int:
+    since = int(time.time()) - int(data.get("failed_at", 0))
+    if since < 0:  # the clock was set back, so nobody knows how long ago it was
+        return 0
+    return max(0, pause_after(int(data.get("failures", 0))) - since)
+
+
+def pause_after(failures: int) -> int:
+    """Return how many seconds no code is looked at: 0, then 30, 60, 120 … up to an hour."""
+    if failures < FREE_FAILURES:
+        return 0
+    return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS << min(failures - FREE_FAILURES, 7))

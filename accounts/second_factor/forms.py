@@ -1,0 +1,79 @@
+"""allauth's forms for codes, with our texts and with `codes.check_code`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.mfa.base import forms
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.totp.internal.auth import generate_totp_secret
+from django.core.exceptions import ValidationError
+from django.forms import Form
+
+from accounts.forms import PlainWords
+from accounts.second_factor.adapter import UNREADABLE, WRONG_CODE
+from accounts.second_factor.codes import check_code, find_step
+
+_CODE = {"code": ("Code", "Enter the code.")}
+
+
+def describe_wait(seconds: int) -> str:
+    wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+    return (
+        f"There were too many wrong codes. Wait {wait} and try again. If you did not enter them, "
+        "somebody knows your password: change it."
+    )
+
+
+class _Checking(PlainWords):
+    """Replaces allauth's own check, which forgets what was used when the cache does."""
+
+    words = _CODE
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]  # type: ignore[attr-defined]
+        checked = check_code(user=self.user, code=code)  # type: ignore[attr-defined]
+        if checked.is_unreadable:
+            raise ValidationError(UNREADABLE, code="unreadable")
+        if checked.wait:
+            raise ValidationError(describe_wait(checked.wait), code="wait")
+        if checked.authenticator is None:
+            raise ValidationError(WRONG_CODE, code="incorrect_code")
+        self.authenticator = checked.authenticator
+        self.authenticator.user = self.user  # type: ignore[attr-defined]
+        return code
+
+
+class SignInCodeForm(_Checking, forms.AuthenticateForm):  # type: ignore[misc]  # allauth ships no types
+    pass
+
+
+class ConfirmCodeForm(_Checking, forms.ReauthenticateForm):  # type: ignore[misc]
+    pass
+
+
+class SetUpForm(PlainWords, ActivateTOTPForm):  # type: ignore[misc]
+    """Asks for a first code. The secret comes from the view; allauth would store it readable."""
+
+    words = {"code": ("Code from the app", "Enter the code that the app shows.")}
+
+    def __init__(self, *args: Any, secret: str, **kwargs: Any) -> None:
+        self.user = kwargs.pop("user")
+        self.secret = secret
+        Form.__init__(self, *args, **kwargs)
+        self._plain()
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        step = find_step(self.secret, code)
+        if step is None:
+            raise ValidationError(
+                "This code is wrong. Check the time on your phone, and enter the newest code.",
+                code="incorrect_code",
+            )
+        self.step = step
+        return code
+
+
+def make_secret() -> str:
+    return str(generate_totp_secret())

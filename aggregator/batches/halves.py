@@ -1,0 +1,129 @@
+"""The sealed half: a random half of a closed wave's batches, which nothing shows before its test.
+
+The halves are drawn after the last batch is sealed and before anything is shown, by the system's
+random source. Nobody can know beforehand on which side a report will be, and nobody can choose a
+draw by its results. The draw depends on the sizes of the batches alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F, Max, Sum
+from django.utils import timezone
+
+from aggregator.batches.sealing import is_over
+from aggregator.models import Batch, SealedHalf
+from surveys.manifest.manifest import BATCHES_FOR_HALVES
+from surveys.models import Wave
+
+# Each half has at least two fifths of the reports.
+LEAST_FIFTHS, ALL_FIFTHS = 2, 5
+# Of halves drawn by coin tosses, about three quarters qualify if 20 batches have the same size.
+DRAWS = 10_000
+FEW_BATCHES = (
+    "The reports came in {batches:,} batches. Halves need at least "
+    f"{BATCHES_FOR_HALVES}, so nothing was kept sealed."
+)
+FEW_REPORTS = (
+    "Each half needs {crowd:,} reports, but there are {reports:,} in all. So nothing was kept "
+    "sealed."
+)
+UNEVEN = (
+    "The batches are too different in size to make two halves with at least two fifths of the "
+    "reports each. So nothing was kept sealed."
+)
+
+
+class HalfIsOpen(Exception):
+    """The sealed half was opened before, perhaps in another window."""
+
+
+@transaction.atomic
+def settle_half(*, wave_id: int) -> SealedHalf | None:
+    """Draw the halves of a wave that has ended, or return them; None while it has not.
+
+    None also if the wave keeps nothing sealed. The snapshots of before count all batches, and
+    nobody has seen their figures, so they go.
+    """
+    wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
+    if not wave.sealed_half or not is_over(wave):
+        return None
+    found = find_half(wave)
+    if found is not None:
+        return found
+    batches = list(Batch.every.filter(wave=wave).order_by("number").values_list("pk", "size"))
+    if not batches:
+        return None
+    sizes = [size for _, size in batches]
+    sides = draw_sides(sizes, crowd=wave.crowd)
+    if sides is None:
+        problem = _explain(sizes, crowd=wave.crowd)
+        return SealedHalf.objects.create(wave=wave, problem=problem)
+    _divide(wave, [pk for pk, _ in batches], sides)
+    wave.snapshots.all().delete()
+    return SealedHalf.objects.create(wave=wave, through_batch=sides.count(False))
+
+
+def find_half(wave: Wave) -> SealedHalf | None:
+    return SealedHalf.objects.filter(wave=wave).first()
+
+
+def draw_sides(sizes: Sequence[int], *, crowd: int) -> list[bool] | None:
+    """Draw which batches stay sealed, each division that qualifies with the same chance.
+
+    None if there is none, or none was found.
+    """
+    total = sum(sizes)
+    least = max(crowd, -(-LEAST_FIFTHS * total // ALL_FIFTHS))
+    if len(sizes) < BATCHES_FOR_HALVES or total < 2 * least:
+        return None
+    for _ in range(DRAWS):
+        bits = secrets.randbits(len(sizes))
+        sides = [bool(bits >> place & 1) for place in range(len(sizes))]
+        held = sum(size for size, is_held in zip(sizes, sides, strict=True) if is_held)
+        if least <= held <= total - least:
+            return sides
+    return None
+
+
+def _explain(sizes: Sequence[int], *, crowd: int) -> str:
+    if len(sizes) < BATCHES_FOR_HALVES:
+        return FEW_BATCHES.format(batches=len(sizes))
+    if sum(sizes) < 2 * crowd:
+        return FEW_REPORTS.format(crowd=crowd, reports=sum(sizes))
+    return UNEVEN
+
+
+def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
+    """Number the open batches first, so that results read them alone, and then the sealed ones."""
+    own = Batch.every.filter(wave=wave)
+    newest: int = own.aggregate(newest=Max("number"))["newest"]
+    own.update(number=F("number") + newest)  # out of the way of the new numbers
+    in_order = [(key, False) for key, is_held in zip(keys, sides, strict=True) if not is_held]
+    in_order += [(key, True) for key, is_held in zip(keys, sides, strict=True) if is_held]
+    for number, (key, is_held) in enumerate(in_order, start=1):
+        own.filter(pk=key).update(number=number, is_held=is_held)
+
+
+def count_held(wave: Wave) -> int:
+    """Count the reports of the sealed half: with those of the open half, the whole wave's."""
+    held = Batch.every.filter(wave=wave, is_held=True)
+    return held.aggregate(reports=Sum("size"))["reports"] or 0
+
+
+def release_held(half: SealedHalf) -> int:
+    """Let everything show all batches from now on; return the number of the last one.
+
+    The half must be locked.
+    """
+    if not half.is_sealed:
+        raise HalfIsOpen
+    own = Batch.every.filter(wave=half.wave_id)
+    own.update(is_held=False)
+    half.opened_on = timezone.now().date()
+    half.save(update_fields=["opened_on"])
+    newest: int = own.aggregate(newest=Max("number"))["newest"]
+    return newest

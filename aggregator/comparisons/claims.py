@@ -1,0 +1,217 @@
+"""Claims: written down from the open half, tested on the sealed half, all at once and only once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from aggregator.batches.halves import HalfIsOpen, release_held
+from aggregator.comparisons.choice import check_choice
+from aggregator.comparisons.jobs import QUEUE, compute_again
+from aggregator.comparisons.result import TwoQuestionsResult
+from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
+from aggregator.comparisons.stored import UnreadableResult, read_result
+from aggregator.comparisons.words.table_sentences import (
+    NO_VARIATION,
+    NOTHING_TO_TEST,
+    describe_difference,
+    name_groups,
+)
+from aggregator.models import Comparison, SealedHalf
+from aggregator.results.snapshots import METHOD_VERSION
+from surveys.comparing.choice import NotComparable
+from surveys.comparing.indicators import find_indicators, list_names
+from surveys.history.recording import lock_survey, record
+from surveys.manifest.manifest import Manifest
+from surveys.models import Kind, Verb, Wave
+
+MOST_CLAIMS = 10
+ALREADY_CLAIMED = (
+    "There is a claim about these two answers already. Remove it first to change its direction."
+)
+TOO_MANY_CLAIMS = f"You can write down {MOST_CLAIMS} claims at most. Remove one first."
+
+
+class ClaimsChanged(Exception):
+    """Claims were added or removed since the page was loaded, perhaps in another window."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What the author expects: more, or fewer, people with the outcome in one group."""
+
+    names: tuple[str, str]  # the outcome, then the group
+    is_higher: bool
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Claim:
+        outcome, group = stored["names"]
+        return cls(names=(outcome, group), is_higher=stored["is_higher"])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"names": list(self.names), "is_higher": self.is_higher}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedClaim:
+    """A claim and, once it is tested, its verdict; `p_value` is adjusted for all claims."""
+
+    number: int  # from 1
+    title: str
+    comparison: Comparison | None = None
+    is_confirmed: bool | None = None  # None while it is not tested
+    finding: str = ""
+    p_value: str = ""
+    problem: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.is_confirmed is None:
+            return ""
+        return "Confirmed" if self.is_confirmed else "Not confirmed"
+
+
+def list_stored(half: SealedHalf) -> list[Claim]:
+    return [Claim.from_json(stored) for stored in half.claims]
+
+
+def add_claim(*, wave: Wave, claim: Claim) -> None:
+    """Write a claim down; raise NotComparable if it cannot be one, or HalfIsOpen."""
+    check_choice(
+        manifest=wave.description,
+        kind=Comparison.Kind.TABLE,
+        names=claim.names,
+        is_final=False,
+        rows_file=None,
+    )
+    with transaction.atomic():
+        half = _lock(wave)
+        claims = list_stored(half)
+        if any(set(one.names) == set(claim.names) for one in claims):
+            raise NotComparable(ALREADY_CLAIMED)
+        if len(claims) >= MOST_CLAIMS:
+            raise NotComparable(TOO_MANY_CLAIMS)
+        _write(half, [*claims, claim])
+        record(wave.survey, Verb.CHANGED, Kind.CLAIM)
+
+
+def remove_claim(*, wave: Wave, claim: Claim) -> None:
+    """Remove a claim, unless it is gone already."""
+    with transaction.atomic():
+        half = _lock(wave)
+        claims = list_stored(half)
+        if claim in claims:
+            _write(half, [one for one in claims if one != claim])
+            record(wave.survey, Verb.CHANGED, Kind.CLAIM)
+
+
+def open_half(*, wave: Wave, seen: int) -> None:
+    """Test all claims on the sealed half, and let everything show all reports from now on.
+
+    `seen` is the number of claims on the author's page. A worker computes the tests, which depend
+    on nothing that can change any more.
+    """
+    with transaction.atomic():
+        half = _lock(wave)
+        claims = list_stored(half)
+        if len(claims) != seen:
+            raise ClaimsChanged
+        through_batch = release_held(half)
+        record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)
+        Comparison.objects.bulk_create(
+            Comparison(
+                wave=wave,
+                through_batch=through_batch,
+                method_version=METHOD_VERSION,
+                kind=Comparison.Kind.CLAIM,
+                names=list(claim.names),
+            )
+            for claim in claims
+        )
+
+
+def _lock(wave: Wave) -> SealedHalf:
+    lock_survey(wave.survey)
+    # The wave before its half, as when results are stored.
+    Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
+    half = SealedHalf.objects.select_for_update().get(wave=wave)
+    if not half.is_sealed:
+        raise HalfIsOpen
+    return half
+
+
+def _write(half: SealedHalf, claims: list[Claim]) -> None:
+    half.claims = [claim.to_json() for claim in claims]
+    half.save(update_fields=["claims"])
+
+
+def describe_claim(manifest: Manifest, claim: Claim) -> str:
+    """More people say Yes to Q1 among “Yes to Q2” than among “No to Q2”."""
+    outcome, group = find_indicators(manifest, claim.names)
+    first, second = name_groups(group)
+    if outcome.is_number:
+        direction = "higher" if claim.is_higher else "lower"
+        return f"The mean of {outcome.label} is {direction} for {first} than for {second}."
+    direction = "more" if claim.is_higher else "less"
+    return f"{outcome.yes_text} is {direction} frequent for {first} than for {second}."
+
+
+def list_tested(half: SealedHalf, manifest: Manifest) -> list[JudgedClaim]:
+    """List the claims in the order in which they were written down, with what was found."""
+    rows = {
+        tuple(row.names): row
+        for row in Comparison.objects.filter(wave=half.wave_id, kind=Comparison.Kind.CLAIM)
+    }
+    return [
+        _describe(number, claim, rows.get(claim.names), manifest)
+        for number, claim in enumerate(list_stored(half), start=1)
+    ]
+
+
+def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manifest) -> JudgedClaim:
+    title = describe_claim(manifest, claim)
+    if row is None or not row.is_settled:
+        return JudgedClaim(number=number, title=title, comparison=row)
+    if row.state == Comparison.State.FAILED:
+        QUEUE.try_again(row)  # the test depends on nothing that changed since
+        is_confirmed = False if row.is_settled else None
+        return JudgedClaim(
+            number=number,
+            title=title,
+            comparison=row,
+            is_confirmed=is_confirmed,
+            problem=row.problem,
+        )
+    try:
+        result = read_result(row.kind, row.result, indicators=list_names(manifest))
+    except UnreadableResult:
+        compute_again(row)
+        return JudgedClaim(number=number, title=title, comparison=row)
+    assert isinstance(result, TwoQuestionsResult)
+    p_value = adjust_p(result.test.p_value, result.together)
+    return JudgedClaim(
+        number=number,
+        title=title,
+        comparison=row,
+        is_confirmed=is_confirmed_by(result, claim),
+        finding=describe_difference(result, *find_indicators(manifest, claim.names)),
+        p_value=write_p(1.0 if p_value is None else p_value),
+        problem=_find_problem(result),
+    )
+
+
+def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
+    """Whether the interval of the difference lies on the side of the claim."""
+    if _find_problem(result):
+        return False
+    difference = result.difference
+    return difference.low > 0 if claim.is_higher else difference.high < 0
+
+
+def _find_problem(result: TwoQuestionsResult) -> str:
+    if result.test.method == NO_VARIATION:
+        return NOTHING_TO_TEST
+    # The sealed half was looked at once, by nobody before.
+    return IMPOSSIBLE if result.contradiction.applies(fixed_end=True) else ""

@@ -1,0 +1,102 @@
+"""history.csv: what people did with a survey, by day and never by time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.db.models import QuerySet
+
+from accounts.models import User
+from aggregator.exports.csv_format import Cell, write_row
+from surveys.models import HistoryChanges, HistoryRow, Kind, Verb
+
+CHUNK = 500
+# Who acted where no account did.
+NOBODY: Mapping[str, str] = {Verb.ENDED: "its end", Verb.EXPIRED: "its date"}
+_VERBS: Mapping[str, str] = dict(Verb.choices)
+_KINDS: Mapping[str, str] = dict(Kind.choices)
+A_COMMAND = "a command on the server"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A row of the history with what it refers to, as far as that still exists."""
+
+    row: HistoryRow
+    who: str
+    changes: list[list[Any]]
+
+    @property
+    def what(self) -> str:
+        """Say what was done, as pages do: “changed: questions”."""
+        verb = _VERBS.get(self.row.verb, self.row.verb)
+        return f"{verb}: {_KINDS.get(self.row.kind, self.row.kind)}"
+
+    @property
+    def shown(self) -> list[tuple[str, str, str]]:
+        """List the changes as texts; empty where there was or is nothing."""
+        return [
+            (name.replace("_", " "), write_value(before), write_value(after))
+            for name, before, after in self.changes
+        ]
+
+
+COLUMNS: Mapping[str, Callable[[Act], Cell]] = {
+    "survey": lambda act: act.row.slug,
+    "day": lambda act: act.row.day.isoformat(),
+    "number": lambda act: act.row.number,
+    "account": lambda act: act.row.account,
+    "who": lambda act: act.who,
+    "verb": lambda act: act.row.verb,
+    "object": lambda act: act.row.kind,
+    "changes": lambda act: json.dumps(act.changes, ensure_ascii=False) if act.changes else None,
+}
+
+
+def write_value(value: Any) -> str:
+    """Write a value that was changed."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "\n".join(map(write_value, value)) if isinstance(value, list) else str(value)
+
+
+def find_rows(slug: str, *, verb: str = "") -> QuerySet[HistoryRow]:
+    """Find the rows of a survey, newest first; an end is written later than its day."""
+    rows = HistoryRow.objects.filter(slug=slug).order_by("-day", "-number")
+    return rows.filter(verb=verb) if verb else rows
+
+
+def read_acts(slug: str, rows: Sequence[HistoryRow], *, with_changes: bool) -> list[Act]:
+    """Add names and changes, with two queries."""
+    numbers = [row.number for row in rows] if with_changes else []
+    found = HistoryChanges.objects.filter(slug=slug, number__in=numbers)
+    changes = {one.number: one.changes for one in found}
+    accounts = User.objects.in_bulk({row.account for row in rows} - {None})
+    return [
+        Act(row=row, who=_name(row, accounts), changes=changes.get(row.number, [])) for row in rows
+    ]
+
+
+def _name(row: HistoryRow, accounts: Mapping[int, User]) -> str:
+    if row.account is None:
+        return NOBODY.get(row.verb, A_COMMAND)
+    account = accounts.get(row.account)
+    if account is None:
+        return f"account {row.account}, deleted"
+    # A name alone could be that of somebody else.
+    return f"{account.name} ({account.email})" if account.name else account.email
+
+
+def stream_history(slug: str, *, verb: str = "", with_changes: bool) -> Iterator[bytes]:
+    """Write one line for each act, newest first."""
+    yield write_row(COLUMNS)
+    found = find_rows(slug, verb=verb).iterator(chunk_size=CHUNK)
+    while rows := list(islice(found, CHUNK)):
+        acts = read_acts(slug, rows, with_changes=with_changes)
+        yield b"".join(write_row(read(act) for read in COLUMNS.values()) for act in acts)

@@ -1,0 +1,84 @@
+"""The folder that counts draws is the one whose identity the database knows; no other one draws.
+
+Two folders do not know each other's draws, and an empty one knows none: a release that was drawn
+before a process died, or before a backup was restored, would be drawn a second time. So the first
+folder that a worker sees becomes the one that counts, and this is committed before any draw. From
+then on, a worker with another folder, or with one that was lost or is not mounted, draws nothing.
+Where releases were drawn before the database knew any folder, as in an older version, one without
+any draws is not the one in which they were, and is not taken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aggregator.models import Release, ReleaseFolder
+from aggregator.releases.counters import has_draws, make_identity, read_identity
+
+ANOTHER = "the database knows another folder, in which draws were counted until now"
+WITHOUT_IDENTITY = (
+    "it has no identity: it is new, it was emptied, or what should be mounted here is not"
+)
+WITHOUT_DRAWS = (
+    "it has no record of draws, but the database has releases that were drawn before it knew any "
+    "folder"
+)
+REMEDY = (
+    "mount or share the folder that counts draws, or export MURMUR_RELEASES= where other machines "
+    "draw. If it is lost: manage.py replace_releases_folder (docs/operations.md, section 10)."
+)
+
+
+class WrongFolder(Exception):
+    """This folder does not count the draws; the message is for the operator."""
+
+
+def claim_folder(folder: Path) -> None:
+    """Make this folder the one that counts draws, if none does yet.
+
+    May raise WrongFolder, and OSError.
+    """
+    if ReleaseFolder.objects.exists():
+        return
+    if problem := _describe_unclaimed(folder):
+        raise WrongFolder(_write(folder, problem))
+    identity = make_identity(folder)
+    # A worker that comes second keeps the identity that the first one wrote.
+    ReleaseFolder.objects.bulk_create([ReleaseFolder(identity=identity)], ignore_conflicts=True)
+
+
+def lock_folder(folder: Path) -> None:
+    """Make sure that this folder counts the draws until the transaction ends.
+
+    May raise WrongFolder, and OSError.
+    """
+    known = ReleaseFolder.objects.select_for_update().get()
+    if problem := _describe(folder, known.identity):
+        raise WrongFolder(_write(folder, problem))
+
+
+def describe_wrong_folder(folder: Path) -> str:
+    """Say why this folder does not count the draws; empty if it does, or soon will.
+
+    May raise OSError.
+    """
+    known = ReleaseFolder.objects.first()
+    return _describe_unclaimed(folder) if known is None else _describe(folder, known.identity)
+
+
+def _describe(folder: Path, known: str) -> str:
+    identity = read_identity(folder)
+    if identity == known:
+        return ""
+    return ANOTHER if identity else WITHOUT_IDENTITY
+
+
+def _describe_unclaimed(folder: Path) -> str:
+    """Say why a folder cannot become the one that counts; empty if it can."""
+    # Those that only wait prove nothing: no worker may have had a folder yet.
+    settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
+    return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""
+
+
+def _write(folder: Path, problem: str) -> str:
+    return f"MURMUR_RELEASES = {folder}: {problem}. Remedy: {REMEDY}"

@@ -1,0 +1,64 @@
+"""Putting a folder in the place of one that is lost, so that nothing is drawn a second time.
+
+What the lost folder knew beyond the database may be known to someone. A database that holds all it
+ever acknowledged lacks only draws that were interrupted, so what waits is given up. One that was
+restored may lack whole releases, so everything that its surveys may publish counts as spent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.db import transaction
+
+from aggregator.models import Release, ReleaseFolder, ReleaseLedger
+from aggregator.releases.counters import (
+    UNKNOWN_DRAWS,
+    append_new_keys,
+    find_file,
+    make_identity,
+)
+from aggregator.releases.drawing import give_up, suspend
+from aggregator.releases.ledger import list_keys
+from surveys.manifest.manifest import Publication
+from surveys.models import Wave
+
+RECORD_LOST = (
+    "The record of draws was lost while this release waited. What it cost stays spent, because the "
+    "figure may be known. Tables, leaders and medians can be made again at the same cost."
+)
+
+
+class NotLost(Exception):
+    """The folder is the one that counts draws, so there is nothing to replace."""
+
+
+@transaction.atomic(durable=True)
+def replace_folder(folder: Path, *, is_restored: bool) -> int:
+    """Count draws in this folder from now on.
+
+    `is_restored` says that the database may lack releases that were drawn. Returns the number of
+    waves that can publish nothing more, or else the number of releases that were given up. If this
+    stops halfway, it can run again. May raise NotLost, and OSError.
+    """
+    identity = make_identity(folder)
+    # In the order in which draws lock them. From here on, none is under way.
+    ledgers = list(ReleaseLedger.objects.select_for_update().order_by("pk"))
+    known = ReleaseFolder.objects.select_for_update().first()
+    # After a restore, a worker may have taken an empty folder before anyone could call this.
+    if known is not None and known.identity == identity and not is_restored:
+        raise NotLost
+    waves = list(Wave.objects.filter(survey__publication=Publication.PROTECTED).order_by("pk"))
+    given_up = 0
+    if is_restored:
+        for ledger in ledgers:
+            suspend(ledger)
+    else:
+        given_up = give_up(Release.objects.all(), RECORD_LOST)
+    for wave in waves:
+        _, drawn = list_keys(wave.releases.all())
+        # A wave that is not charged yet meets the other key when its first release is drawn.
+        unknown = [UNKNOWN_DRAWS] if is_restored else []
+        append_new_keys(find_file(folder, bytes(wave.manifest_hash)), [*drawn, *unknown])
+    ReleaseFolder.objects.update_or_create(pk=1, defaults={"identity": identity})
+    return len(waves) if is_restored else given_up

@@ -1,0 +1,181 @@
+"""How much ε a draft's total uses, and what brings it within a limit in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from surveys.authoring.planned.card import find_planned_problems
+from surveys.authoring.planned.release_card import find_planned_release_problems
+from surveys.formatting import epsilon, guess
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
+from surveys.planning.remedies import MOST_FLIPS, Remedy, RemedyKind, find_remedy, protect
+
+RECOMMENDED, LIMIT = "recommended", "limit"
+ALL = "100"  # guesses of 100, rounded up
+GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """The remedies for one of GOALS, and why others are left out.
+
+    It is folded if a smaller total can be reached too.
+    """
+
+    goal: str
+    remedies: tuple[Remedy, ...]
+    reasons: tuple[str, ...]
+    is_folded: bool
+
+    @property
+    def limit(self) -> float:
+        return GOALS[self.goal]
+
+    @property
+    def must_be_acknowledged(self) -> bool:
+        return self.goal == LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """The total ε of one report of a draft, and its limits."""
+
+    manifest: Manifest
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Privacy used: ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} "
+            f"(recommended); {LARGEST_TOTAL_EPSILON:.0f} is the limit."
+        )
+
+    @property
+    def meaning(self) -> str:
+        most = guess(self.manifest.epsilon)
+        right = (
+            "nearly all guesses about them can be right."
+            if most == ALL
+            else f"at most {most} of 100 guesses about them are right."
+        )
+        return f"If a person’s answers are related, {right}"
+
+    @property
+    def consequence(self) -> str:
+        """Say what follows from a passed limit; empty if none is passed."""
+        if self.is_refused:
+            return f"Above {LARGEST_TOTAL_EPSILON:.0f}, the survey cannot be opened."
+        if self.is_high:
+            return f"Above {LARGEST_UNCONFIRMED_EPSILON}, you must acknowledge the total."
+        return ""
+
+    @property
+    def is_high(self) -> bool:
+        return self.manifest.epsilon > LARGEST_UNCONFIRMED_EPSILON
+
+    @property
+    def is_refused(self) -> bool:
+        return self.manifest.epsilon > LARGEST_TOTAL_EPSILON
+
+    @property
+    def filled(self) -> str:
+        """The length of the bar, which ends at the limit."""
+        return _place(self.manifest.epsilon)
+
+    @property
+    def mark(self) -> str:
+        return _place(LARGEST_UNCONFIRMED_EPSILON)
+
+    @cached_property
+    def offers(self) -> tuple[Offer, ...]:
+        """The remedies for each passed limit. None is listed twice, and none breaks a plan."""
+        return tuple(self._list_offers(tuple(RemedyKind)))
+
+    def _list_offers(self, kinds: Sequence[RemedyKind]) -> Iterator[Offer]:
+        least, said, is_folded = 0.0, set[str](), False
+        for goal, limit in GOALS.items():
+            if self.manifest.epsilon <= limit:
+                return
+            found = [self._try(kind, limit) for kind in kinds]
+            remedies = [one for one in found if isinstance(one, Remedy) and one.total > least]
+            reasons = [one for one in found if isinstance(one, str)]
+            if not all(one.precision.says_nothing for one in remedies):
+                reasons += [_say_nothing(one) for one in remedies if one.precision.says_nothing]
+                remedies = [one for one in remedies if not one.precision.says_nothing]
+            new = tuple(one for one in dict.fromkeys(reasons) if one and one not in said)
+            yield Offer(goal=goal, remedies=tuple(remedies), reasons=new, is_folded=is_folded)
+            least, said, is_folded = limit, said | set(new), is_folded or bool(remedies)
+
+    def _try(self, kind: RemedyKind, limit: float) -> Remedy | str:
+        """Return the remedy, or why there is none; empty if another sentence says so already."""
+        if kind == RemedyKind.SOME and sum(one.is_scrambled for one in self.manifest.questions) < 2:
+            return ""
+        found = find_remedy(self.manifest, kind, goal=limit)
+        if found is None:
+            return _explain_missing(self.manifest, kind, limit)
+        return find_broken_plan(self.manifest, found) or found
+
+    @property
+    def refusal(self) -> str:
+        """Say in one line that browsers refuse the total, and the least that would change that.
+
+        It is empty if two coins alone exceed the limit. The launch checks say so, and nothing else
+        helps while they are on.
+        """
+        browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
+        if not coins <= LARGEST_TOTAL_EPSILON < browsers:
+            return ""
+        offers = reversed([*self._list_offers((RemedyKind.SUBSET, RemedyKind.STRENGTH))])
+        ways = next(
+            ([one.button for one in offer.remedies] for offer in offers if offer.remedies), []
+        )
+        fix = ", or ".join([*ways[:1], *(way[0].lower() + way[1:] for way in ways[1:])])
+        return (
+            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
+            f"respondents’ browsers refuse. {fix or 'Ask fewer questions'}."
+        )
+
+
+def find_broken_plan(manifest: Manifest, remedy: Remedy) -> str:
+    """Return the first problem with plans that the remedy would bring; empty if there is none."""
+    present = set(_list_plan_problems(manifest))
+    new = (one for one in _list_plan_problems(remedy.manifest) if one not in present)
+    problem = next(new, "")
+    return f"{_if(remedy)}: {problem}" if problem else ""
+
+
+def _list_plan_problems(manifest: Manifest) -> Iterator[str]:
+    yield from find_planned_problems(manifest)
+    yield from find_planned_release_problems(manifest)
+
+
+def _say_nothing(remedy: Remedy) -> str:
+    return f"{_if(remedy)}, any value is plausible for {remedy.precision.name}."
+
+
+def _if(remedy: Remedy) -> str:
+    return f"If {remedy.done[0].lower()}{remedy.done[1:].removesuffix('.')}"
+
+
+def _explain_missing(manifest: Manifest, kind: RemedyKind, limit: float) -> str:
+    if manifest.coin_epsilon > limit:
+        return (
+            f"Two coins cost ε = {epsilon(manifest.coin_epsilon)}, whatever the strength. Switch "
+            "them off, or ask fewer yes/no questions."
+        )
+    match kind:
+        case RemedyKind.SUBSET if manifest.block_count < 2:
+            return "There are no two questions to draw from that no rule ties together."
+        case RemedyKind.SUBSET:
+            return f"No random subset stays within {limit:g}."
+        case RemedyKind.STRENGTH:
+            strongest = protect(manifest, flips=MOST_FLIPS).epsilon
+            return f"Even {MOST_FLIPS} flips of 100 for all cost ε = {epsilon(strongest)}."
+        case RemedyKind.SOME:
+            return ""
+
+
+def _place(value: float) -> str:
+    return f"{100 * min(1.0, value / LARGEST_TOTAL_EPSILON):.1f}%"

@@ -1,0 +1,156 @@
+"""The planned releases of a protected draft, as its author reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from surveys.authoring.planned.release_form import ReleasePlanForm
+from surveys.formatting import cap, percent, whole
+from surveys.manifest.manifest import Manifest
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.models import Question, Survey
+from surveys.planning.release_table import describe_key_driver_people
+from surveys.releasing.alerts import WRONG, find_noticed_share
+from surveys.releasing.choice import (
+    MOST_PLANNED,
+    add_up_planned,
+    describe_planned_excess,
+    find_planned_problem,
+)
+from surveys.releasing.noise import Noise, ReleasePlan, plan_all
+from surveys.releasing.words import find_group, find_questions, name_request
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseLine:
+    """One planned release; `problem` says why it cannot be made, or is empty."""
+
+    pk: int
+    title: str
+    texts: tuple[str, ...]  # of the questions
+    cost: str
+    problem: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseCard:
+    """Amounts of ε are in hundredths."""
+
+    lines: tuple[ReleaseLine, ...]
+    form: ReleasePlanForm | None  # None if no more can be planned
+    spent: int
+    cap: int
+    excess: str  # why all of them together cannot be made
+
+
+def build_release_card(
+    survey: Survey, manifest: Manifest, form: ReleasePlanForm | None = None
+) -> ReleaseCard | None:
+    """Describe what a protected draft plans, and the form to plan more; None for other drafts."""
+    if manifest.planned_releases is None:
+        return None
+    planned = manifest.planned_releases
+    problems = [find_planned_problem(request, manifest) for request in planned]
+    # The noise of one table can depend on those before it.
+    plans = [None] * len(planned) if any(problems) else plan_all(manifest)
+    lines = tuple(
+        ReleaseLine(
+            pk=stored.pk,
+            title=name_request(manifest, request),
+            texts=tuple(
+                one.text
+                for one in (*find_questions(manifest, request), find_group(manifest, request))
+                if one is not None
+            ),
+            cost=_describe_cost(request, plan, manifest),
+            problem=problem,
+        )
+        for stored, request, plan, problem in zip(
+            survey.planned_releases.all(), planned, plans, problems, strict=True
+        )
+    )
+    spent, most = add_up_planned(manifest), manifest.release_epsilon_hundredths or 0
+    if form is None and spent < most and len(lines) < MOST_PLANNED:
+        form = ReleasePlanForm(manifest=manifest)
+    return ReleaseCard(
+        lines=lines, form=form, spent=spent, cap=most, excess=describe_planned_excess(manifest)
+    )
+
+
+def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: Manifest) -> str:
+    """Write what a release spends, and how many people it takes."""
+    cost = f"ε = {cap(request.epsilon_hundredths)}"
+    if plan is None:
+        return cost
+    if request.kind == ReleaseKind.ALERT:
+        return f"{cost}. {_describe_alert(request, manifest)}"
+    if request.kind == ReleaseKind.KEY_DRIVER:
+        people = manifest.people_planned
+        return f"{cost}. {describe_key_driver_people(request, manifest, people=people)}"
+    if request.kind != ReleaseKind.TABLE:
+        return f"{cost}. Readers see it where the table of the question is shown."
+    least = Noise.of(plan.mechanism, plan.scale).least
+    group = find_group(manifest, request)
+    # Groups of equal size: each has its own counts.
+    needed = least * (len(group.options) if group else 1)
+    people, part = (
+        manifest.people_planned,
+        min(map(manifest.find_asked_fraction, request.questions)),
+    )
+    few = people is not None and round(people * part) < needed
+    more = " You expect fewer: spend more on it, or choose fewer questions." if few else ""
+    if group:
+        return f"{cost}. Readers see the groups in which about {whole(least)} are asked.{more}"
+    return f"{cost}. Readers see it if about {whole(least)} people are asked.{more}"
+
+
+def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
+    """Say from which share on an alert comes, among the people expected."""
+    people = manifest.people_planned or 0
+    share = find_noticed_share(request, manifest, people=people)
+    when = (
+        f"9 times in 10 if {percent(share, digits=1)} of {whole(people)} people say so"
+        if share <= 1
+        else "less often than 9 times in 10, even if all say so"
+    )
+    return f"It comes {when}, and at most {WRONG} times in 100 if no more than the share do."
+
+
+def list_release_titles(manifest: Manifest) -> list[str]:
+    return [
+        f"{name_request(manifest, request)}, ε = {cap(request.epsilon_hundredths)}"
+        for request in manifest.planned_releases or ()
+    ]
+
+
+def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
+    """Say which planned releases prevent the opening, and what to do about them."""
+    for request in manifest.planned_releases or ():
+        if problem := find_planned_problem(request, manifest):
+            name = name_request(manifest, request)
+            yield f"{name} cannot be released. {problem} You can remove it."
+    if excess := describe_planned_excess(manifest):
+        yield excess
+
+
+def drop_from_releases(question: Question) -> str:
+    """Take a question that is deleted out of the planned releases; return a sentence about it.
+
+    A release that is about nothing else goes, and so does a table of its groups or a key driver
+    without its outcome.
+    """
+    told = ""
+    for plan in question.survey.planned_releases.all():
+        if question.pk == plan.group:
+            told = "The planned releases no longer include it."
+            plan.delete()
+        elif question.pk in plan.questions:
+            told = "The planned releases no longer include it."
+            is_outcome = plan.kind == ReleaseKind.KEY_DRIVER and plan.questions[0] == question.pk
+            plan.questions = [key for key in plan.questions if key != question.pk]
+            if plan.questions and not is_outcome:
+                plan.save(update_fields=["questions"])
+            else:
+                plan.delete()
+    return told

@@ -1,0 +1,24 @@
+"""Makes the texts of a file harmless in any spreadsheet, and restores them exactly.
+
+Where spreadsheets separate cells by semicolons, a file with commas comes apart at each semicolon
+and line break. So an apostrophe goes before a formula there too, not only at the start of a cell.
+"""
+
+from __future__ import annotations
+
+import re
+
+from surveys.downloads import FORMULA_STARTS
+
+_STARTS = f"[{re.escape(''.join(FORMULA_STARTS))}]"
+_FORMULA = re.compile(f"(^|;)('*{_STARTS})", re.MULTILINE)
+_DEFUSED = re.compile(f"(^|;)'('*{_STARTS})", re.MULTILINE)
+
+
+def defuse(text: str) -> str:
+    return _FORMULA.sub(r"\1'\2", text)
+
+
+def restore(cell: str) -> str:
+    """Return the text that was defused; texts without its apostrophes stay as they are."""
+    return _DEFUSED.sub(r"\1\2", cell)

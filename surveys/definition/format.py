@@ -1,0 +1,102 @@
+"""The format of a definition: the whole content of a draft as JSON, with questions by name.
+
+Values have the meaning of the models. What is at its default may be left out. Rules are stored ones
+(surveys.manifest.rules) with variable names in the place of primary keys, and items of a "select
+several" question are name_1, name_2, … Information texts have no names: nothing refers to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
+
+from surveys.lifecycle.errors import SurveyError
+from surveys.models import Question
+from surveys.models.settings import SETTING_NAMES
+
+FORMAT, VERSION = "murmur-definition", 1
+MOST_BYTES = 2_000_000
+# In the order in which files have them.
+SETTINGS_IN_FILES = tuple(name for name in SETTING_NAMES if name != "title")
+_FIRST = ("name", "source_name", "short_label")
+_ORDER = (*_FIRST, *(name for name in Question.CONTENT if name not in _FIRST))
+LABEL = "short_label"  # the field that files call label
+# The field of each key, in the order of files.
+QUESTION_KEYS = {"label" if name == LABEL else name: name for name in _ORDER}
+
+
+class QuestionDefinition(TypedDict):
+    """A question. Each type has the keys that its form has; others are refused."""
+
+    name: NotRequired[str]  # of all questions that people answer
+    source_name: NotRequired[str]
+    label: NotRequired[str]  # the short label
+    type: str
+    text: str
+    flips: NotRequired[int]  # needed where answers are scrambled
+    options: NotRequired[list[str]]
+    minimum: NotRequired[int]
+    maximum: NotRequired[int]
+    unit: NotRequired[str]
+    low_label: NotRequired[str]
+    high_label: NotRequired[str]
+    limit: NotRequired[int]
+    follow_up: NotRequired[str]
+    refusal: NotRequired[bool]
+    rule: NotRequired[dict[str, Any]]
+    same_fact: NotRequired[str]
+
+
+class ReleaseDefinition(TypedDict):
+    kind: str
+    questions: list[str]
+    epsilon_hundredths: int
+    answer: NotRequired[int]
+    percent: NotRequired[int]
+    group: NotRequired[str]
+
+
+class Definition(TypedDict):
+    format: str
+    version: int
+    title: str
+    settings: NotRequired[dict[str, Any]]
+    questions: list[QuestionDefinition]
+    # By language, then by the words that they translate.
+    translations: NotRequired[dict[str, dict[str, str]]]
+    # The outcome first. Each is a name, with the suffix of its indicator: "drinks", or "work.2".
+    planned_comparisons: NotRequired[list[list[str]]]
+    planned_releases: NotRequired[list[ReleaseDefinition]]
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Problem:
+    """What is wrong with a definition, and where: `pointer` is a JSON pointer (RFC 6901)."""
+
+    pointer: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: {self.text}"
+
+
+def point(*parts: str | int) -> str:
+    """Write a JSON pointer."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in parts)
+
+
+class ImportOutdated(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "Your surveys or the text have changed since the preview, so nothing was created. If "
+            "you pressed twice, the draft is among your surveys. Otherwise press again."
+        )
+
+
+class InvalidDefinition(SurveyError):
+    """Nothing was created; `problems` lists everything that is wrong."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(map(str, self.problems)))

@@ -1,0 +1,77 @@
+"""Read an uploaded file in a process of its own, which the system stops when it takes too much.
+
+Files come from anywhere, and what unpacks and parses them is not ours. The process has no settings,
+no secrets and no database. It gets the file on its input and writes what it read as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+MEMORY_BYTES = 300_000_000
+CPU_SECONDS = 10
+# For a machine that is busy with other things. The lease of an import is longer.
+WALL_SECONDS = 40
+MOST_WRITTEN = 30_000_000
+COMMAND = ("-B", "-m", "surveys.exchange.child")
+_ROOT = Path(__file__).resolve().parents[2]
+TOO_MUCH = (
+    "Reading the file takes too much memory or time, so it was stopped. Delete sheets, rows and "
+    "pictures that do not belong to the questionnaire."
+)
+
+
+def read_in_child(content: bytes, *, name: str) -> dict[str, Any]:
+    """Return what the child wrote: `parsed`, or the `problem` of the file."""
+    try:
+        ended = subprocess.run(  # noqa: S603 # a fixed command
+            [sys.executable, *COMMAND],
+            input=name.encode(errors="replace") + b"\0" + content,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=WALL_SECONDS,
+            check=False,
+            cwd=_ROOT,
+            env={"PYTHONPATH": str(_ROOT)},
+        )
+    except subprocess.TimeoutExpired:
+        return {"problem": TOO_MUCH}
+    if ended.returncode != 0 or len(ended.stdout) > MOST_WRITTEN:
+        return {"problem": TOO_MUCH}
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def _limit() -> None:
+    for kind, most in (
+        (resource.RLIMIT_AS, MEMORY_BYTES),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    _limit()
+    # After the limits, because these load the packages that parse.
+    from surveys.exchange.reading.files import Unreadable
+    from surveys.exchange.reading.reader import read_questionnaire
+
+    name, _, content = sys.stdin.buffer.read().partition(b"\0")
+    try:
+        found: dict[str, Any] = {"parsed": read_questionnaire(content, name=name.decode()).write()}
+    except Unreadable as problem:
+        found = {"problem": str(problem)}
+    except MemoryError:
+        found = {"problem": TOO_MUCH}
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The rows of a file, and what became of each of their cells. No cell can get lost silently.
+
+A reader *takes* a cell whose content is in the draft, and *notes* any other with a reason. `finish`
+notes the cells that it forgot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+# A change matters to what is asked. What is "the same" has no effect on that.
+Kind = Literal["change", "same"]
+_LONGEST = 300
+# Control characters, and those that change the order of a text (surveys.form_fields).
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+NO_PLACE = "Murmur has no such column."
+FORMULA = "A formula whose value is not in the file. Save the file in a spreadsheet program."
+
+
+@dataclass(kw_only=True)
+class Line:
+    """A row. `cells` are its cells by the head of their column."""
+
+    sheet: str
+    row: int
+    cells: dict[str, str]
+    name: str = ""
+    text: str = ""
+    notes: list[tuple[str, str, Kind]] = field(default_factory=list)  # column, reason, kind
+    left: str = ""  # the reason if the row is left out
+    column: str = ""  # the cell that is the reason
+    score: dict[str, Any] | None = None  # a sum of earlier items (conditions.read_sum)
+    taken: set[str] = field(default_factory=set)
+
+    def take(self, column: str) -> str:
+        self.taken.add(column)
+        return self.cells.get(column, "")
+
+    def note(self, column: str, reason: str, kind: Kind = "change") -> None:
+        """Say what happens to a cell instead; the reason starts with a capital letter."""
+        self.taken.add(column)
+        if (column, reason, kind) not in self.notes:
+            self.notes.append((column, reason, kind))
+
+    def leave(self, reason: str, column: str = "") -> None:
+        """Leave the whole row out. Its first reason stays."""
+        if not self.left:
+            self.left, self.column = reason, column
+
+    def finish(self) -> None:
+        for column in self.cells:
+            if column not in self.taken and not self.left:
+                self.note(column, NO_PLACE)
+
+
+def show(text: str) -> str:
+    """Replace hidden characters, which could change the order of what authors read."""
+    return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def cut(text: str) -> str:
+    """Shorten a text for the lists; the length says that something is missing."""
+    text = show(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"

@@ -1,0 +1,19 @@
+"""Read an uploaded file as a questionnaire, whichever of the formats it has."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from surveys.exchange.reading.files import read_file
+from surveys.exchange.reading.questions import Parsed
+from surveys.exchange.reading.redcap import read_dictionary
+from surveys.exchange.reading.xlsform import read_xlsform
+
+
+def read_questionnaire(content: bytes, *, name: str) -> Parsed:
+    """Raises Unreadable. `name` is that of the file; it is the title if the file has none."""
+    file = read_file(content)
+    title = PurePath(name).stem[:200] or "Imported survey"
+    if file.is_workbook:
+        return read_xlsform(file, name=title)
+    return read_dictionary(file.sheets[0], name=title)

@@ -1,0 +1,50 @@
+"""Why cells and rows are left out, in the sentences that authors read."""
+
+from __future__ import annotations
+
+PRIDE = "Murmur collects none of this."
+FREE_TEXT = "A free text cannot be scrambled. Offer answers to choose from."
+NO_DATES = "A date cannot be scrambled. Ask for a range, such as an age group."
+NO_FILES = "Murmur asks for no pictures, sounds, files or signatures."
+NO_PLACES = "Murmur asks for no places."
+PIPED = "It shows an earlier answer, which never leaves the browser in clear."
+OTHER_TEXT = "The text field for other answers is left out. “Other” can be an option."
+NO_EFFECT = "Without effect."
+NO_HINTS = "Murmur has no hints. Add the words to the question if people need them."
+NO_BOUNDS = "Give the smallest and the largest whole number. Murmur does not guess them."
+NO_SUMS = "Murmur does not add up answers, here "
+CLOSED_ALREADY = "Without effect: the answers are a list."
+
+# Types of XLSForm.
+PERSONAL = {
+    *("start", "end", "today", "deviceid", "imei", "username", "phonenumber", "phone_number"),
+    *("email", "audit", "simserial", "sim_id", "subscriberid", "subscriber_id", "start_geopoint"),
+    *("device_id", "start_geopoint", "get_phone_number", "get_device_id", "get_sim_id", "uri"),
+}
+REFUSED = {
+    **dict.fromkeys(("text", "string", "note_text"), FREE_TEXT),
+    **dict.fromkeys(("date", "time", "datetime", "date_time"), NO_DATES),
+    **dict.fromkeys(("geopoint", "geotrace", "geoshape", "location", "gps", "osm"), NO_PLACES),
+    **dict.fromkeys(("image", "photo", "audio", "video", "file", "barcode"), NO_FILES),
+    "background_audio": PRIDE,
+    "rank": "Murmur has no ranking. Ask for the first choice.",
+    "hidden": "Murmur has no hidden questions.",
+    "xml_external": "Murmur reads no other files.",
+    "csv_external": "Murmur reads no other files.",
+}
+# Columns of XLSForm, as pyxform names them.
+WITHOUT_EFFECT: dict[tuple[str, ...], str] = {
+    ("bind", "required"): NO_EFFECT,
+    ("bind", "jr:requiredMsg"): NO_EFFECT,
+    ("bind", "jr:constraintMsg"): NO_EFFECT,
+    ("bind", "readonly"): "Without effect.",
+    ("control", "appearance"): NO_EFFECT,
+    ("control", "rows"): "Without effect.",
+}
+LACKING: dict[tuple[str, ...], str] = {
+    ("hint",): NO_HINTS,
+    ("guidance_hint",): NO_HINTS,
+    ("media",): "Murmur’s pages have texts only.",
+    ("default",): "Murmur never fills in an answer.",
+    ("garbling",): "Murmur scrambles Yes and No alike, with its own strength.",
+}

@@ -1,0 +1,26 @@
+"""Read what Murmur's own columns say: `murmur_flips`, `murmur_declared`, `murmur_same_fact`."""
+
+from __future__ import annotations
+
+from surveys.exchange.reading.lines import Line
+from surveys.exchange.reading.questions import Item
+
+_YES = {"yes", "y", "true", "true()", "1", "x"}
+
+
+def say_yes(text: str) -> bool:
+    return text.strip().casefold() in _YES
+
+
+def read_flips(line: Line, column: str, text: str, item: Item) -> None:
+    """Read how many of 100 answers flip; the survey's usual number if the text is no number."""
+    if not text:
+        return
+    if text.isdecimal() and 1 <= int(text) <= 49:
+        item.content["flips"], item.flips_column = int(text), column
+    else:
+        line.note(column, "Flips are a whole number from 1 to 49.")
+
+
+def read_same_fact(column: str, text: str, item: Item) -> None:
+    item.same_fact, item.same_fact_column = text, column if text else ""

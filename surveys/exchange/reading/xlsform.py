@@ -1,0 +1,453 @@
+"""Read an XLSForm: a workbook with the sheets survey, choices and settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyxform import aliases, constants
+from pyxform.parsing.sheet_headers import to_snake_case
+from pyxform.xls2json import RE_BEGIN_CONTROL, RE_END_CONTROL, RE_SELECT
+
+from surveys.exchange.reading import reasons as say
+from surveys.exchange.reading.conditions import (
+    Condition,
+    NotReadable,
+    read_bounds,
+    read_closed_list,
+    read_limit,
+    read_sum,
+)
+from surveys.exchange.reading.files import File, Sheet, Unreadable
+from surveys.exchange.reading.languages import Languages, read_languages
+from surveys.exchange.reading.lines import Line
+from surveys.exchange.reading.questions import (
+    Choice,
+    Item,
+    Parsed,
+    Words,
+    build_closed,
+    clean_text,
+    describe_closed,
+    join_rules,
+    merge_follow_ups,
+    read_label,
+    read_rule,
+    settle_sums,
+)
+from surveys.exchange.reading.redcap import read_whole
+from surveys.exchange.reading.settings import read_flips, read_same_fact, say_yes
+from surveys.exchange.reading.tables import Table, read_table
+
+_READ = (constants.SURVEY, constants.CHOICES, constants.SETTINGS)
+_NUMBERS = ("integer", "int", "decimal", "range")
+_OURS = (
+    *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
+    *("murmur_refusal", "murmur_unit"),
+)
+_SURVEY_HEADS = {"type", "name", "label", "hint", "choice_filter", "parameters", "trigger", *_OURS}
+_CHOICE_HEADS = {"list name", "name", "label"}
+
+
+@dataclass(kw_only=True)
+class _Group:
+    rule: Condition | None
+    repeats: bool
+    line: Line
+
+
+def read_xlsform(file: File, *, name: str) -> Parsed:
+    """Raises Unreadable."""
+    by_name: dict[str, Sheet] = {}
+    others: list[Sheet] = []
+    for sheet in file.sheets:
+        key = sheet.name.strip().lower()
+        if key in _READ and key not in by_name:
+            by_name[key] = sheet
+        else:
+            others.append(sheet)
+    if constants.SURVEY not in by_name:
+        if len(others) != 1:
+            raise Unreadable("The workbook has no sheet “survey”, so it is not an XLSForm.")
+        by_name[constants.SURVEY] = others.pop()
+    return _Reader(by_name, others).read(name, has_macros=file.has_macros)
+
+
+class _Reader:
+    def __init__(self, sheets: dict[str, Sheet], others: Sequence[Sheet]) -> None:
+        self.others = others
+        self.survey = read_table(sheets[constants.SURVEY], _SURVEY_HEADS, aliases.survey_header)
+        self.sheet = read_table(sheets.get(constants.CHOICES), _CHOICE_HEADS, aliases.list_header)
+        self.settings = read_table(
+            sheets.get(constants.SETTINGS), {"default_language"}, aliases.settings_header
+        )
+        if not self.survey.find("type"):
+            raise Unreadable("The sheet “survey” has no column “type”, so it is not an XLSForm.")
+        self.lines = [*self.survey.lines, *self.sheet.lines, *self.settings.lines]
+        self.places = {id(line): place for place, line in enumerate(self.lines)}
+        self.items: list[Item] = []
+        self.follow_ups: dict[int, str] = {}
+        self.translations: dict[str, dict[str, str]] = {}
+        self.groups: list[_Group] = []
+        self.consent: list[tuple[Line, str, Words]] = []
+
+    def read(self, name: str, *, has_macros: bool) -> Parsed:
+        settings = self._read_settings(name)
+        default = settings.pop("default_language", "")
+        labels = [one.language for one in self.survey.columns if one.language is not None]
+        self.languages: Languages = read_languages(labels, default=default)
+        settings["language"] = self.languages.own
+        self.lists: dict[str, list[Choice]] = self._read_lists()
+        for line in self.survey.lines:
+            self._read_line(line)
+        for group in self.groups:
+            group.line.note(self.survey.find("type"), "This group is never closed.", "same")
+        if self.consent:
+            settings["consent"] = self._join_consent()
+        merge_follow_ups(self.items, self.follow_ups, self.lines)
+        settle_sums(self.lines, self.items)
+        remarks = list(self.languages.remarks)
+        if has_macros:
+            remarks.append("The workbook’s macros. Murmur never runs any.")
+        for sheet in self.others:
+            self._leave_sheet(sheet)
+        for line in self.lines:
+            line.finish()
+        return Parsed(
+            lines=self.lines,
+            settings_line=self.places[id(self.consent[0][0])] if self.consent else 0,
+            answers=[self.places[id(line)] for line in self.sheet.lines],
+            items=self.items,
+            settings=settings,
+            translations=self.translations,
+            remarks=remarks,
+        )
+
+    def _leave_sheet(self, sheet: Sheet) -> None:
+        hidden = " hidden" if sheet.is_hidden else ""
+        for number, row in sheet.rows.items():
+            line = Line(
+                sheet=sheet.name, row=number, cells={f"column {c}": t for c, t in row.items()}
+            )
+            line.leave(f"Murmur does not read the{hidden} sheet “{sheet.name}”.")
+            self.lines.append(line)
+
+    def _read_settings(self, name: str) -> dict[str, str]:
+        settings = {"title": name}
+        for number, line in enumerate(self.settings.lines):
+            for column in self.settings.columns:
+                text = line.cells.get(column.head, "")
+                if not text:
+                    continue
+                if number == 0 and column.tokens == ("title",):
+                    title = " ".join(clean_text(line.take(column.head)).split())
+                    settings["title"] = title[:200]
+                    if title[:200] != text:
+                        line.note(column.head, "Shortened, or formatting is left out.")
+                elif number == 0 and column.tokens == ("default_language",):
+                    settings["default_language"] = line.take(column.head)
+                    line.note(column.head, "Says which texts are the survey’s own.", "same")
+                elif column.tokens[0] in ("id_string", "version"):
+                    line.note(column.head, "Murmur names surveys and versions.", "same")
+                else:
+                    line.note(column.head, "Murmur has no such setting.")
+        return settings
+
+    def _read_lists(self) -> dict[str, list[Choice]]:
+        table = self.sheet
+        found: dict[str, list[Choice]] = {}
+        list_head = table.find("list name")
+        value_head = table.find("name")
+        for line in table.lines:
+            name = line.take(list_head)
+            line.name = line.cells.get(value_head, "")
+            text, column, words = self._read_texts(line, table)
+            line.text = text
+            for one in table.columns:
+                if one.tokens[0] == "media" and one.head in line.cells:
+                    line.note(one.head, say.LACKING[("media",)])
+            if not name:
+                line.leave("It names no list.")
+            elif not line.name:
+                line.leave("The answer has no name.")
+            else:
+                line.take(value_head)
+                found.setdefault(name, []).append(
+                    Choice(
+                        value=line.name,
+                        text=" ".join(text.split()) or line.name,
+                        line=line,
+                        value_column=value_head,
+                        text_column=column or value_head,
+                        words=words,
+                    )
+                )
+        return found
+
+    def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
+        """Take a row's texts: its own, the column that has it, and those in other languages."""
+        own, own_column = "", ""
+        words: dict[str, tuple[str, str]] = {}
+        for column in table.columns:
+            if column.language is None or column.head not in line.cells:
+                continue
+            language = self.languages.find(column.language)
+            if not language:
+                reason = f"Murmur’s pages do not exist in {column.language}."
+                line.note(column.head, reason)
+                continue
+            text = read_label(line, column.head)
+            is_own = language == self.languages.own
+            known = own if is_own else words.get(language, ("", ""))[0]
+            if known and known != text:
+                line.note(column.head, "Left out: another column has this language.")
+            elif not known and is_own:
+                own, own_column = text, column.head
+            elif not known:
+                words[language] = (text, column.head)
+        if not own and words:
+            own, own_column = next(iter(words.values()))
+            line.note(own_column, f"Used for the missing text in “{self.languages.own}” too.")
+        return own, own_column, words
+
+    def _read_line(self, line: Line) -> None:
+        type_head = self.survey.find("type")
+        kind = " ".join(line.take(type_head).split())
+        name_head = self.survey.find("name")
+        line.name = line.take(name_head)
+        if not kind:
+            line.leave("It has no type." if line.cells else "")
+            return
+        if begins := RE_BEGIN_CONTROL.match(kind.lower()):
+            self._begin(line, begins["type"], name_head)
+            return
+        if RE_END_CONTROL.match(kind.lower()):
+            if not self.groups:
+                line.leave("It closes no group.", type_head)
+            else:
+                self.groups.pop()
+            if line.name:
+                line.note(name_head, "Groups have no name.", "same")
+            return
+        line.text, _, words = self._read_texts(line, self.survey)
+        if any(group.repeats for group in self.groups):
+            line.leave("It stands in a repeat. Murmur asks each question once.", type_head)
+        content, answers, parts = self._read_type(kind, line, words)
+        self._note_columns(line, is_closed=answers is not None)
+        own_rule = read_rule(line, self.survey.find("bind", "relevant"))
+        if line.left or content is None:
+            return
+        content["text"] = line.text
+        rule = join_rules(*(group.rule for group in self.groups), own_rule)
+        if content["type"] == "information":
+            if line.name:
+                line.note(name_head, "Texts to read have no name.", "same")
+            line.name = ""
+        item = Item(
+            line=self.places[id(line)],
+            name=line.name,
+            name_column=name_head,
+            content=content,
+            parts=parts,
+            answers=answers or {},
+            rule=rule,
+            rule_column=self.survey.find("bind", "relevant"),
+        )
+        self._read_ours(line, item)
+        self._translate(line, line.text, words)
+        self.items.append(item)
+
+    def _begin(self, line: Line, kind: str, name_head: str) -> None:
+        repeats = aliases.control.get(kind, kind) != constants.GROUP
+        text, _, words = self._read_texts(line, self.survey)
+        line.text = text
+        self._note_columns(line, is_closed=False)
+        rule = read_rule(line, self.survey.find("bind", "relevant"))
+        if line.name:
+            line.note(name_head, "Groups have no name.", "same")
+        outer = any(group.repeats for group in self.groups)
+        self.groups.append(_Group(rule=rule, repeats=repeats, line=line))
+        if repeats or outer:
+            line.leave("Murmur asks each question once, so it has no repeats.")
+        elif text and not line.left:
+            item = Item(
+                line=self.places[id(line)],
+                name="",
+                content={"type": "information", "text": text},
+                rule=join_rules(*(group.rule for group in self.groups)),
+                rule_column=self.survey.find("bind", "relevant"),
+            )
+            self._translate(line, text, words)
+            self.items.append(item)
+
+    def _read_type(
+        self, kind: str, line: Line, words: Words
+    ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
+        """Return what the question becomes, what rules call its answers, and their lines."""
+        type_head = self.survey.find("type")
+        plain = to_snake_case(kind).replace("-", "_")
+        if (filtered := self.survey.find("choice_filter")) in line.cells and filtered:
+            line.leave("Its answers depend on earlier ones.", filtered)
+        if plain in say.PERSONAL:
+            line.leave(say.PRIDE, type_head)
+        elif found := RE_SELECT.match(kind):
+            return self._read_select(found, line)
+        elif plain in _NUMBERS:
+            return self._read_number(plain, line), None, []
+        elif plain in ("note", "add_note_prompt"):
+            return {"type": "information"}, None, []
+        elif plain in ("acknowledge", "trigger"):
+            self._add_consent(line, words)
+        elif plain == "calculate":
+            self._read_sum(line)
+        elif plain in ("text", "string") and (found := self._find_closed_list(line)):
+            return found, {text: str(at) for at, text in enumerate(found["options"], 1)}, []
+        else:
+            reason = say.REFUSED.get(plain, f"Murmur does not know the type “{kind[:60]}”.")
+            line.leave(reason, type_head)
+        return None, None, []
+
+    def _read_select(
+        self, found: re.Match[str], line: Line
+    ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
+        type_head = self.survey.find("type")
+        command = aliases.select[found["select_command"]]
+        if found["select_command"] in aliases.select_from_file:
+            line.leave("Its answers are in another file.", type_head)
+        elif command == constants.RANK:
+            line.leave(say.REFUSED["rank"], type_head)
+        elif command == constants.SELECT_ONE_EXTERNAL:
+            line.leave("Its answers are in another file.", type_head)
+        elif found["list_name"] not in self.lists:
+            line.leave(f"The sheet “choices” has no list “{found['list_name']}”.", type_head)
+        if line.left:
+            return None, None, []
+        if found["specify_other"]:
+            line.note(type_head, say.OTHER_TEXT)
+        choices = self.lists[found["list_name"]]
+        several = command == constants.SELECT_ALL_THAT_APPLY
+        declared = say_yes(line.cells.get("murmur_declared", ""))
+        if any(choice.line.left for choice in choices):
+            line.leave("One of its answers shows an earlier answer.", type_head)
+        closed = build_closed(choices, several=several, declared=declared)
+        content = describe_closed(closed)
+        constraint = self.survey.find("bind", "constraint")
+        limit = read_limit(line.cells.get(constraint, "")) if several else None
+        if limit is not None:
+            line.take(constraint)
+            content["limit"] = limit
+        shown = {*closed.options, closed.low_label, closed.high_label}
+        for choice in choices:
+            if choice.text in shown:
+                self._translate(choice.line, choice.text, choice.words)
+        return content, closed.answers, [self.places[id(choice.line)] for choice in choices]
+
+    def _translate(self, line: Line, text: str, words: Words) -> None:
+        for language, (translated, column) in words.items():
+            known = self.translations.setdefault(language, {})
+            if text and known.setdefault(text, translated) != translated:
+                line.note(column, f"“{known[text]}” stays: a text has one translation.")
+
+    def _read_number(self, kind: str, line: Line) -> dict[str, Any] | None:
+        type_head = self.survey.find("type")
+        if kind == "decimal":
+            line.note(type_head, "Becomes a whole number.")
+        if kind == "range":
+            head = self.survey.find("parameters")
+            given = dict(re.findall(r"(\w+)\s*=\s*(\S+?)(?:[,;\s]|$)", line.cells.get(head, "")))
+            low = read_whole(given.pop("start", "1"))
+            high = read_whole(given.pop("end", "10"))
+            step = read_whole(given.pop("step", "1"))
+            line.take(head)
+            if given or (low is None and high is None):
+                line.note(head, "Only start, end and step are read.")
+            if step != 1:
+                line.note(head, "Every whole number is an answer.")
+            if low is not None and high is not None and 2 <= high - low <= 10:
+                return {"type": "scale", "minimum": low, "maximum": high}
+        else:
+            head = self.survey.find("bind", "constraint")
+            low, high = read_bounds(line.cells.get(head, "")) or (None, None)
+        if low is None or high is None:
+            line.leave(say.NO_BOUNDS, head or type_head)
+            return None
+        line.take(head)
+        return {"type": "number", "minimum": low, "maximum": high}
+
+    def _join_consent(self) -> str:
+        """Join what people agree to; its translation counts if every part has one."""
+        joined = "\n\n".join(text for _, text, _ in self.consent)
+        for language in {language for _, _, words in self.consent for language in words}:
+            parts = [words.get(language) for _, _, words in self.consent]
+            for (line, _, _), part in zip(self.consent, parts, strict=True):
+                if part and None in parts:
+                    line.note(part[1], "Left out: other parts of the agreement lack one.")
+            if None not in parts:
+                said = "\n\n".join(part[0] for part in parts if part)
+                self.translations.setdefault(language, {})[joined] = said
+        return joined
+
+    def _add_consent(self, line: Line, words: Words) -> None:
+        type_head = self.survey.find("type")
+        if line.text and not line.left:
+            self.consent.append((line, line.text, words))
+            line.note(type_head, "Becomes what people agree to after “Start”.")
+            if line.name:
+                line.note(self.survey.find("name"), "The agreement has no name.", "same")
+            relevant = self.survey.find("bind", "relevant")
+            if relevant in line.cells or any(group.rule for group in self.groups):
+                line.note(relevant or type_head, "Everyone is asked to agree.")
+
+    def _read_sum(self, line: Line) -> None:
+        head = self.survey.find("bind", "calculate")
+        try:
+            terms = read_sum(line.cells.get(head, ""))
+        except NotReadable as problem:
+            line.leave(f"Murmur computes nothing from answers. {problem}", head)
+        else:
+            line.score = {"name": line.name, "text": line.text, "items": terms}
+            line.leave(say.NO_SUMS, head)
+
+    def _find_closed_list(self, line: Line) -> dict[str, Any] | None:
+        """A free text of which the constraint lists all answers becomes a choice."""
+        head = self.survey.find("bind", "constraint")
+        options = read_closed_list(line.cells.get(head, ""))
+        if len(options) < 2:
+            return None
+        line.take(head)
+        line.note(self.survey.find("type"), "Becomes a choice of the texts that it allows.")
+        return {"type": "choice", "options": options}
+
+    def _note_columns(self, line: Line, *, is_closed: bool) -> None:
+        """Say of each column that Murmur lacks what that changes."""
+        for column in self.survey.columns:
+            if column.head not in line.cells or column.head in line.taken:
+                continue
+            tokens = column.tokens
+            if tokens[:2] in say.WITHOUT_EFFECT:
+                line.note(column.head, say.WITHOUT_EFFECT[tokens[:2]], "same")
+            elif tokens[:1] in say.LACKING:
+                line.note(column.head, say.LACKING[tokens[:1]])
+            elif tokens == ("bind", "constraint") and is_closed:
+                line.note(column.head, say.CLOSED_ALREADY, "same")
+            elif tokens == ("bind", "calculate"):
+                line.note(column.head, "Murmur never fills in an answer.")
+            elif tokens == ("parameters",):
+                line.note(column.head, "Answers keep their order.")
+
+    def _read_ours(self, line: Line, item: Item) -> None:
+        read_flips(line, "murmur_flips", line.take("murmur_flips"), item)
+        read_same_fact("murmur_same_fact", line.take("murmur_same_fact"), item)
+        declared = line.take("murmur_declared")
+        if declared and item.content["type"] != "declared":
+            line.note("murmur_declared", f"“{declared}” has no effect here.")
+        if first := line.take("murmur_follow_up"):
+            self.follow_ups[item.line] = first
+        if refusal := line.take("murmur_refusal"):
+            item.content["refusal"] = say_yes(refusal)
+            if not say_yes(refusal):
+                line.note("murmur_refusal", "Only “yes” offers “prefer not to say”.")
+        if unit := line.take("murmur_unit"):
+            item.content["unit"] = unit

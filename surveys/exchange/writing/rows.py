@@ -1,0 +1,182 @@
+"""The rows of a definition as XLSForm and REDCap have them: names, answers with values, rules.
+
+`reading` reads all of it back. Options get their place as value, because drafts keep no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext, override
+
+from surveys.manifest.question_types import NO, TYPES, YES, QuestionType
+from surveys.manifest.questions import REFUSED_TEXT
+from surveys.manifest.rules import Rule
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+REFUSED = "refused"
+Question = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    value: str
+    text: str
+    is_own: bool = False  # provided by Murmur, so its translations are too
+
+
+@dataclass(kw_only=True)
+class Row:
+    """A question, or the second question of a follow-up."""
+
+    name: str
+    question: Question
+    text: str
+    answers: Sequence[Answer] = ()
+    follows: str = ""  # the name of the row whose Yes leads here
+
+    @property
+    def type(self) -> QuestionType:
+        return QuestionType.YES_NO if self.follows else QuestionType(self.question["type"])
+
+
+@dataclass(kw_only=True)
+class Rows:
+    """All rows. `names` maps the definition's names to the file's."""
+
+    language: str
+    rows: list[Row] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, str] = field(default_factory=dict)
+    questions: dict[str, Question] = field(default_factory=dict)
+
+
+def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False) -> Rows:
+    found = Rows(language=definition.get("settings", {}).get("language", "en"))
+    used: set[str] = {"record_id", "consent"}
+
+    def use(*wanted: str) -> str:
+        for name in map(str.lower, wanted) if in_small_letters else wanted:
+            if _NAME.fullmatch(name) and name.lower() not in used:
+                used.add(name.lower())
+                return name
+        number = 2
+        while f"{wanted[-1]}_{number}" in used:
+            number += 1
+        return use(f"{wanted[-1]}_{number}")
+
+    with override(found.language):
+        for question in definition["questions"]:
+            own = question.get("name", "")
+            name = (
+                use(*filter(None, (question.get("source_name", ""), own))) if own else use("text")
+            )
+            found.names[own], found.questions[own] = name, question
+            found.rows.append(
+                Row(
+                    name=name,
+                    question=question,
+                    text=question["text"],
+                    answers=_list_answers(question),
+                )
+            )
+            if question.get("follow_up"):
+                found.seconds[own] = use(f"{name}_then")
+                found.rows.append(
+                    Row(
+                        name=found.seconds[own],
+                        question=question,
+                        text=question["follow_up"],
+                        answers=_list_yes_no(),
+                        follows=name,
+                    )
+                )
+    return found
+
+
+def _list_yes_no() -> list[Answer]:
+    return [
+        Answer(value=value, text=gettext(text), is_own=True)
+        for value, text in (("yes", YES), ("no", NO))
+    ]
+
+
+def _list_answers(question: Question) -> list[Answer]:
+    described = TYPES[question["type"]]
+    if described.fixed_answers:
+        answers = _list_yes_no()
+    elif described.has_options:
+        answers = [
+            Answer(value=str(place), text=text)
+            for place, text in enumerate(question["options"], start=1)
+        ]
+    elif described.has_points:
+        low, high = question["minimum"], question["maximum"]
+        ends = {low: question.get("low_label"), high: question.get("high_label")}
+        answers = [
+            Answer(value=str(point), text=ends.get(point) or str(point))
+            for point in range(low, high + 1)
+        ]
+    else:
+        return []
+    if question.get("refusal"):
+        answers.append(Answer(value=REFUSED, text=gettext(REFUSED_TEXT), is_own=True))
+    return answers
+
+
+def write_rule(
+    rule: Rule,
+    rows: Rows,
+    *,
+    equals: Callable[[str, str], str],
+    has: Callable[[str, str], str],
+) -> str:
+    """Write a rule; `equals` and `has` write a condition on one answer or on one box."""
+
+    def write(part: Rule, *, inside: bool) -> str:
+        if "not" in part:
+            return f"not({write(part['not'], inside=False)})"
+        for word, joint in (("all", " and "), ("any", " or ")):
+            if word in part:
+                joined = joint.join(write(one, inside=True) for one in part[word])
+                return f"({joined})" if inside else joined
+        return _write_condition(part, inside=inside)
+
+    def _write_condition(part: Rule, *, inside: bool) -> str:
+        name, item = _split(part["name"], rows)
+        if item:
+            held = has(rows.names[name], item)
+            return held if part["is"] == [1] else f"not({held})"
+        conditions = [equals(*pair) for pair in _list_values(name, part["is"], rows)]
+        joined = " or ".join(conditions)
+        return f"({joined})" if inside and len(conditions) > 1 else joined
+
+    return write(rule, inside=False)
+
+
+def _split(name: str, rows: Rows) -> tuple[str, str]:
+    """Split the name of an item. Names of questions have underscores, but never end in a number."""
+    if name in rows.questions:
+        return name, ""
+    question, _, item = name.rpartition("_")
+    return question, item
+
+
+def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str, str]]:
+    """List the rows and values that together stand for these codes."""
+    question, called = rows.questions[name], rows.names[name]
+    described = TYPES[question["type"]]
+    if described.has_follow_up:
+        # 0 is No, 1 is Yes and then Yes, 2 is Yes and then No.
+        second = rows.seconds[name]
+        one_each = {0: (called, "no"), 1: (second, "yes"), 2: (second, "no")}
+        if {1, 2} <= set(codes):
+            return [(called, "no")] * (0 in codes) + [(called, "yes")]
+        return [one_each[code] for code in codes]
+    if described.fixed_answers:
+        return [(called, "yes" if code == 1 else "no") for code in codes]
+    first = question["minimum"] if described.has_points else 1 - described.first_code
+    return [(called, str(code + first)) for code in codes]

@@ -1,0 +1,76 @@
+"""Records every file and every API reply with figures: what leaves the server for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+
+from surveys.history.recording import record
+from surveys.models import Kind, Survey, Verb
+
+PUBLIC = "/s/"  # what respondents and readers load
+# The views that send figures as files or to programs, and what they send.
+DOWNLOADS: Mapping[str, Kind] = {
+    "aggregator:estimates_csv": Kind.ESTIMATES,
+    "aggregator:coin_estimates_csv": Kind.ESTIMATES,
+    "aggregator:reports_csv": Kind.ROWS,
+    "aggregator:codebook_csv": Kind.CODEBOOK,
+    "aggregator:mode_comparison_csv": Kind.MODES,
+    "aggregator:comparison_csv": Kind.COMPARISON,
+    "aggregator:breakdown_csv": Kind.BREAKDOWN,
+    "aggregator:release_ledger_csv": Kind.LEDGER,
+    "aggregator:coin_release_ledger_csv": Kind.LEDGER,
+    "aggregator:history_csv": Kind.HISTORY,
+    "aggregator:file": Kind.REPORT,
+    "aggregator:coin_file": Kind.REPORT,
+    "aggregator:api_results": Kind.RESULTS,
+    "aggregator:api_reports_csv": Kind.ROWS,
+    "aggregator:api_codebook_csv": Kind.CODEBOOK,
+    "aggregator:api_estimates_csv": Kind.ESTIMATES,
+}
+
+
+def record_downloads(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware: write the row before the first byte leaves, so that no file lacks its row.
+
+    Published figures are left out: who reads them is not recorded, and the session is not read.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        kind = find_download(request, response)
+        if kind is not None:
+            _record(request, kind)
+        return response
+
+    return middleware
+
+
+def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
+    """Return what a response sends; None if it is a page, or says that there is nothing yet."""
+    match = request.resolver_match
+    if response.status_code != HTTPStatus.OK or request.method != "GET" or match is None:
+        return None
+    if "slug" not in match.kwargs or request.path_info.startswith(PUBLIC):
+        return None
+    if match.kwargs.get("name", "").startswith("chart"):
+        return Kind.CHART
+    is_csv = response.headers.get("Content-Type", "").startswith("text/csv")
+    return DOWNLOADS.get(match.view_name, Kind.FILE if is_csv else None)
+
+
+@transaction.atomic
+def _record(request: HttpRequest, kind: Kind) -> None:
+    match = request.resolver_match
+    assert match is not None
+    # Locked, so that it cannot be deleted before what was downloaded is written.
+    locked = Survey.objects.select_for_update(no_key=True)
+    survey = locked.filter(slug=match.kwargs["slug"]).first()
+    if survey is None:
+        raise Http404("The survey was deleted while the file was made.")
+    record(survey, Verb.DOWNLOADED, kind, facts={"path": request.path})

@@ -1,0 +1,73 @@
+"""What a worker does with the history once an hour, and what happens to it with the survey."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+
+from surveys.history.recording import record_ending
+from surveys.models import HistoryChanges, HistoryRow, Survey, Verb, Wave, start_of, today
+
+# As long as workers may be off.
+DAYS_TO_HIDE = timedelta(days=7)
+_WRITE_AGAIN = (
+    "UPDATE surveys_history SET number = number WHERE day >= %(since)s AND day < %(today)s",
+    (
+        "UPDATE surveys_history_changes c SET number = c.number FROM surveys_history h WHERE "
+        "h.slug = c.slug AND h.number = c.number AND h.day >= %(since)s AND h.day < %(today)s"
+    ),
+)
+
+
+def record_endings() -> None:
+    """Write which surveys were closed by their end on an earlier day.
+
+    The end of a survey with a cap is the moment of its last report. On the same day, the place of
+    the row between those of people would date it: in the database's files, next to a log that has
+    the times of what people did. Until the next day, only the wave knows it.
+    """
+    written = HistoryRow.objects.filter(slug=OuterRef("survey__slug"), verb=Verb.ENDED)
+    waves = Wave.objects.electronic().closed().exclude(ending=Wave.Ending.OWNER)
+    due = waves.filter(~Exists(written), closed_at__lt=start_of(today())).order_by("survey__slug")
+    for pk in due.values_list("survey", flat=True):
+        with transaction.atomic():
+            survey = Survey.objects.select_for_update(no_key=True).filter(pk=pk).first()
+            wave = survey and survey.find_wave()
+            if survey and wave:
+                record_ending(survey, wave)
+
+
+def hide_moments() -> None:
+    """Give all rows of a past day the same hidden transaction number.
+
+    PostgreSQL keeps with each row the number of the transaction that wrote it. These numbers count
+    up all day, like a clock. SQLite has none.
+    """
+    if connection.vendor != "postgresql":
+        return
+    days = {"today": today(), "since": today() - DAYS_TO_HIDE}
+    with connection.cursor() as cursor:
+        with transaction.atomic():
+            for statement in _WRITE_AGAIN:
+                cursor.execute(statement, days)
+        for table in (HistoryRow, HistoryChanges):
+            cursor.execute(f"VACUUM {table._meta.db_table}")  # removes the old versions
+
+
+@transaction.atomic
+def forget_old_rows() -> None:
+    """Delete rows after their last day. The database would refuse to delete others."""
+    HistoryRow.objects.filter(kept_until__lt=today()).delete()
+    kept = HistoryRow.objects.filter(slug=OuterRef("slug"), number=OuterRef("number"))
+    HistoryChanges.objects.filter(~Exists(kept)).delete()
+
+
+def delete_with_changes(survey: Survey) -> None:
+    """Delete a survey's row, and what its history says was changed. The history itself stays.
+
+    The database wants the row about the deletion first.
+    """
+    survey.delete()
+    HistoryChanges.objects.filter(slug=survey.slug).delete()

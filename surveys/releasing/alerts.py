@@ -1,0 +1,80 @@
+"""Alerts: whether more than a share of people gave an answer, looked at once a day, told once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor
+
+from privacy.central.above_threshold import (
+    choose_alert_threshold,
+    least_surpassing_count,
+    noticed_share,
+)
+from surveys.manifest.manifest import HUNDREDTHS, Manifest
+from surveys.manifest.questions import Symbol
+from surveys.manifest.releases import ReleaseRequest
+
+# One look a day for a year; then the alert ends.
+MOST_LOOKS = 366
+# Scrambling and chance, and noise alone, may each cause an alert below the line so rarely.
+PART_LEVEL = 0.975
+WRONG = 5  # of 100, both together
+NOTICED = 0.9
+_YES = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The code that an alert counts, among the reports that have its symbol."""
+
+    symbol: Symbol
+    code: int
+    percent: int
+
+    @property
+    def share_on_line(self) -> float:
+        """The share of reports with the code if the true share is exactly the one asked about."""
+        mechanism = self.symbol.mechanism
+        return mechanism.other_probability + mechanism.slope * self.percent / 100
+
+    def find_distance(self, cells: list[int]) -> int:
+        """Return how many more reports have the code than can be if the share is not above.
+
+        One report more or less changes it by at most one.
+        """
+        people = sum(cells)
+        least = least_surpassing_count(people, share=self.share_on_line, level=PART_LEVEL)
+        return cells[self.code] - int(least)
+
+
+def find_target(request: ReleaseRequest, manifest: Manifest) -> Target:
+    """Find what an alert is about; the request must have been checked."""
+    assert request.answer is not None
+    assert request.percent is not None
+    (question,) = (one for one in manifest.questions if one.name in request.questions)
+    name = question.item_name(request.answer) if question.has_items else question.name
+    symbol = next(one for one in manifest.symbols if one.name == name)
+    code = _YES if question.has_items else request.answer
+    return Target(symbol=symbol, code=code, percent=request.percent)
+
+
+def find_threshold(request: ReleaseRequest) -> int:
+    """Return what the noisy distance must reach, noise on the threshold apart."""
+    epsilon = request.epsilon_hundredths / HUNDREDTHS
+    return choose_alert_threshold(looks=MOST_LOOKS, epsilon=epsilon, level=PART_LEVEL)
+
+
+def find_noticed_share(request: ReleaseRequest, manifest: Manifest, *, people: int) -> float:
+    """Return the true share that gives an alert 9 times in 10 once so many people took part."""
+    target = find_target(request, manifest)
+    mechanism = target.symbol.mechanism
+    return noticed_share(
+        people=floor(people * manifest.find_asked_fraction(target.symbol.question)),
+        other_probability=mechanism.other_probability,
+        slope=mechanism.slope,
+        line=target.percent / 100,
+        level=PART_LEVEL,
+        threshold=find_threshold(request),
+        epsilon=request.epsilon_hundredths / HUNDREDTHS,
+        chance=NOTICED,
+    )

@@ -1,0 +1,251 @@
+"""The noise of a release and what it spends.
+
+A plan follows from the request, the manifest and the ledger alone, never from the answers: choices
+that depend on answers would tell something about them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from django.db.models import TextChoices
+
+from privacy.central.above_threshold import above_threshold_scales
+from privacy.central.calibration import choose_table_noise
+from privacy.central.composition import pure_rho
+from privacy.central.key_driver import FACTOR as RULE_FACTOR
+from privacy.central.median import FACTOR, scaled_sensitivity
+from privacy.central.noise import discrete_gaussian_variance, discrete_laplace_variance
+from privacy.central.selection import selection_bound
+from privacy.central.table import least_people
+from privacy.mechanism.drawing import SCALE
+from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest, largest_release_delta
+from surveys.manifest.questions import ManifestQuestion, Symbol
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+
+LEVEL = 0.95
+KEY_DRIVER_DRAWS = 2
+
+
+class Mechanism(TextChoices):
+    LAPLACE = "laplace", "Discrete Laplace"
+    GAUSSIAN = "gaussian", "Discrete Gaussian"
+    PERMUTE_AND_FLIP = "permute-and-flip", "Permute-and-flip"
+    SPARSE_VECTOR = "sparse-vector", "Sparse vector"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan:
+    """The noise of a release and what it spends, about one report added or removed."""
+
+    mechanism: Mechanism
+    # Laplace: b. Gaussian: the standard deviation. Permute-and-flip: of the exponential noise.
+    # Sparse vector: b of the noise of a look; that of the threshold has half of it.
+    scale: Fraction
+    # How far one report moves the counts: added up (Laplace), squared and added up (Gaussian), or
+    # the most that it moves one score.
+    sensitivity: int
+    epsilon_hundredths: int
+    delta_nanos: int
+    rho: float | None
+    # Whether one report moves all scores in the same direction; chosen scores need it.
+    is_monotone: bool = True
+    # A key driver is drawn twice, a choice and then its table, at equal parts of ε.
+    draws: int = 1
+
+    @property
+    def epsilon_each(self) -> Fraction:
+        """What each draw spends."""
+        return Fraction(self.epsilon_hundredths, HUNDREDTHS * self.draws)
+
+
+def list_symbols(manifest: Manifest, questions: Sequence[str]) -> tuple[Symbol, ...]:
+    """List the symbols of these questions, in the manifest's order."""
+    return tuple(symbol for symbol in manifest.symbols if symbol.question in questions)
+
+
+def count_most_symbols(manifest: Manifest, questions: Sequence[str]) -> int:
+    """Return the most symbols of these questions that one report can have.
+
+    Where each person is asked only some blocks, these are the blocks with the most symbols.
+    """
+    symbols = Counter(symbol.question for symbol in list_symbols(manifest, questions))
+    return int(sum(manifest.pick_drawn(symbols)))
+
+
+def plan_release(
+    request: ReleaseRequest, manifest: Manifest, *, delta_nanos_left: int
+) -> ReleasePlan:
+    """Choose the noise of a request that was checked; may raise NotReleasable."""
+    if request.kind == ReleaseKind.TABLE:
+        return _plan_table(request, manifest, delta_nanos=delta_nanos_left)
+    if request.kind == ReleaseKind.LEADER:
+        return _plan_choice(request, sensitivity=1, is_monotone=True)
+    if request.kind == ReleaseKind.ALERT:
+        return _plan_alert(request)
+    if request.kind == ReleaseKind.KEY_DRIVER:
+        return _plan_choice(
+            request, sensitivity=RULE_FACTOR, is_monotone=True, draws=KEY_DRIVER_DRAWS
+        )
+    (question,) = (one for one in manifest.questions if one.name in request.questions)
+    sensitivity = scaled_sensitivity(
+        question.answers, other_probability=find_other_probability(question)
+    )
+    return _plan_choice(request, sensitivity=sensitivity, is_monotone=False)
+
+
+def find_other_probability(question: ManifestQuestion) -> Fraction:
+    """Return the probability of each code that is not the true one, exactly."""
+    mechanism = question.mechanism
+    return Fraction(SCALE - mechanism.threshold, SCALE * (mechanism.symbols - 1))
+
+
+def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int) -> ReleasePlan:
+    symbols = count_most_symbols(manifest, request.questions)
+    noise = choose_table_noise(
+        symbols=symbols,
+        epsilon=Fraction(request.epsilon_hundredths, HUNDREDTHS),
+        delta=delta_nanos / NANOS if is_delta_small(delta_nanos, manifest) else 0,
+    )
+    mechanism = Mechanism(noise.mechanism)
+    return ReleasePlan(
+        mechanism=mechanism,
+        scale=noise.scale,
+        sensitivity=symbols,
+        epsilon_hundredths=request.epsilon_hundredths,
+        # All that is left: the first table for which it pays takes it.
+        delta_nanos=delta_nanos if mechanism == Mechanism.GAUSSIAN else 0,
+        rho=noise.rho,
+    )
+
+
+def is_delta_small(nanos: int, manifest: Manifest) -> bool:
+    """Whether δ is at most a tenth of a person, among those whom the author expects.
+
+    It uses the expected number: the exact number must not decide which noise readers see.
+    """
+    people = manifest.people_expected
+    return not people or nanos <= largest_release_delta(people)
+
+
+def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
+    """Plan the second draw of a key driver: noise on the cells behind the rule that was named.
+
+    One report adds 1 to one cell. The scale in reports is that of the choice.
+    """
+    return replace(
+        plan, mechanism=Mechanism.LAPLACE, scale=plan.scale / plan.sensitivity, sensitivity=1
+    )
+
+
+def _plan_choice(
+    request: ReleaseRequest, *, sensitivity: int, is_monotone: bool, draws: int = 1
+) -> ReleasePlan:
+    """Plan permute-and-flip; scores that one report moves in one direction need half the noise."""
+    factor = sensitivity if is_monotone else 2 * sensitivity
+    return ReleasePlan(
+        mechanism=Mechanism.PERMUTE_AND_FLIP,
+        scale=Fraction(factor * HUNDREDTHS * draws, request.epsilon_hundredths),
+        sensitivity=sensitivity,
+        epsilon_hundredths=request.epsilon_hundredths,
+        delta_nanos=0,
+        rho=draws * pure_rho(Fraction(request.epsilon_hundredths, HUNDREDTHS * draws)),
+        is_monotone=is_monotone,
+        draws=draws,
+    )
+
+
+def _plan_alert(request: ReleaseRequest) -> ReleasePlan:
+    epsilon = Fraction(request.epsilon_hundredths, HUNDREDTHS)
+    _, of_looks = above_threshold_scales(epsilon)
+    return ReleasePlan(
+        mechanism=Mechanism.SPARSE_VECTOR,
+        scale=of_looks,
+        sensitivity=1,
+        epsilon_hundredths=request.epsilon_hundredths,
+        delta_nanos=0,
+        rho=pure_rho(epsilon),
+    )
+
+
+def plan_all(manifest: Manifest) -> list[ReleasePlan]:
+    """Choose the noise of all planned releases, in the order in which they are charged."""
+    plans: list[ReleasePlan] = []
+    left = manifest.release_delta_nanos or 0
+    for request in manifest.planned_releases or ():
+        plans.append(plan_release(request, manifest, delta_nanos_left=left))
+        left -= plans[-1].delta_nanos
+    return plans
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """The noise of each cell of a table; `least` people must be in a symbol's noisy sum."""
+
+    variance: float
+    least: int
+
+    @classmethod
+    def of(cls, mechanism: str, scale: Fraction) -> Noise:
+        """Describe the noise of a table by its mechanism and scale."""
+        if mechanism == Mechanism.GAUSSIAN:
+            return cls(
+                variance=discrete_gaussian_variance(variance=scale**2),
+                least=least_people(scale=scale, mechanism="gaussian"),
+            )
+        return cls(variance=discrete_laplace_variance(scale=scale), least=least_people(scale=scale))
+
+
+def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
+    """Return how many people the published answer may be away from the best one, with 95 %.
+
+    For a leader, this is how many it may lie behind. For a median, it is how many would have to
+    answer differently to make it one. One person more moves the expected number of reports of an
+    answer by the slope of the channel.
+    """
+    slope = question.mechanism.slope if question.is_scrambled else 1.0
+    epsilon = request.epsilon_hundredths / HUNDREDTHS
+    if request.kind == ReleaseKind.LEADER:
+        reports = selection_bound(
+            sensitivity=1,
+            epsilon=epsilon,
+            candidates=len(question.options),
+            level=LEVEL,
+            monotone=True,
+        )
+        return reports / slope
+    scaled = selection_bound(
+        sensitivity=scaled_sensitivity(
+            question.answers, other_probability=find_other_probability(question)
+        ),
+        epsilon=epsilon,
+        candidates=question.answers,
+        level=LEVEL,
+    )
+    # Scores are rounded to whole thousandths, which can move two of them apart by one. Each person
+    # who answers differently moves the score by twice the slope (privacy.central.median).
+    return (scaled + 1) / FACTOR / (2 * slope)
+
+
+def find_rule_bound(request: ReleaseRequest, manifest: Manifest) -> float:
+    """Return for how many people more another rule of a key driver may be right, with 95 %.
+
+    Scores are rounded down to thousandths, which can move two of them apart by one.
+    """
+    outcome, *predictors = (find_question(manifest, name) for name in request.questions)
+    reports = selection_bound(
+        sensitivity=1,
+        epsilon=Fraction(request.epsilon_hundredths, KEY_DRIVER_DRAWS * HUNDREDTHS),
+        candidates=2 * len(predictors) + 2,
+        level=LEVEL,
+        monotone=True,
+    )
+    slope = outcome.mechanism.slope * min(one.mechanism.slope for one in predictors)
+    return (reports + 1 / RULE_FACTOR) / slope
+
+
+def find_question(manifest: Manifest, name: str) -> ManifestQuestion:
+    return next(one for one in manifest.questions if one.name == name)

@@ -1,0 +1,198 @@
+"""Claims: written down while the half is sealed, tested once on it alone, and then for good."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from unittest import mock
+
+import pytest
+
+from aggregator.batches.columns import Columns
+from aggregator.batches.halves import HalfIsOpen, find_half
+from aggregator.comparisons import claims, jobs
+from aggregator.comparisons.claims import (
+    MOST_CLAIMS,
+    Claim,
+    ClaimsChanged,
+    JudgedClaim,
+    add_claim,
+    describe_claim,
+    is_confirmed_by,
+    list_tested,
+    open_half,
+    remove_claim,
+)
+from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
+from aggregator.comparisons.result import TwoQuestionsResult
+from aggregator.comparisons.stored import read_result
+from aggregator.models import Batch, Comparison, RawReport
+from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
+from surveys.comparing.choice import NotComparable
+from surveys.comparing.indicators import find_indicators, list_names
+from surveys.leases import MAX_ATTEMPTS
+from surveys.lifecycle.services import close_wave
+from surveys.models import Wave
+from tests.support.fielding import process
+from tests.support.halves import list_differences, make_divided_wave
+from tests.support.waves import make_wave
+
+pytestmark = pytest.mark.django_db
+HIGHER = Claim(names=("q1", "q2"), is_higher=True)
+
+
+def make_related_wave(*, people: int = 1200) -> Wave:
+    """Divide a wave in which nearly everybody answers both of the first two questions alike."""
+    wave = make_wave(sealed_half=True)
+    generator = random.Random(20261127)
+    rows = []
+    for _ in range(people):
+        answer, other = generator.random() < 0.5, generator.random() < 0.5
+        truth = (answer, answer, other)
+        rows.append(bytes(said != (generator.random() < 0.25) for said in truth))
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
+    )
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+def run_tests(wave: Wave) -> list[JudgedClaim]:
+    while (found := find_comparisons_to_run().first()) is not None:
+        run_comparison(comparison_id=found.pk)
+    half = find_half(wave)
+    assert half is not None
+    return list_tested(half, wave.description)
+
+
+def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> None:
+    wave = make_related_wave()
+    chosen = [HIGHER, Claim(names=("q1", "q3"), is_higher=True)]
+    for claim in chosen:
+        add_claim(wave=wave, claim=claim)
+    held = list(Batch.every.filter(wave=wave, is_held=True))
+    open_half(wave=wave, seen=2)
+    process(wave)
+    found = run_tests(wave)
+    assert [one.verdict for one in found] == ["Confirmed", "Not confirmed"]
+    [row, _] = Comparison.objects.filter(kind=Comparison.Kind.CLAIM).order_by("pk")
+    result = read_result(row.kind, row.result, indicators=list_names(wave.description))
+    assert isinstance(result, TwoQuestionsResult)
+    columns = Columns.of(wave.description)
+    counted = sum(
+        cross_tabulate_indicators(
+            bytes(batch.packed),
+            size=batch.size,
+            columns=columns,
+            indicators=find_indicators(wave.description, ["q1", "q2"]),
+        )
+        for batch in held
+    )
+    assert result.n == sum(batch.size for batch in held)
+    assert [list(each) for each in result.counts] == counted.tolist()  # type: ignore[union-attr]
+    assert result.difference.level == pytest.approx(0.975)
+    assert list_differences() == []  # verification counts the same batches
+
+
+def test_the_direction_decides() -> None:
+    wave = make_related_wave()
+    add_claim(wave=wave, claim=replace(HIGHER, is_higher=False))
+    open_half(wave=wave, seen=1)
+    [found] = run_tests(wave)
+    assert (found.verdict, found.p_value[:3]) == ("Not confirmed", "p\N{NO-BREAK SPACE}<")
+
+
+def test_there_is_no_second_test() -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_half(wave=wave, seen=1)
+    before = [one.verdict for one in run_tests(wave)]
+    later = Claim(names=("q1", "q3"), is_higher=True)
+    acts: tuple[Callable[[], None], ...] = (
+        lambda: open_half(wave=wave, seen=1),
+        lambda: add_claim(wave=wave, claim=later),
+        lambda: remove_claim(wave=wave, claim=HIGHER),
+    )
+    for act in acts:
+        with pytest.raises(HalfIsOpen):
+            act()
+    update_snapshot(wave_id=wave.pk)
+    assert [one.verdict for one in run_tests(wave)] == before
+    assert Comparison.objects.count() == 1
+
+
+def test_a_claim_is_written_down_once_and_at_most_ten_are() -> None:
+    wave = make_divided_wave(questions=12)
+    add_claim(wave=wave, claim=HIGHER)
+    for claim in (HIGHER, Claim(names=("q2", "q1"), is_higher=False)):
+        with pytest.raises(NotComparable, match="already"):
+            add_claim(wave=wave, claim=claim)
+    for place in range(3, MOST_CLAIMS + 2):
+        add_claim(wave=wave, claim=Claim(names=("q1", f"q{place}"), is_higher=True))
+    with pytest.raises(NotComparable, match="at most"):
+        add_claim(wave=wave, claim=Claim(names=("q2", "q3"), is_higher=True))
+    remove_claim(wave=wave, claim=HIGHER)
+    remove_claim(wave=wave, claim=HIGHER)
+    half = find_half(wave)
+    assert half is not None
+    assert len(half.claims) == MOST_CLAIMS - 1
+
+
+def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    with pytest.raises(ClaimsChanged):
+        open_half(wave=wave, seen=0)
+    half = find_half(wave)
+    assert half is not None
+    assert half.is_sealed
+
+
+def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_half(wave=wave, seen=1)
+    with mock.patch.object(jobs, "METHOD_VERSION", METHOD_VERSION + 1):
+        [found] = run_tests(wave)
+    assert found.is_confirmed is not None
+
+
+def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_half(wave=wave, seen=1)
+    rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
+    rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
+    [found] = run_tests(wave)
+    assert (found.verdict, found.problem) == ("Not confirmed", "It did not converge.")
+    rows.update(attempts=MAX_ATTEMPTS + 1)  # the worker’s fault
+    run_tests(wave)
+    [found] = run_tests(wave)
+    assert found.problem == ""
+
+
+def test_codes_that_no_answers_explain_confirm_nothing() -> None:
+    wave = make_related_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_half(wave=wave, seen=1)
+    run_tests(wave)
+    row = Comparison.objects.get()
+    result = read_result(row.kind, row.result, indicators=list_names(wave.description))
+    assert isinstance(result, TwoQuestionsResult)
+    assert is_confirmed_by(result, HIGHER)
+    contradiction = replace(result.contradiction, after_fixed_end=True)
+    assert not is_confirmed_by(replace(result, contradiction=contradiction), HIGHER)
+
+
+def test_a_claim_is_a_sentence() -> None:
+    manifest = make_wave().description
+    assert describe_claim(manifest, HIGHER) == (
+        "Yes to Q1 is more frequent for Yes to Q2 than for No to Q2."
+    )
+    assert "less frequent" in describe_claim(manifest, replace(HIGHER, is_higher=False))
+    assert claims.MOST_CLAIMS == 10

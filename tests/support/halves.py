@@ -1,0 +1,54 @@
+"""Waves that keep half of their reports sealed, and what verification says about them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from aggregator.batches.columns import Columns
+from aggregator.batches.joint_tables import count_tables, list_tables
+from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
+from aggregator.models import Batch
+from aggregator.upkeep.verification.run import Verification
+from surveys.lifecycle.services import close_wave
+from surveys.models import Wave
+from tests.support.fielding import process, send_people
+from tests.support.waves import make_wave
+
+
+def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
+    """Make a wave that has ended, as the workers leave it: 600 people make more than 20 batches."""
+    return divide(make_wave(sealed_half=True, **settings), people=people)
+
+
+def divide(wave: Wave, *, people: int = 600) -> Wave:
+    """Let people answer an open wave as above, close it and process it."""
+    send_people(wave, people=people)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+def list_differences() -> list[str]:
+    """List what verification finds, but that nobody acknowledged the reports of these tests."""
+    found = Verification().run(Wave.objects.all())
+    return [str(one) for one in found if one.kind != "reports"]
+
+
+def rewrite(batches: list[Batch], *, shift: int) -> None:
+    """Replace every scrambled code of these batches by another one; all else stays."""
+    for batch in batches:
+        manifest = batch.wave.description
+        columns = Columns.of(manifest)
+        codes = unpack_reports(bytes(batch.packed), size=batch.size, ks=columns.ks)
+        for symbol, place in zip(manifest.symbols, columns.places, strict=True):
+            if symbol.threshold is not None:
+                codes[:, place] = (codes[:, place] + shift) % symbol.k
+        packed = pack_reports([row.tobytes() for row in codes], ks=columns.ks)
+        batch.packed, batch.content_hash = packed, hashlib.sha256(packed).digest()
+        batch.counts = count_codes(packed, size=batch.size, ks=columns.ks)
+        batch.tables = count_tables(
+            packed, size=batch.size, ks=columns.ks, tables=list_tables(manifest)
+        )
+        batch.save()

@@ -1,0 +1,53 @@
+"""Draft → JSON → draft changes nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from surveys.authoring.drafts import build_manifest, build_words
+from surveys.definition.creating import create_draft
+from surveys.definition.exporting import export_definition
+from surveys.definition.parsing import parse_definition
+from surveys.manifest.serialization import serialize_manifest
+from surveys.models import Survey
+from tests.support.factories import make_user
+from tests.support.question_forms import GOOD
+from tests.support.random_drafts import make_random_draft
+
+pytestmark = pytest.mark.django_db
+
+
+def _freeze(survey: Survey, *, like: Survey) -> tuple[bytes, dict[str, str]]:
+    manifest = replace(build_manifest(survey=survey, wave_number=1), survey=like.slug)
+    return serialize_manifest(manifest), build_words(survey=survey, manifest=manifest)
+
+
+def _check_round_trip(seed: int) -> set[str]:
+    user = make_user()
+    draft = make_random_draft(Random(seed), owner=user)
+    content = export_definition(draft)
+    copy = Survey.objects.get(pk=create_draft(parse_definition(content), owner=user).pk)
+    assert _freeze(copy, like=draft) == _freeze(draft, like=draft)
+    assert export_definition(copy) == content
+    found = json.loads(content)
+    return {
+        *(key for key, value in found.items() if value),
+        *(key for question in found["questions"] for key in question),
+        *(f"{question['type']}" for question in found["questions"]),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "count"), [(0, 15), pytest.param(15, 985, marks=pytest.mark.long)]
+)
+def test_random_drafts_come_back_with_the_same_manifest(first: int, count: int) -> None:
+    seen = set().union(*(map(_check_round_trip, range(first, first + count))))
+    assert seen >= {
+        *("settings", "translations", "planned_comparisons", "planned_releases", *GOOD),
+        *("rule", "same_fact", "limit", "unit", "source_name", "label", "refusal"),
+    }

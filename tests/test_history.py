@@ -1,0 +1,234 @@
+"""Every view that changes a survey writes a row of its history.
+
+The routes come from the URLconf. One that accepts POST and is not listed here fails, so a new view
+cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.models import Comparison
+from surveys.authoring.services import add_question, add_translation, plan_comparison, plan_release
+from surveys.lifecycle.services import close_wave
+from surveys.manifest.manifest import Publication
+from surveys.manifest.question_types import QuestionType
+from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.models import HistoryRow, Kind, Survey, Verb, Wave
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import process, sign_in
+from tests.support.routes import Route, all_routes
+from tests.support.waves import make_released_wave, make_wave, send_many
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files"), pytest.mark.slow]
+HIDDEN = re.compile(r'type="hidden" name="(\w+)" value="([^"]*)"')
+REQUEST = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1",), epsilon_hundredths=50)
+CHOICE = {"questions": "q1", "epsilon": "0.50", "people": "1000"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """What a person sends to a route to change a survey, and the row that this writes."""
+
+    verb: Verb = Verb.CHANGED
+    kind: Kind
+    state: str = "draft"
+    sent: Callable[[Client, Survey], dict[str, Any]] = lambda _client, _survey: {}
+
+
+def sends(**fields: Any) -> Callable[[Client, Survey], dict[str, Any]]:
+    return lambda _client, _survey: fields
+
+
+def hidden(page: str, **more: Any) -> Callable[[Client, Survey], dict[str, Any]]:
+    """Send the hidden fields of a page, of the first form that has them, and others."""
+
+    def read(client: Client, survey: Survey) -> dict[str, Any]:
+        found = dict(reversed(HIDDEN.findall(client.get(reverse(page, args=[survey.slug])).text)))
+        return {**found, **more}
+
+    return read
+
+
+def paste(client: Client, survey: Survey) -> dict[str, Any]:
+    text = {"text": "Another one?"}
+    page = client.post(reverse("surveys:questions_paste", args=[survey.slug]), text)
+    return {**dict(HIDDEN.findall(page.text)), **text, "create": ""}
+
+
+def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
+    """Take the first remedy, and send what the page then offers to undo it."""
+    send = hidden("surveys:questions")
+    client.post(reverse("surveys:budget_remedy", args=[survey.slug]), send(client, survey))
+    return send(client, survey)
+
+
+def translate(client: Client, survey: Survey) -> dict[str, Any]:
+    page = client.get(reverse("surveys:translation", args=[survey.slug, "fr"])).text
+    return dict.fromkeys(re.findall(r'name="(words-\w+)"', page), "Un mot")
+
+
+ACTS: dict[str, Act] = {
+    "surveys:create": Act(verb=Verb.CREATED, kind=Kind.SURVEY, sent=sends(title="New")),
+    "surveys:settings": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
+    "surveys:settings_page": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
+    "surveys:question_create": Act(
+        kind=Kind.QUESTIONS, sent=sends(type="yes_no", text="Q?", flips="25")
+    ),
+    "surveys:question_edit": Act(
+        kind=Kind.QUESTIONS, sent=sends(type="yes_no", text="Q?", flips="25")
+    ),
+    "surveys:questions_paste": Act(kind=Kind.QUESTIONS, sent=paste),
+    "surveys:question_move": Act(kind=Kind.QUESTIONS, sent=sends(direction="down")),
+    "surveys:question_delete": Act(kind=Kind.QUESTIONS),
+    "surveys:budget_remedy": Act(kind=Kind.STRENGTHS, sent=hidden("surveys:questions")),
+    "surveys:budget_undo": Act(kind=Kind.STRENGTHS, sent=take_remedy),
+    "surveys:planned": Act(kind=Kind.PLANNED_COMPARISON, sent=sends(outcome="q2", group="q1")),
+    "surveys:planned_remove": Act(kind=Kind.PLANNED_COMPARISON),
+    "surveys:planned_releases": Act(
+        kind=Kind.PLANNED_RELEASE,
+        state="protected",
+        sent=sends(kind="table", questions="q2", epsilon="0.20"),
+    ),
+    "surveys:planned_release_remove": Act(kind=Kind.PLANNED_RELEASE, state="protected"),
+    "surveys:languages": Act(kind=Kind.TRANSLATION, sent=sends(language="de")),
+    "surveys:translation": Act(kind=Kind.TRANSLATION, sent=translate),
+    "surveys:translation_remove": Act(kind=Kind.TRANSLATION),
+    "surveys:launch": Act(
+        verb=Verb.OPENED, kind=Kind.SURVEY, state="ready", sent=hidden("surveys:launch")
+    ),
+    "surveys:close": Act(verb=Verb.CLOSED, kind=Kind.SURVEY, state="open"),
+    "surveys:copy": Act(verb=Verb.CREATED, kind=Kind.SURVEY),
+    "surveys:delete": Act(verb=Verb.DELETED, kind=Kind.SURVEY),
+    "surveys:public_results": Act(
+        verb=Verb.WITHDREW, kind=Kind.PUBLIC_PAGE, state="open", sent=sends(switch="off")
+    ),
+    "aggregator:delete": Act(
+        verb=Verb.DELETED,
+        kind=Kind.SURVEY,
+        state="closed",
+        sent=lambda _client, survey: {"title": survey.title},
+    ),
+    "aggregator:background": Act(
+        kind=Kind.BACKGROUND, state="counted", sent=sends(is_sent="True", q3="on")
+    ),
+    "aggregator:report": Act(
+        kind=Kind.PEOPLE_INVITED, state="closed", sent=sends(people_invited="900")
+    ),
+    "aggregator:compare": Act(
+        verb=Verb.COMPARED,
+        kind=Kind.COMPARISON,
+        state="closed",
+        sent=sends(kind="table", outcome="q1", group="q2"),
+    ),
+    "aggregator:key_driver": Act(
+        verb=Verb.COMPARED, kind=Kind.COMPARISON, state="closed", sent=sends(outcome="q1")
+    ),
+    "aggregator:breakdown": Act(verb=Verb.COMPARED, kind=Kind.BREAKDOWN, state="closed"),
+    "aggregator:release_new": Act(
+        verb=Verb.RELEASED,
+        kind=Kind.RELEASE,
+        state="released",
+        sent=sends(**CHOICE, price=REQUEST.digest),
+    ),
+    "aggregator:coin_release_new": Act(
+        verb=Verb.RELEASED,
+        kind=Kind.RELEASE,
+        state="released",
+        sent=sends(**CHOICE, price=REQUEST.digest),
+    ),
+}
+# Where a test client cannot go: accounts, respondents, and what machines send; and views of files,
+# which change nothing, or whose rows the tests of these files ask for.
+OTHERS = re.compile(
+    r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|sealed_half)$"
+    r"|surveys:(import|imported|definition_import|definition_compare|translation_file)$"
+)
+
+
+@pytest.fixture
+def surveys() -> dict[str, Survey]:
+    """One survey in each state."""
+    draft, ready = (make_survey(minimum_batch=50, display_minimum=50, cap=200) for _ in range(2))
+    for word in ("Red", "Blue", "Green", "Dark", "Light", "Yellow"):
+        add_question(survey=draft, text=f"{word}?", flips=25)
+    add_translation(survey=draft, language="fr")
+    plan_comparison(survey=draft, names=["q1", "q2"])
+    protected = make_survey(publication=Publication.PROTECTED)
+    plan_release(survey=protected, request=REQUEST)
+    opened = make_wave(publication=Publication.EXACT).survey
+    released = make_released_wave(coins=True)
+    coins = released.survey.waves.manual().get()
+    process(coins)
+    found = {
+        "draft": draft,
+        "ready": ready,
+        "protected": protected,
+        "open": opened,
+        "released": released.survey,
+    }
+    for state in ("closed", "counted"):
+        survey = make_survey()
+        options = ["North", "East", "South", "West"]
+        add_question(survey=survey, type=QuestionType.DECLARED, text="Where?", options=options)
+        wave = open_survey(survey=survey)
+        send_many(wave, [bytes([0, i % 2, i % 4]) for i in range(240)])
+        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+        process(wave, accepts=state == "closed")
+        found[state] = survey
+    return found
+
+
+def find_address(route: Route, survey: Survey) -> str:
+    row: Any = survey.questions.first()
+    if route.name.startswith("surveys:planned"):
+        row = survey.planned_comparisons.first() or survey.planned_releases.first()
+    values = {"slug": survey.slug, "pk": row and row.pk, "code": "fr", "question": "q3"}
+    values |= {"page": "text"}
+    values |= {"kind": "table", "name": "x", "language": "en", "digest": "0" * 64}
+    values |= {"version": "x", "anchor": "x", "uidb36": "1", "key": "x"}
+    return reverse(route.name, kwargs={name: values[name] for name in route.parameters})
+
+
+def test_every_view_that_accepts_a_form_is_listed(surveys: dict[str, Survey]) -> None:
+    client = sign_in(surveys["draft"].owner)
+    client.raise_request_exception = False
+    accepting = set()
+    for route in all_routes():
+        if not OTHERS.match(route.name):
+            before = transaction.savepoint()
+            status = client.post(find_address(route, surveys["draft"])).status_code
+            transaction.savepoint_rollback(before)
+            if status != 405:
+                accepting.add(route.name)
+    assert accepting == set(ACTS)
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_what_it_changes_is_in_the_history(
+    name: str, surveys: dict[str, Survey], django_capture_on_commit_callbacks: Any
+) -> None:
+    act = ACTS[name]
+    survey = surveys[act.state]
+    client = sign_in(survey.owner)
+    [route] = [one for one in all_routes() if one.name == name]
+    sent = act.sent(client, survey)
+    address = find_address(route, survey)
+    if name == "aggregator:breakdown":
+        Comparison.objects.all().delete()
+    before = set(HistoryRow.objects.values_list("slug", "number"))
+    with django_capture_on_commit_callbacks():
+        assert client.post(address, sent).status_code in (200, 302)
+    written = [row for row in HistoryRow.objects.all() if (row.slug, row.number) not in before]
+    assert [(row.verb, row.kind, row.account) for row in written] == [
+        (act.verb, act.kind, survey.owner_id)
+    ]
+    connection.check_constraints()
