@@ -19,7 +19,6 @@ import datetime
 from scripts.stack.opening import _open_here
 _open_here({surveys!r}, questions={questions!r}, flips={flips!r})
 """
-_MARK = "opened:"
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,7 @@ def open_surveys(
 ) -> list[OpenWave]:
     """Open one yes/no survey for each set of settings; create the owner if needed."""
     code = _CALL.format(surveys=list(map(dict, surveys)), questions=questions, flips=flips)
-    lines = stack.manage("shell", "-v", "0", "-c", code).splitlines()
-    # The log writes what was opened, too.
-    rows = [line.split()[1:] for line in lines if line.startswith(_MARK)]
+    rows = [line.split() for line in stack.manage("shell", "-v", "0", "-c", code).splitlines()]
     return [OpenWave(int(pk), slug, bytes.fromhex(digest)) for pk, slug, digest in rows]
 
 
@@ -66,4 +63,4 @@ def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: i
             for number in range(1, questions + 1)
         )
         wave = launch_survey(survey=survey, acknowledged=set(Limit))
-        print(_MARK, wave.pk, survey.slug, wave.manifest_hash_hex)
+        print(wave.pk, survey.slug, wave.manifest_hash_hex)

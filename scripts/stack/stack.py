@@ -238,19 +238,19 @@ class Stack:
             os.killpg(process.pid, number)
 
     def manage(self, *arguments: str, quiet: bool = True) -> str:
-        """Run a management command and return what it printed."""
+        """Run a management command and return what it printed, without its log."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if quiet else None,
+            stderr=subprocess.PIPE if quiet else None,
             text=True,
             check=False,
         )
         if done.returncode != 0:
-            raise StackError(f"manage.py {arguments[0]} failed:\n{done.stdout}")
+            raise StackError(f"manage.py {arguments[0]} failed:\n{done.stdout}{done.stderr or ''}")
         return done.stdout
 
     def prepare(self) -> None:
