@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from surveys.definition.format import FORMAT, VERSION, InvalidDefinition, Problem, point
 from surveys.definition.parsing import TOO_DEEP, measure
 from surveys.definition.schema import build_schema
 from surveys.form_fields import write_number
 from surveys.formatting import join_list
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 MOST_PROBLEMS = 100
 _TYPES = {
@@ -29,6 +30,8 @@ _TYPES = {
 
 @lru_cache(maxsize=1)
 def _build_validator() -> Draft202012Validator:
+    from jsonschema import Draft202012Validator  # slow to import
+
     return Draft202012Validator(build_schema())
 
 

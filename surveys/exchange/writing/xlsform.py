@@ -8,16 +8,17 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext, override
-from openpyxl import Workbook
-from openpyxl.worksheet.worksheet import Worksheet
 
 from surveys.exchange.writing.rows import Answer, Row, Rows, build_rows, write_rule
 from surveys.manifest.languages import NAMES
 from surveys.manifest.question_types import NO, YES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
 
 _OWN = {"yes": YES, "no": NO, "refused": REFUSED_TEXT}
 _CODES = {"zh-hans": "zh"}
@@ -36,6 +37,8 @@ _OURS = (
 
 def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
     """Return the workbook. Its cells are texts; none is a formula."""
+    from openpyxl import Workbook  # as slow to import as all of Django
+
     rows = build_rows(definition)
     translations: Mapping[str, Mapping[str, str]] = definition.get("translations", {})
     languages = [rows.language, *(code for code in translations if code != rows.language)]
