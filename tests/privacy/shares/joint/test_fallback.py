@@ -75,7 +75,7 @@ def covered(
 @pytest.mark.long
 @pytest.mark.parametrize(("people", "asked"), [(60, 6), (60, 40), (120, 8), (240, 20)])
 def test_within_the_limits_the_joint_likelihood_covers(people: int, asked: int) -> None:
-    surveys = 4000
+    surveys = 1500
     kept = covered(flips=5, people=people, asked=asked, share=0.5, surveys=surveys)
     assert kept >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.93)
 
@@ -85,7 +85,7 @@ def test_within_the_limits_the_joint_likelihood_covers(people: int, asked: int) 
     ("flips", "people", "asked"), [(1, 1000, 4), (1, 100, 5), (1, 50, 5), (2, 50, 5)]
 )
 def test_beyond_them_it_does_only_at_the_higher_level(flips: int, people: int, asked: int) -> None:
-    surveys = 4000
+    surveys = 1500
     case: dict[str, Any] = {"flips": flips, "people": people, "asked": asked, "share": 0.5}
     assert covered(**case, surveys=surveys) < binom.isf(ONE_IN_A_MILLION, surveys, 0.93)
     kept = covered(**case, surveys=surveys, level=cautious_level(0.95))
