@@ -7,6 +7,7 @@ from surveys.views.authoring import (
     budget,
     definitions,
     exchange,
+    inserting,
     pasting,
     planned,
     planned_releases,
@@ -15,6 +16,7 @@ from surveys.views.authoring import (
     publication,
     questions,
     share,
+    templates,
     translation_files,
     translations,
 )
@@ -24,6 +26,7 @@ from surveys.views.respondent import checking, respond
 app_name = "surveys"
 urlpatterns = [
     path("surveys/new", authoring.create, name="create"),
+    path("surveys/new/<str:name>", templates.use_template, name="template"),
     path("surveys/import/definition", definitions.import_definition, name="definition_import"),
     path("surveys/import", exchange.upload, name="import"),
     path("surveys/import/<slug:slug>", exchange.imported, name="imported"),
@@ -36,6 +39,7 @@ urlpatterns = [
     path("surveys/<slug:slug>/questions", questions.list_questions, name="questions"),
     path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
     path("surveys/<slug:slug>/questions/paste", pasting.paste, name="questions_paste"),
+    path("surveys/<slug:slug>/questions/insert", inserting.insert, name="questions_insert"),
     path("surveys/<slug:slug>/questions/<int:pk>/edit", questions.edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",

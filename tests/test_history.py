@@ -64,6 +64,19 @@ def paste(client: Client, survey: Survey) -> dict[str, Any]:
     return {**dict(HIDDEN.findall(page.text)), **text, "create": ""}
 
 
+def insert(client: Client, survey: Survey) -> dict[str, Any]:
+    """Tick a question of another survey of the same author."""
+    source = make_survey(owner=survey.owner, questions=("Pink?",))
+    page = client.get(
+        reverse("surveys:questions_insert", args=[survey.slug]), {"survey": source.slug}
+    )
+    return {**dict(HIDDEN.findall(page.text)), "questions": source.questions.get().pk}
+
+
+def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
+    return dict(HIDDEN.findall(client.get(reverse("surveys:template", args=["pay"])).text))
+
+
 def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
     """Take the first remedy, and send what the page then offers to undo it."""
     send = hidden("surveys:questions")
@@ -78,6 +91,7 @@ def translate(client: Client, survey: Survey) -> dict[str, Any]:
 
 ACTS: dict[str, Act] = {
     "surveys:create": Act(verb=Verb.CREATED, kind=Kind.SURVEY, sent=sends(title="New")),
+    "surveys:template": Act(verb=Verb.CREATED, kind=Kind.SURVEY, sent=preview_template),
     "surveys:settings": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
     "surveys:settings_page": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
     "surveys:question_create": Act(
@@ -87,6 +101,7 @@ ACTS: dict[str, Act] = {
         kind=Kind.QUESTIONS, sent=sends(type="yes_no", text="Q?", flips="25")
     ),
     "surveys:questions_paste": Act(kind=Kind.QUESTIONS, sent=paste),
+    "surveys:questions_insert": Act(kind=Kind.QUESTIONS, sent=insert),
     "surveys:question_move": Act(kind=Kind.QUESTIONS, sent=sends(direction="down")),
     "surveys:question_delete": Act(kind=Kind.QUESTIONS),
     "surveys:budget_remedy": Act(kind=Kind.STRENGTHS, sent=hidden("surveys:questions")),
@@ -194,6 +209,8 @@ def find_address(route: Route, survey: Survey) -> str:
     values = {"slug": survey.slug, "pk": row and row.pk, "code": "fr", "question": "q3"}
     values |= {"page": "text"}
     values |= {"kind": "table", "name": "x", "language": "en", "digest": "0" * 64}
+    if route.name == "surveys:template":
+        values["name"] = "pay"
     values |= {"version": "x", "anchor": "x", "uidb36": "1", "key": "x"}
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})
 

@@ -182,8 +182,8 @@ def add_question(
 def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
     """Add several questions at the end, or none.
 
-    Each has a key. Its rule refers to others by their keys, and to stored questions by their
-    primary keys. Raises BrokenRules or TooManyQuestions.
+    Each has a key. Its rule and its reference to the same fact name others by their keys, and
+    stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
     """
     lock_draft(survey=survey)
     stored = list(survey.questions.all())
@@ -196,7 +196,11 @@ def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) ->
         rule = content.get("rule")
         renamed = rule and rename(rule, partial(rename_question, names=names))
         named = _with_name(content, [*stored, *added], kept=chosen)
-        question = survey.questions.create(position=position, **named | {"rule": renamed})
+        fact = content.get("same_fact")
+        fact = None if fact is None else int(names[str(fact)])
+        question = survey.questions.create(
+            position=position, **named | {"rule": renamed, "same_fact": fact}
+        )
         names[key] = str(question.pk)
         added.append(question)
     _check_rules(survey)
@@ -249,7 +253,7 @@ def edit_question(
     compare_stamps(stamp, stored=stamp_question(before))
     parts = list_parts_of(before, questions)
     others = [one for one in questions if one.pk != question.pk]
-    content["name"] = _with_name(_list_content(before) | content, others)["name"]
+    content["name"] = _with_name(list_content(before) | content, others)["name"]
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))
@@ -352,7 +356,7 @@ def _check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> 
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
-def _list_content(question: Question) -> QuestionContent:
+def list_content(question: Question) -> QuestionContent:
     content = {name: getattr(question, name) for name in Question.CONTENT}
     return cast(QuestionContent, content)
 
@@ -393,7 +397,7 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
 
     added: list[Question] = []
     for question in survey.questions.all():
-        content = _list_content(question)
+        content = list_content(question)
         if question.rule is not None:
             content["rule"] = rename(question.rule, find_copy)
         if question.same_fact is not None:

@@ -27,6 +27,12 @@ def stamp_questions(questions: Iterable[Question]) -> str:
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
+def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
+    """Stamp the questions of a draft, and those of a survey that are offered to it."""
+    offered = [(question.pk, stamp_question(question)) for question in source]
+    return _stamp({"questions": stamp_questions(questions), "source": offered})
+
+
 def stamp_paste(
     text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
 ) -> str:

@@ -38,6 +38,7 @@ from surveys.authoring.launch_checks import (
 )
 from surveys.authoring.settings_pages import describe_settings
 from surveys.authoring.stamps import stamp_settings
+from surveys.definition.templates.offered import list_templates
 from surveys.formatting import join_list
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.reach import find_local_host, public_link
@@ -72,7 +73,8 @@ def create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         survey = services.create_survey(owner=cast(User, request.user), **form.cleaned_data)
         return to_edit(survey)
-    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
+    context = {"form": form, "templates": list_templates()}
+    return render(request, "surveys/authoring/create.html", context, status=_status(form))
 
 
 def _status(form: forms.Form) -> int:

@@ -1,0 +1,49 @@
+"""The pages on which authors build a draft, in Chromium: they fit, and axe finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from surveys.models import Survey
+from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.researcher import DESK, PHONE, make_context
+from tests.support.factories import make_survey
+
+LONG = "w" * 900
+
+
+@pytest.fixture
+def survey(live: LiveApplication) -> Survey:
+    return make_survey(questions=("Do you smoke?", "Do you drink?", "Do you sleep well?"))
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(
+    chromium: Browser, live: LiveApplication, survey: Survey, request: pytest.FixtureRequest
+) -> Iterator[Page]:
+    context = make_context(chromium, live, survey, color_scheme=request.param)
+    yield context.new_page()
+    context.close()
+
+
+def assert_fits_and_is_accessible(page: Page) -> None:
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], page.url
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == [], (page.url, size)
+
+
+def test_the_pages_to_start_from_fit_and_are_accessible(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    source = make_survey(owner=survey.owner, title="t" * 200, questions=(LONG, "Short?"))
+    insert = f"surveys/{survey.slug}/questions/insert"
+    paths = ("surveys/new", "surveys/new/pay", insert, f"{insert}?survey={source.slug}")
+    for path in paths:
+        page.goto(f"{live.url}/{path}")
+        assert_fits_and_is_accessible(page)
