@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
+from surveys.authoring.services import add_question
 from surveys.models import Survey
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
@@ -47,3 +48,26 @@ def test_the_pages_to_start_from_fit_and_are_accessible(
     for path in paths:
         page.goto(f"{live.url}/{path}")
         assert_fits_and_is_accessible(page)
+
+
+def test_a_rule_is_chosen_by_keyboard_and_said_in_words(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    add_question(survey=survey, type="several", text="Which?", options=["Red", LONG[:200], "Blue"])
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=information")
+    page.get_by_label("Text", exact=True).fill("For those who do.")
+    for row, (key, answers) in enumerate([("Q1", ["Yes"]), ("Q4", ["Red", "Blue"])], start=1):
+        menu = page.locator(f"#rule_question_{row}")
+        menu.focus()
+        page.keyboard.type(key)
+        page.keyboard.press("Tab")
+        for answer in answers:
+            box = page.get_by_role("checkbox", name=answer, exact=True)
+            box.focus()
+            page.keyboard.press("Space")
+            expect(box).to_be_checked()
+    told = "Asked only if Q1 is “Yes” and (Q4 has “Red” or Q4 has “Blue”)."
+    expect(page.locator("#rule_words")).to_have_text(told)
+    assert_fits_and_is_accessible(page)
+    page.get_by_role("button", name="Add the question").press("Enter")
+    expect(page.get_by_text("Q4 has “Red”")).to_be_visible()
