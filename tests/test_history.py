@@ -73,6 +73,17 @@ def insert(client: Client, survey: Survey) -> dict[str, Any]:
     return {**dict(HIDDEN.findall(page.text)), "questions": source.questions.get().pk}
 
 
+def select(_client: Client, survey: Survey) -> dict[str, Any]:
+    return {"action": "delete", "question": survey.questions.all()[0].pk}
+
+
+def delete(client: Client, survey: Survey) -> dict[str, Any]:
+    """Delete a question, and send what the page then offers to undo it."""
+    chosen = reverse("surveys:questions_selected", args=[survey.slug])
+    page = client.post(chosen, select(client, survey), follow=True).text
+    return {"stamp": page.split('name="stamp" value="')[1].split('"')[0]}
+
+
 def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
     return dict(HIDDEN.findall(client.get(reverse("surveys:template", args=["pay"])).text))
 
@@ -103,7 +114,8 @@ ACTS: dict[str, Act] = {
     "surveys:questions_paste": Act(kind=Kind.QUESTIONS, sent=paste),
     "surveys:questions_insert": Act(kind=Kind.QUESTIONS, sent=insert),
     "surveys:question_move": Act(kind=Kind.QUESTIONS, sent=sends(direction="down")),
-    "surveys:question_delete": Act(kind=Kind.QUESTIONS),
+    "surveys:questions_selected": Act(kind=Kind.QUESTIONS, sent=select),
+    "surveys:questions_restore": Act(kind=Kind.QUESTIONS, sent=delete),
     "surveys:budget_remedy": Act(kind=Kind.STRENGTHS, sent=hidden("surveys:questions")),
     "surveys:budget_undo": Act(kind=Kind.STRENGTHS, sent=take_remedy),
     "surveys:planned": Act(kind=Kind.PLANNED_COMPARISON, sent=sends(outcome="q2", group="q1")),

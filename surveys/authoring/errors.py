@@ -10,6 +10,7 @@ SurveyError
 ├── AddedTwice          a form was sent twice and would add the same question again
 ├── PreviewOutdated     a text or file would not become what the author was shown
 ├── InsertionOutdated   a draft or the source of its questions is not what the author was shown
+├── SelectionRefused    nothing can be done with the selected questions; `problems` says why
 ├── RemedyRefused       a step that changes strengths cannot be made or undone; `problems` says why
 ├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
 └── NotLaunchable       something is missing; `problems` lists all of it
@@ -82,6 +83,12 @@ class InsertionOutdated(SurveyError):
             "inserted. If you pressed twice, the draft has the questions already. Otherwise press "
             "again."
         )
+
+
+class SelectionRefused(SurveyError):
+    def __init__(self, problem: str) -> None:
+        self.problems = (problem,)
+        super().__init__(problem)
 
 
 class RemedyRefused(SurveyError):

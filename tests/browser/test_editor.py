@@ -15,11 +15,12 @@ from tests.support.browser.researcher import DESK, PHONE, make_context
 from tests.support.factories import make_survey
 
 LONG = "w" * 900
+SMOKE, DRINK, SLEEP = "Do you smoke?", "Do you drink?", "Do you sleep well?"
 
 
 @pytest.fixture
 def survey(live: LiveApplication) -> Survey:
-    return make_survey(questions=("Do you smoke?", "Do you drink?", "Do you sleep well?"))
+    return make_survey(questions=(SMOKE, DRINK, SLEEP))
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -71,3 +72,36 @@ def test_a_rule_is_chosen_by_keyboard_and_said_in_words(
     assert_fits_and_is_accessible(page)
     page.get_by_role("button", name="Add the question").press("Enter")
     expect(page.get_by_text("Q4 has “Red”")).to_be_visible()
+
+
+def test_a_question_moves_by_keyboard_and_its_button_keeps_the_focus(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    third = survey.questions.all()[2]
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions")
+    page.locator(f"#up-{third.pk}").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".question-text")).to_have_text([SMOKE, SLEEP, DRINK])
+    expect(page.locator(f"#up-{third.pk}")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".question-text")).to_have_text([SLEEP, SMOKE, DRINK])
+    expect(page.locator(f"#down-{third.pk}")).to_be_focused()
+
+
+def test_several_questions_are_selected_deleted_and_brought_back_by_keyboard(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions")
+    bar = page.get_by_role("form", name="Selected questions")
+    expect(bar).to_be_hidden()
+    for number in (1, 3):
+        page.get_by_role("checkbox", name=f"Select question {number}").press("Space")
+    expect(bar).to_be_visible()
+    assert_fits_and_is_accessible(page)
+    bar.get_by_role("button", name="Delete").press("Enter")
+    expect(page.locator(".question-text")).to_have_text([DRINK])
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    assert_fits_and_is_accessible(page)
+    page.keyboard.press("Enter")
+    expect(page.locator(".question-text")).to_have_text([SMOKE, DRINK, SLEEP])
+    expect(page.get_by_role("checkbox", name="Select question 1")).to_be_focused()

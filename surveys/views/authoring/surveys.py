@@ -39,12 +39,10 @@ from surveys.authoring.launch_checks import (
 from surveys.authoring.settings_pages import describe_settings
 from surveys.authoring.stamps import stamp_settings
 from surveys.definition.templates.offered import list_templates
-from surveys.formatting import join_list
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.reach import find_local_host, public_link
 from surveys.lifecycle.services import close_wave
 from surveys.lifecycle.state import describe_state
-from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.models.settings import SettingsPage
@@ -181,9 +179,8 @@ def _describe_switched(switched: services.Switched) -> str:
     if switched.changed:
         count = len(switched.changed)
         said = f" {count} question{' was' if count == 1 else 's were'} changed with them."
-    if switched.left:
-        numbers = join_list([f"Q{number}" for number in switched.left])
-        said += f" {numbers} cannot offer “{REFUSED_TEXT}”: there is no room for another answer."
+    if switched.problem:
+        said += f" {switched.problem}"
     return said
 
 
