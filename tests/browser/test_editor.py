@@ -105,3 +105,24 @@ def test_several_questions_are_selected_deleted_and_brought_back_by_keyboard(
     page.keyboard.press("Enter")
     expect(page.locator(".question-text")).to_have_text([SMOKE, DRINK, SLEEP])
     expect(page.get_by_role("checkbox", name="Select question 1")).to_be_focused()
+
+
+def test_without_scripts_a_rule_is_chosen_and_questions_are_deleted(
+    chromium: Browser, live: LiveApplication, survey: Survey
+) -> None:
+    with make_context(chromium, live, survey, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")
+        page.get_by_label("Question", exact=True).fill("Every day?")
+        page.locator("#rule_question_1").select_option(index=1)
+        page.get_by_role("button", name="Show the answers").click()
+        page.get_by_role("checkbox", name="Yes", exact=True).check()
+        page.get_by_role("button", name="Add the question").click()
+        expect(page.locator(".question-item").last).to_contain_text("Asked only if Q1 is “Yes”.")
+        for number in (3, 4):
+            page.get_by_role("checkbox", name=f"Select question {number}").check()
+        bar = page.get_by_role("form", name="Selected questions")
+        bar.get_by_role("button", name="Delete").click()
+        expect(page.locator(".question-text")).to_have_text([SMOKE, DRINK])
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".question-text")).to_have_text([SMOKE, DRINK, SLEEP, "Every day?"])
