@@ -50,7 +50,8 @@ def undo(author: Client, survey: Survey) -> Any:
 
 
 def rows(survey: Survey) -> list[dict[str, Any]]:
-    return list(Question.objects.filter(survey=survey).order_by("position").values())
+    found = Question.objects.filter(survey=survey).order_by("position")
+    return [dict(row) for row in found.values()]
 
 
 @pytest.mark.parametrize(
