@@ -7,6 +7,7 @@ from surveys.views.authoring import (
     budget,
     definitions,
     exchange,
+    inserting,
     pasting,
     planned,
     planned_releases,
@@ -14,7 +15,9 @@ from surveys.views.authoring import (
     preview,
     publication,
     questions,
+    selection,
     share,
+    templates,
     translation_files,
     translations,
 )
@@ -24,6 +27,7 @@ from surveys.views.respondent import checking, respond
 app_name = "surveys"
 urlpatterns = [
     path("surveys/new", authoring.create, name="create"),
+    path("surveys/new/<str:name>", templates.use_template, name="template"),
     path("surveys/import/definition", definitions.import_definition, name="definition_import"),
     path("surveys/import", exchange.upload, name="import"),
     path("surveys/import/<slug:slug>", exchange.imported, name="imported"),
@@ -36,17 +40,15 @@ urlpatterns = [
     path("surveys/<slug:slug>/questions", questions.list_questions, name="questions"),
     path("surveys/<slug:slug>/questions/new", questions.create, name="question_create"),
     path("surveys/<slug:slug>/questions/paste", pasting.paste, name="questions_paste"),
+    path("surveys/<slug:slug>/questions/insert", inserting.insert, name="questions_insert"),
     path("surveys/<slug:slug>/questions/<int:pk>/edit", questions.edit, name="question_edit"),
     path(
         "surveys/<slug:slug>/questions/<int:pk>/move",
         questions.move,
         name="question_move",
     ),
-    path(
-        "surveys/<slug:slug>/questions/<int:pk>/delete",
-        questions.delete,
-        name="question_delete",
-    ),
+    path("surveys/<slug:slug>/questions/selected", selection.change, name="questions_selected"),
+    path("surveys/<slug:slug>/questions/restore", selection.restore, name="questions_restore"),
     path("surveys/<slug:slug>/budget", budget.remedy, name="budget_remedy"),
     path("surveys/<slug:slug>/budget/undo", budget.undo, name="budget_undo"),
     path("surveys/<slug:slug>/planned", planned.planned, name="planned"),

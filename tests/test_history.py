@@ -64,6 +64,30 @@ def paste(client: Client, survey: Survey) -> dict[str, Any]:
     return {**dict(HIDDEN.findall(page.text)), **text, "create": ""}
 
 
+def insert(client: Client, survey: Survey) -> dict[str, Any]:
+    """Tick a question of another survey of the same author."""
+    source = make_survey(owner=survey.owner, questions=("Pink?",))
+    page = client.get(
+        reverse("surveys:questions_insert", args=[survey.slug]), {"survey": source.slug}
+    )
+    return {**dict(HIDDEN.findall(page.text)), "questions": source.questions.get().pk}
+
+
+def select(_client: Client, survey: Survey) -> dict[str, Any]:
+    return {"action": "delete", "question": survey.questions.all()[0].pk}
+
+
+def delete(client: Client, survey: Survey) -> dict[str, Any]:
+    """Delete a question, and send what the page then offers to undo it."""
+    chosen = reverse("surveys:questions_selected", args=[survey.slug])
+    page = client.post(chosen, select(client, survey), follow=True).text
+    return {"stamp": page.split('name="stamp" value="')[1].split('"')[0]}
+
+
+def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
+    return dict(HIDDEN.findall(client.get(reverse("surveys:template", args=["pay"])).text))
+
+
 def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
     """Take the first remedy, and send what the page then offers to undo it."""
     send = hidden("surveys:questions")
@@ -78,6 +102,7 @@ def translate(client: Client, survey: Survey) -> dict[str, Any]:
 
 ACTS: dict[str, Act] = {
     "surveys:create": Act(verb=Verb.CREATED, kind=Kind.SURVEY, sent=sends(title="New")),
+    "surveys:template": Act(verb=Verb.CREATED, kind=Kind.SURVEY, sent=preview_template),
     "surveys:settings": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
     "surveys:settings_page": Act(kind=Kind.SETTINGS, sent=sends(title="Other", language="en")),
     "surveys:question_create": Act(
@@ -87,8 +112,10 @@ ACTS: dict[str, Act] = {
         kind=Kind.QUESTIONS, sent=sends(type="yes_no", text="Q?", flips="25")
     ),
     "surveys:questions_paste": Act(kind=Kind.QUESTIONS, sent=paste),
+    "surveys:questions_insert": Act(kind=Kind.QUESTIONS, sent=insert),
     "surveys:question_move": Act(kind=Kind.QUESTIONS, sent=sends(direction="down")),
-    "surveys:question_delete": Act(kind=Kind.QUESTIONS),
+    "surveys:questions_selected": Act(kind=Kind.QUESTIONS, sent=select),
+    "surveys:questions_restore": Act(kind=Kind.QUESTIONS, sent=delete),
     "surveys:budget_remedy": Act(kind=Kind.STRENGTHS, sent=hidden("surveys:questions")),
     "surveys:budget_undo": Act(kind=Kind.STRENGTHS, sent=take_remedy),
     "surveys:planned": Act(kind=Kind.PLANNED_COMPARISON, sent=sends(outcome="q2", group="q1")),
@@ -194,6 +221,8 @@ def find_address(route: Route, survey: Survey) -> str:
     values = {"slug": survey.slug, "pk": row and row.pk, "code": "fr", "question": "q3"}
     values |= {"page": "text"}
     values |= {"kind": "table", "name": "x", "language": "en", "digest": "0" * 64}
+    if route.name == "surveys:template":
+        values["name"] = "pay"
     values |= {"version": "x", "anchor": "x", "uidb36": "1", "key": "x"}
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})
 

@@ -100,6 +100,7 @@ TABLE: dict[str, Row] = {
     "account_reset_password_from_key_done": Row(get=everyone(200), other=everyone(405)),
     # authoring: the owner only
     "surveys:create": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
+    "surveys:template": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "surveys:import": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     # an import that was read
     "surveys:imported": Row(get=own(200), post=own(302), other=everyone(405)),
@@ -116,9 +117,11 @@ TABLE: dict[str, Row] = {
     "surveys:questions": Row(get=own(200), other=everyone(405)),
     "surveys:question_create": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:questions_paste": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:questions_insert": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:question_edit": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:question_move": Row(get=everyone(405), post=own(400), other=everyone(405)),
-    "surveys:question_delete": Row(get=own(200), post=own(302), other=everyone(405)),
+    "surveys:questions_selected": Row(get=everyone(405), post=own(422), other=everyone(405)),
+    "surveys:questions_restore": Row(get=everyone(405), post=own(422), other=everyone(405)),
     "surveys:budget_remedy": Row(get=everyone(405), post=own(400), other=everyone(405)),
     "surveys:budget_undo": Row(get=everyone(405), post=own(400), other=everyone(405)),
     "surveys:planned": Row(get=own(200), post=own(422), other=everyone(405)),
@@ -305,6 +308,8 @@ def address(route: Route, survey: Survey) -> str:
         values["name"] = "chart.180mm.svg"
     if route.name in ("surveys:imported", "surveys:imported_panel"):
         values["slug"] = Import.objects.get().slug
+    if route.name == "surveys:template":
+        values["name"] = "pay"
     if route.name == "aggregator:problem":
         values["slug"] = "wave-closed"
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})

@@ -9,6 +9,8 @@ SurveyError
 ├── Overtaken           the values in a form were changed in another window
 ├── AddedTwice          a form was sent twice and would add the same question again
 ├── PreviewOutdated     a text or file would not become what the author was shown
+├── InsertionOutdated   a draft or the source of its questions is not what the author was shown
+├── SelectionRefused    nothing can be done with the selected questions; `problems` says why
 ├── RemedyRefused       a step that changes strengths cannot be made or undone; `problems` says why
 ├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
 └── NotLaunchable       something is missing; `problems` lists all of it
@@ -72,6 +74,21 @@ class PreviewOutdated(SurveyError):
             "The text or the survey has changed since the preview, so nothing was saved. "
             "Check the new preview."
         )
+
+
+class InsertionOutdated(SurveyError):
+    def __init__(self) -> None:
+        super().__init__(
+            "One of the two surveys has changed since this page was shown, so nothing was "
+            "inserted. If you pressed twice, the draft has the questions already. Otherwise press "
+            "again."
+        )
+
+
+class SelectionRefused(SurveyError):
+    def __init__(self, problem: str) -> None:
+        self.problems = (problem,)
+        super().__init__(problem)
 
 
 class RemedyRefused(SurveyError):

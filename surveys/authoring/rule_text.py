@@ -51,7 +51,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
     def write(part: Rule, *, inside: bool) -> str:
         if "not" in part:
             return f"not ({write(part['not'], inside=False)})"
-        items = _list_items(part)
+        items = list_items(part)
         if items:
             return f"Q{numbers.get(items[0][0], '?')} has {', '.join(item for _, item in items)}"
         for word, joint in (("all", " and "), ("any", " or ")):
@@ -67,7 +67,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
     return write(rule, inside=False)
 
 
-def _list_items(rule: Rule) -> list[tuple[str, str]]:
+def list_items(rule: Rule) -> list[tuple[str, str]]:
     """Return the question and item of each condition if all are items of one "select several"."""
     parts = rule.get("any", [rule])
     names = [split_name(part["name"]) for part in parts if "name" in part]

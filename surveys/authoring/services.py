@@ -30,12 +30,10 @@ from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.naming import find_name_problem, suggest_name
 from surveys.authoring.planned.following import (
     describe_dropped,
-    find_plans,
     follow_alerts,
     follow_answers,
     list_parts_of,
 )
-from surveys.authoring.planned.release_card import drop_from_releases
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.stamps import (
     compare_stamps,
@@ -46,12 +44,14 @@ from surveys.authoring.stamps import (
 )
 from surveys.comparing.choice import check_planned
 from surveys.comparing.indicators import split_indicator
+from surveys.formatting import join_list
 from surveys.history.recording import record
 from surveys.history.upkeep import delete_with_changes
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
 from surveys.manifest.names import rename_question
 from surveys.manifest.question_types import TYPES, QuestionType
+from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import rename
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
@@ -74,7 +74,7 @@ from surveys.models.settings import SETTING_NAMES, SETTINGS, SettingsPage, list_
 from surveys.releasing.choice import check_planned as check_planned_release
 from surveys.respondent.stored_pages import store_texts
 
-# A free position, which keeps (survey, position) unique while two questions swap places.
+# Added to positions while questions move, which keeps (survey, position) unique.
 _PARKED = 10_000
 
 
@@ -122,6 +122,14 @@ class Switched:
     changed: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
 
+    @property
+    def problem(self) -> str:
+        """Say why questions were left as they were; empty if none was."""
+        if not self.left:
+            return ""
+        numbers = join_list([f"Q{number}" for number in self.left])
+        return f"{numbers} cannot offer “{REFUSED_TEXT}”: there is no room for another answer."
+
 
 @changes_draft(Kind.SETTINGS)
 def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str = "") -> Switched:
@@ -143,17 +151,28 @@ def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str =
 
 
 def _switch_refusals(survey: Survey) -> Switched:
+    switched = switch_refusals(list(survey.questions.all()), allowed=survey.may_decline)
+    check_rules(survey)
+    return switched
+
+
+def switch_refusals(
+    questions: Sequence[Question], *, allowed: bool, keys: Collection[int] | None = None
+) -> Switched:
+    """Offer "Prefer not to say" in the questions of a survey with these keys, or no longer.
+
+    None stands for all. The caller checks the rules.
+    """
     changed, left = [], []
-    for number, question in number_answered(list(survey.questions.all())):
-        if question.refusal == survey.may_decline:
+    for number, question in number_answered(questions):
+        if question.refusal == allowed or (keys is not None and question.pk not in keys):
             continue
-        if survey.may_decline and not has_room_for_refusal(question):
+        if allowed and not has_room_for_refusal(question):
             left.append(number)
             continue
-        question.refusal = survey.may_decline
+        question.refusal = allowed
         question.save(update_fields=["refusal"])
         changed.append(number)
-    _check_rules(survey)
     return Switched(changed=tuple(changed), left=tuple(left))
 
 
@@ -174,7 +193,7 @@ def add_question(
     question = survey.questions.create(
         position=last + 1, **_with_name(content, list(survey.questions.all()))
     )
-    _check_rules(survey)
+    check_rules(survey)
     return question
 
 
@@ -182,8 +201,8 @@ def add_question(
 def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
     """Add several questions at the end, or none.
 
-    Each has a key. Its rule refers to others by their keys, and to stored questions by their
-    primary keys. Raises BrokenRules or TooManyQuestions.
+    Each has a key. Its rule and its reference to the same fact name others by their keys, and
+    stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
     """
     lock_draft(survey=survey)
     stored = list(survey.questions.all())
@@ -196,10 +215,14 @@ def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) ->
         rule = content.get("rule")
         renamed = rule and rename(rule, partial(rename_question, names=names))
         named = _with_name(content, [*stored, *added], kept=chosen)
-        question = survey.questions.create(position=position, **named | {"rule": renamed})
+        fact = content.get("same_fact")
+        fact = None if fact is None else int(names[str(fact)])
+        question = survey.questions.create(
+            position=position, **named | {"rule": renamed, "same_fact": fact}
+        )
         names[key] = str(question.pk)
         added.append(question)
-    _check_rules(survey)
+    check_rules(survey)
     return added
 
 
@@ -249,7 +272,7 @@ def edit_question(
     compare_stamps(stamp, stored=stamp_question(before))
     parts = list_parts_of(before, questions)
     others = [one for one in questions if one.pk != question.pk]
-    content["name"] = _with_name(_list_content(before) | content, others)["name"]
+    content["name"] = _with_name(list_content(before) | content, others)["name"]
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))
@@ -262,24 +285,6 @@ def edit_question(
         follow_alerts(question=question, before=parts, after=now),
     )
     return " ".join(filter(None, told))
-
-
-@changes_draft(Kind.QUESTIONS)
-def delete_question(*, question: Question) -> str:
-    """Delete a question and its plans; return a sentence about these."""
-    lock_draft(survey=question.survey)
-    survey, position = question.survey, question.position
-    plans = find_plans(question)
-    for plan in plans:
-        plan.delete()
-    releases = drop_from_releases(question)
-    spoken = call_all(list(survey.questions.all()))
-    question.delete()
-    # Update one row at a time and in order, so that no two rows ever share a position.
-    for later in survey.questions.filter(position__gt=position):
-        Question.objects.filter(pk=later.pk).update(position=F("position") - 1)
-    _check_rules(survey, spoken=spoken)
-    return " ".join(filter(None, (describe_dropped(len(plans)), releases)))
 
 
 @changes_draft(Kind.PLANNED_COMPARISON)
@@ -331,28 +336,36 @@ def drop_planned_release(*, survey: Survey, pk: int) -> None:
 @changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
     """Swap places with the question above (step -1) or below (step 1); False if there is none."""
-    lock_draft(survey=question.survey)
-    question.refresh_from_db()
-    here = question.position
-    other = question.survey.questions.filter(position=here + step).first()
-    if other is None:
+    survey = lock_draft(survey=question.survey)
+    questions = list(survey.questions.all())
+    here = questions.index(question)
+    there = here + step
+    if not 0 <= there < len(questions):
         return False
-    there = other.position
-    spoken = call_all(list(question.survey.questions.all()))
-    Question.objects.filter(pk=question.pk).update(position=_PARKED)
-    Question.objects.filter(pk=other.pk).update(position=here)
-    Question.objects.filter(pk=question.pk).update(position=there)
-    question.position = there
-    _check_rules(question.survey, spoken=spoken)
+    spoken = call_all(questions)
+    questions[here], questions[there] = questions[there], questions[here]
+    place_questions(questions)
+    question.refresh_from_db()
+    check_rules(survey, spoken=spoken)
     return True
 
 
-def _check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> None:
+def place_questions(questions: Sequence[Question]) -> None:
+    """Store the order of all questions of a survey."""
+    rows = Question.objects.filter(pk__in=[question.pk for question in questions])
+    # First to free positions, so that no two rows ever share one.
+    rows.update(position=F("position") + _PARKED)
+    for position, question in enumerate(questions, start=1):
+        question.position = position
+    Question.objects.bulk_update(questions, ["position"])
+
+
+def check_rules(survey: Survey, *, spoken: Mapping[str, str] | None = None) -> None:
     """Raise BrokenRules, which rolls back the change, if a rule has become invalid."""
     _refuse(find_rule_problems(list(survey.questions.all()), spoken=spoken))
 
 
-def _list_content(question: Question) -> QuestionContent:
+def list_content(question: Question) -> QuestionContent:
     content = {name: getattr(question, name) for name in Question.CONTENT}
     return cast(QuestionContent, content)
 
@@ -393,7 +406,7 @@ def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
 
     added: list[Question] = []
     for question in survey.questions.all():
-        content = _list_content(question)
+        content = list_content(question)
         if question.rule is not None:
             content["rule"] = rename(question.rule, find_copy)
         if question.same_fact is not None:

@@ -27,6 +27,23 @@ def stamp_questions(questions: Iterable[Question]) -> str:
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
+def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
+    """Stamp which questions and plans a draft has, and the order of the questions."""
+    plans = (survey.planned_comparisons.all(), survey.planned_releases.all())
+    return _stamp(
+        {
+            "questions": [question.pk for question in questions],
+            "plans": [[plan.pk for plan in rows] for rows in plans],
+        }
+    )
+
+
+def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
+    """Stamp the questions of a draft, and those of a survey that are offered to it."""
+    offered = [(question.pk, stamp_question(question)) for question in source]
+    return _stamp({"questions": stamp_questions(questions), "source": offered})
+
+
 def stamp_paste(
     text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
 ) -> str:

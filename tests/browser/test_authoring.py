@@ -135,13 +135,15 @@ def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveAp
     page.keyboard.press("Space")
     expect(card).to_contain_text("3 codes")
     assert page.evaluate(FOCUSED).startswith("Offer")
-    type_into(page, "Ask only if", "Q1 is maybe")
+    tab_to(page, "Type the rule instead")
+    page.keyboard.press("Enter")
+    type_into(page, "Rule", "Q1 is maybe")
     expect(card).to_contain_text("The numbers appear once you fix this")
     for _ in "maybe":
         page.keyboard.press("Backspace")
     page.keyboard.type("yes")
     expect(card).to_contain_text("4 codes")
-    expect(page.get_by_label("Ask only if")).to_have_value("Q1 is yes")
+    expect(page.get_by_label("Rule", exact=True)).to_have_value("Q1 is yes")
     assert survey.questions.count() == 1
 
 

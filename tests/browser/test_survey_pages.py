@@ -31,6 +31,7 @@ SUB_PAGES = {
         ("translations", "settings"),
         ("questions/new", "questions"),
         ("questions/new?type=choice", "questions"),
+        ("questions/insert", "questions"),
     ],
     "open": [
         ("share", "overview"),

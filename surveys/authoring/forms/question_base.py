@@ -7,12 +7,14 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils.text import Truncator
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
+from surveys.authoring.forms.rule_choice import RuleChoice
 from surveys.authoring.naming import conform_name, find_name_problem
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
@@ -278,9 +280,25 @@ class RuledForm(QuestionForm):
         missing="",
         required=False,
         max_length=MAX_RULE_LENGTH,
-        label="Ask only if (optional)",
+        label="Rule",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+
+    def __init__(self, data: Any = None, **given: Any) -> None:
+        super().__init__(data, **given)
+        text = self["rule"].value() or ""
+        self.choice = RuleChoice(data, earlier=self.earlier, text=text)
+        if self.choice.text != text.strip():
+            written = cast(QueryDict, self.data).copy()
+            written["rule"] = self.choice.text
+            self.data = written
+
+    def clean_rule(self) -> Rule | None:
+        unfinished = "" if self.is_cost_asked else self.choice.unfinished
+        if problem := self.choice.problem or unfinished:
+            self.add_error(None, problem)
+            return None
+        return super().clean_rule()
 
 
 def refusal_switch(**options: Any) -> forms.BooleanField:

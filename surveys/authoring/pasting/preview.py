@@ -132,6 +132,8 @@ def _describe(question: Question, questions: Sequence[Question]) -> str:
             )
         )
         parts.append(f": {low} to {high}{f' {question.unit}' if question.unit else ''}")
+    if question.follow_up:
+        parts.append(f": “{question.follow_up}”")
     if question.limit is not None:
         parts.append(f", at most {question.limit}")
     if question.refusal:

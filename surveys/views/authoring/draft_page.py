@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -15,6 +16,7 @@ from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest, load_draft
 from surveys.authoring.errors import NotDraft
 from surveys.authoring.forms import list_frozen
+from surveys.authoring.forms.selection import SelectionForm
 from surveys.authoring.launch_checks import (
     describe_size,
     find_launch_problems,
@@ -24,7 +26,8 @@ from surveys.authoring.launch_checks import (
 from surveys.authoring.planned.card import build_card, list_titles
 from surveys.authoring.planned.release_card import build_release_card, list_release_titles
 from surveys.authoring.remedies import Undo
-from surveys.authoring.stamps import stamp_budget
+from surveys.authoring.selection import Deletion
+from surveys.authoring.stamps import stamp_budget, stamp_order
 from surveys.authoring.translations import summarize_languages
 from surveys.lifecycle.errors import SurveyError
 from surveys.manifest.manifest import Limit, Manifest
@@ -38,6 +41,7 @@ from surveys.respondent.label.label import quote_label
 
 REFUSED = 422  # a form with errors; nothing was stored
 _UNDO, MOST_UNDONE = "undo", 5  # the key in the session, and the number of drafts
+_DELETION = "deletion"  # the key in the session
 page_or_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -117,6 +121,21 @@ def keep_undo(request: HttpRequest, survey: Survey, undo: Undo | None) -> None:
     request.session[_UNDO] = dict(list(kept.items())[-MOST_UNDONE:])
 
 
+def find_deletion(
+    request: HttpRequest, survey: Survey, questions: Sequence[Question]
+) -> Deletion | None:
+    """Return the last deletion of this session, if it was in this draft and can be undone."""
+    kept: tuple[str, Deletion] = request.session.get(_DELETION) or ("", cast(Deletion, {}))
+    slug, deletion = kept
+    is_last = slug == survey.slug and deletion["stamp"] == stamp_order(survey, questions)
+    return deletion if is_last else None
+
+
+def keep_deletion(request: HttpRequest, survey: Survey, deletion: Deletion | None) -> None:
+    """Keep what undoes a deletion until the next one; None forgets it."""
+    request.session[_DELETION] = None if deletion is None else (survey.slug, deletion)
+
+
 def show_questions(
     request: HttpRequest, survey: Survey, *, refusal: SurveyError | None = None
 ) -> HttpResponse:
@@ -131,6 +150,8 @@ def show_questions(
         "planned": build_card(survey, manifest),
         "releases": build_release_card(survey, manifest),
         "size": describe_size(manifest),
+        "selection": SelectionForm(posted_to(request), questions=questions),
+        "deletion": find_deletion(request, survey, questions),
         **budget_context(request, survey, manifest, "questions"),
     }
     status = REFUSED if refusal else 200

@@ -1,4 +1,4 @@
-"""Lets authors write, move and delete the questions of a draft, and see what they cost."""
+"""Lets authors write and move the questions of a draft, and see what they cost."""
 
 from __future__ import annotations
 
@@ -253,30 +253,7 @@ def move(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
         services.move_question(question=question, step=form.step)
     except BrokenRules as error:
         return show_questions(request, question.survey, refusal=error)
-    return to_questions(question.survey, f"#question-{question.pk}")
-
-
-@page_or_form
-@authoring
-def delete(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
-    question = get_object_or_404(survey.questions, pk=pk)
-    require_draft(survey)
-    refusal: BrokenRules | None = None
-    if request.method == "POST":
-        try:
-            dropped = services.delete_question(question=question)
-        except BrokenRules as error:
-            refusal = error
-            question = get_object_or_404(survey.questions, pk=pk)  # it is still there
-        else:
-            messages.success(request, f"The question was deleted. {dropped}".rstrip())
-            return to_questions(survey)
-    manifest = build_manifest(survey=survey, wave_number=1)
-    context = {
-        "survey": survey,
-        "question": question,
-        "facts": find_facts(manifest, manifest.questions[question.position - 1]),
-        "refusal": refusal,
-    }
-    status = REFUSED if refusal else 200
-    return render(request, "surveys/authoring/question_delete.html", context, status=status)
+    # A button with this id gets the focus, so that one can press it again.
+    edges = {1: "down", question.survey.questions.count(): "up"}
+    held = edges.get(question.position, form.cleaned_data["direction"])
+    return to_questions(question.survey, f"#{held}-{question.pk}")

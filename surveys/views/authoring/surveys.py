@@ -38,12 +38,11 @@ from surveys.authoring.launch_checks import (
 )
 from surveys.authoring.settings_pages import describe_settings
 from surveys.authoring.stamps import stamp_settings
-from surveys.formatting import join_list
+from surveys.definition.templates.offered import list_templates
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.reach import find_local_host, public_link
 from surveys.lifecycle.services import close_wave
 from surveys.lifecycle.state import describe_state
-from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.models.settings import SettingsPage
@@ -72,7 +71,8 @@ def create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         survey = services.create_survey(owner=cast(User, request.user), **form.cleaned_data)
         return to_edit(survey)
-    return render(request, "surveys/authoring/create.html", {"form": form}, status=_status(form))
+    context = {"form": form, "templates": list_templates()}
+    return render(request, "surveys/authoring/create.html", context, status=_status(form))
 
 
 def _status(form: forms.Form) -> int:
@@ -179,9 +179,8 @@ def _describe_switched(switched: services.Switched) -> str:
     if switched.changed:
         count = len(switched.changed)
         said = f" {count} question{' was' if count == 1 else 's were'} changed with them."
-    if switched.left:
-        numbers = join_list([f"Q{number}" for number in switched.left])
-        said += f" {numbers} cannot offer “{REFUSED_TEXT}”: there is no room for another answer."
+    if switched.problem:
+        said += f" {switched.problem}"
     return said
 
 

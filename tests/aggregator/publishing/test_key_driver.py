@@ -36,7 +36,7 @@ from aggregator.upkeep.verification.run import Verification
 from privacy.central.key_driver import list_rules
 from privacy.central.reader import reader_epsilon
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.services import copy_survey, delete_question, plan_release
+from surveys.authoring.services import copy_survey, plan_release
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType as Kind
@@ -50,6 +50,7 @@ from surveys.releasing.words import name_request
 from surveys.respondent.label.publication import describe_publication
 from tests.aggregator.routed import ask as ask_question
 from tests.aggregator.routed import yes
+from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.manifests import make_manifest

@@ -33,7 +33,7 @@ from aggregator.upkeep.verification.run import Verification
 from surveys.authoring import drafts, services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.planned.release_card import build_release_card
-from surveys.authoring.services import copy_survey, delete_question, plan_release
+from surveys.authoring.services import copy_survey, plan_release
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.languages import NAMES
 from surveys.manifest.manifest import Publication
@@ -42,6 +42,7 @@ from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
 from surveys.releasing.choice import NotReleasable, find_planned_problem
 from surveys.releasing.noise import Mechanism, ReleasePlan
+from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.releases.many_kinds import translate_all

@@ -24,7 +24,7 @@ from aggregator.study_report.content import Table
 from aggregator.study_report.sections.releases import write_releases
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.services import add_question, copy_survey, delete_question, plan_release
+from surveys.authoring.services import add_question, copy_survey, plan_release
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
@@ -33,6 +33,7 @@ from surveys.models import Survey, Wave
 from surveys.releasing.choice import NotReleasable
 from surveys.releasing.noise import ReleasePlan
 from surveys.respondent.label.label import describe_protection
+from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of

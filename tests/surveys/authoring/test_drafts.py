@@ -19,7 +19,6 @@ from surveys.authoring.rule_checks import find_rule_problems
 from surveys.authoring.services import (
     add_question,
     copy_survey,
-    delete_question,
     edit_question,
     move_question,
 )
@@ -29,6 +28,7 @@ from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
 from surveys.planning.question_facts import list_facts
+from tests.support.deleting import delete_question
 from tests.support.factories import YES_NO, make_survey, make_user, open_survey
 from tests.support.manifests import make_manifest
 

@@ -16,7 +16,6 @@ from surveys.authoring.planned.form import ALREADY_PLANNED, TOO_MANY_PLANNED
 from surveys.authoring.services import (
     add_question,
     copy_survey,
-    delete_question,
     drop_planned,
     edit_question,
     launch_survey,
@@ -34,6 +33,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
 from surveys.models.planned_comparisons import MAX_PLANNED
+from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of

@@ -206,16 +206,20 @@ def test_a_move_that_breaks_a_rule_is_refused_on_the_draft(
     assert [q.text for q in survey.questions.all()] == ["Parent?", "Child?"]
 
 
+def delete(author: Client, survey: Survey, pk: int) -> Any:
+    return author.post(at("questions_selected", survey), {"action": "delete", "question": pk})
+
+
 def test_a_deletion_that_breaks_a_rule_is_refused(author: Client, survey: Survey) -> None:
     parent = add(survey, text="Parent?")
     child = add(survey, text="Child?", rule={"name": str(parent.pk), "is": [1]})
-    page = author.post(at("question_delete", survey, parent.pk))
+    page = delete(author, survey, parent.pk)
     assert page.status_code == 422
     assert "Question 2 depends on question 1, which would be gone." in words(page)
     assert "Parent?" in words(page)
     assert survey.questions.count() == 2
-    assert author.post(at("question_delete", survey, child.pk)).status_code == 302
-    assert author.post(at("question_delete", survey, parent.pk)).status_code == 302
+    assert delete(author, survey, child.pk).status_code == 302
+    assert delete(author, survey, parent.pk).status_code == 302
 
 
 def test_opening_ends_all_editing_and_loses_nothing_typed(author: Client, survey: Survey) -> None:
@@ -492,7 +496,7 @@ def test_a_subset_that_became_the_whole_is_reported_before_opening(
     everything.drawn = 3
     everything.save()
     pk = everything.questions.get(type="scale").pk
-    assert author.post(at("question_delete", everything, pk)).status_code == 302
+    assert delete(author, everything, pk).status_code == 302
     page = author.get(at("edit", everything))
     assert "You chose to ask each person 3 of 3 blocks" in words(page)
     assert author.get(at("launch", everything)).status_code == 200

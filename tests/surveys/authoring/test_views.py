@@ -144,14 +144,6 @@ def test_a_move_without_a_direction_is_refused(author: Client, survey: Survey) -
     assert texts(survey) == list(QUESTIONS)
 
 
-def test_deleting_a_question_asks_first(author: Client, survey: Survey) -> None:
-    question = first_question(survey)
-    assert question.text in author.get(at("question_delete", survey, question.pk)).text
-    assert survey.questions.count() == 2
-    author.post(at("question_delete", survey, question.pk))
-    assert texts(survey) == [QUESTIONS[1]]
-
-
 @pytest.mark.slow
 def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(MAX_QUESTIONS - 1)])
@@ -315,7 +307,8 @@ def test_a_survey_that_is_not_open_cannot_be_closed(
         ("question_create", {"text": "What I typed", "flips": "25"}),
         ("question_edit", {"text": "What I typed", "flips": "25"}),
         ("question_move", {"direction": "down"}),
-        ("question_delete", {}),
+        ("questions_selected", {"action": "delete"}),
+        ("questions_restore", {}),
         ("launch", {}),
         ("delete", {}),
     ],
@@ -429,7 +422,6 @@ def test_html_is_shown_as_text_everywhere(author: Client, owner: User) -> None:
         at("launch", survey),
         at("delete", survey),
         at("question_edit", survey, question.pk),
-        at("question_delete", survey, question.pk),
     ]
     before = [author.get(path).text for path in paths]
     author.post(at("launch", survey), {"manifest": shown_hash(before[3]), **SMALL})
@@ -456,8 +448,11 @@ def test_every_page_has_one_heading_in_order(author: Client, owner: User, survey
 
 
 PAGES = ("edit", "questions", "settings", "question_create", "launch", "close", "delete")
-FORMS = ("settings", "question_create", "launch", "close", "copy", "delete")
-QUESTION_FORMS = ("question_edit", "question_move", "question_delete")
+FORMS = (
+    *("settings", "question_create", "questions_selected", "questions_restore"),
+    *("launch", "close", "copy", "delete"),
+)
+QUESTION_FORMS = ("question_edit", "question_move")
 
 
 def all_requests(client: Client, survey: Survey) -> dict[str, int]:

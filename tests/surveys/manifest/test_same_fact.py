@@ -16,7 +16,6 @@ from surveys.authoring.services import (
     add_question,
     copy_survey,
     delete_draft,
-    delete_question,
     edit_question,
     move_question,
 )
@@ -28,6 +27,7 @@ from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Question, Survey
 from surveys.planning.question_costs import find_question_cost
 from surveys.respondent.label.odds import word_of
+from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import words_of

@@ -14,7 +14,6 @@ from surveys.authoring.services import (
     add_question,
     copy_survey,
     delete_draft,
-    delete_question,
     edit_question,
     move_question,
     save_draft,
@@ -23,6 +22,7 @@ from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.services import close_wave, state_people_invited
 from surveys.manifest.serialization import parse_manifest
 from surveys.models import MAX_QUESTIONS, Question, Survey, Wave
+from tests.support.deleting import delete_question
 from tests.support.factories import open_survey
 from tests.support.waves import make_wave
 

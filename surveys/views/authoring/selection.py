@@ -1,0 +1,91 @@
+"""Moves, changes and deletes several questions of a draft at once, and undoes a deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST
+
+from surveys.authoring.errors import BrokenRules, SelectionRefused
+from surveys.authoring.forms.selection import Action, SelectionForm
+from surveys.authoring.selection import (
+    delete_questions,
+    move_questions,
+    restore_questions,
+    set_declining,
+    set_strength,
+)
+from surveys.formatting import join_list
+from surveys.models import Survey
+from surveys.views.authoring.access import authoring
+from surveys.views.authoring.draft_page import (
+    find_deletion,
+    keep_deletion,
+    read_stamp,
+    require_draft,
+    show_questions,
+    to_questions,
+)
+
+
+@require_POST
+@authoring
+def change(request: HttpRequest, survey: Survey) -> HttpResponse:
+    require_draft(survey)
+    form = SelectionForm(request.POST, questions=list(survey.questions.all()))
+    if not form.is_valid():
+        problems = [str(text) for texts in form.errors.values() for text in texts]
+        return show_questions(request, survey, refusal=SelectionRefused(" ".join(problems)))
+    try:
+        return _do(request, survey, form.cleaned_data)
+    except (BrokenRules, SelectionRefused) as error:
+        return show_questions(request, survey, refusal=error)
+
+
+def _do(request: HttpRequest, survey: Survey, chosen: dict[str, Any]) -> HttpResponse:
+    keys, said = chosen["question"], ""
+    match chosen["action"]:
+        case Action.DELETE:
+            keep_deletion(request, survey, delete_questions(survey=survey, keys=keys))
+            return to_questions(survey, "#undo")
+        case Action.MOVE:
+            move_questions(survey=survey, keys=keys, after=chosen["after"])
+        case Action.STRENGTH:
+            strengthened = set_strength(survey=survey, keys=keys, flips=chosen["flips"])
+            said = _count(strengthened.changed) + _describe_unscrambled(strengthened.left)
+        case _:
+            switched = set_declining(survey=survey, keys=keys, allowed=bool(chosen["declining"]))
+            said = f"{_count(len(switched.changed))} {switched.problem}".strip()
+    if said:
+        messages.success(request, said)
+    # The box has the focus, and so the place in the list is kept.
+    return to_questions(survey, f"#select-{keys[0]}")
+
+
+def _count(changed: int) -> str:
+    return "1 question was changed." if changed == 1 else f"{changed} questions were changed."
+
+
+def _describe_unscrambled(numbers: tuple[int, ...]) -> str:
+    if not numbers:
+        return ""
+    named = join_list([f"Q{number}" for number in numbers])
+    return f" {named} {'is' if len(numbers) == 1 else 'are'} not scrambled."
+
+
+@require_POST
+@authoring
+def restore(request: HttpRequest, survey: Survey) -> HttpResponse:
+    require_draft(survey)
+    deletion = find_deletion(request, survey, list(survey.questions.all()))
+    try:
+        count = restore_questions(survey=survey, deletion=deletion, stamp=read_stamp(request))
+    except (BrokenRules, SelectionRefused) as error:
+        return show_questions(request, survey, refusal=error)
+    keep_deletion(request, survey, None)
+    back = "The question is" if count == 1 else f"{count} questions are"
+    messages.success(request, f"{back} back.")
+    assert deletion is not None
+    return to_questions(survey, f"#select-{deletion['questions'][0][0]}")
