@@ -123,7 +123,7 @@ def test_a_file_is_made_and_downloaded(
     assert desk.wait_for_download(made, seconds=MADE).stat().st_size > 1000
 
 
-def test_a_question_is_changed_and_deleted(desk: Tab, line: Line) -> None:
+def test_a_question_is_changed_deleted_and_brought_back(desk: Tab, line: Line) -> None:
     survey = make_survey(questions=("Driven?", "Children?"))
     sign_in(desk, line, survey.owner)
     desk.open(f"{line.url}/surveys/{survey.slug}/questions")
@@ -132,9 +132,12 @@ def test_a_question_is_changed_and_deleted(desk: Tab, line: Line) -> None:
     desk.fill("[name=text]", "Have you driven?")
     desk.click("main form button[type=submit]")
     desk.wait_for("Have you driven?")
-    desk.click("main a[href$='/delete']")
-    press(desk, "Delete the question", then="On the road")
+    desk.click("main ol button[value=delete]")
+    desk.wait("document.querySelector('#undo') !== null")
     assert [one.text for one in survey.questions.all()] == ["Children?"]
+    desk.click("#undo")
+    desk.wait("document.querySelector('#undo') === null")
+    assert survey.questions.count() == 2
 
 
 def test_a_plan_is_computed_again(desk: Tab, line: Line) -> None:
