@@ -229,6 +229,6 @@ def test_what_it_changes_is_in_the_history(
         assert client.post(address, sent).status_code in (200, 302)
     written = [row for row in HistoryRow.objects.all() if (row.slug, row.number) not in before]
     assert [(row.verb, row.kind, row.account) for row in written] == [
-        (act.verb, act.kind, survey.owner_id)
+        (act.verb, act.kind, survey.owner.pk)
     ]
     connection.check_constraints()

@@ -363,8 +363,10 @@ def test_a_strangers_attempts_changed_nothing(surveys: dict[str, Survey]) -> Non
 
 def _describe(owner: User) -> list[object]:
     return [
-        list(Survey.objects.filter(owner=owner).order_by("pk").values()),
-        list(Question.objects.filter(survey__owner=owner).order_by("pk").values()),
-        list(Translation.objects.filter(survey__owner=owner).order_by("pk").values()),
-        list(Wave.objects.filter(survey__owner=owner).order_by("pk").values()),
+        list(Survey.objects.filter(memberships__account=owner).order_by("pk").values()),
+        list(Question.objects.filter(survey__memberships__account=owner).order_by("pk").values()),
+        list(
+            Translation.objects.filter(survey__memberships__account=owner).order_by("pk").values()
+        ),
+        list(Wave.objects.filter(survey__memberships__account=owner).order_by("pk").values()),
     ]

@@ -50,14 +50,14 @@ class SurveyLine:
         return self.state.key == "draft"
 
 
-def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
-    """Find a researcher's surveys, newest first, for `read_lines`: two queries in all.
+def find_surveys(*, account: User) -> QuerySet[Survey, Any]:
+    """Find the surveys on which an account has a role, newest first, for `read_lines`.
 
-    Reports from coins are counted on their own results page.
+    Two queries in all. Reports from coins are counted on their own results page.
     """
     waves = with_progress(Wave.objects.electronic()).defer("manifest")
     return (
-        Survey.objects.owned_by(owner)
+        Survey.objects.of(account)
         .annotate(question_count=Count("questions", filter=ANSWERED))
         .prefetch_related(Prefetch("waves", waves, to_attr="newest_waves"))
         .order_by("-created_at", "-pk")

@@ -166,7 +166,7 @@ def test_what_stays_of_deleted_surveys_names_none_and_is_in_the_order_of_keys(ow
     assert [field.name for field in AskedBefore._meta.get_fields()] == ["key", "owner", "surveys"]
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT key, surveys FROM surveys_asked_before WHERE owner_id = %s "
+            "SELECT key, surveys FROM surveys_asked_before WHERE owner.pk = %s "
             f"ORDER BY {'ctid' if connection.vendor == 'postgresql' else 'rowid'}",
             [owner.pk],
         )
