@@ -21,6 +21,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, URLResolver, get_resolver
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.models import User
 from surveys.models import DeletedWave, Role, Survey
 
 Account = AbstractBaseUser | AnonymousUser
@@ -59,7 +60,7 @@ class NotAllowed(PermissionDenied):
 
     def __init__(self, survey: Survey, action: Action) -> None:
         super().__init__(survey, action)
-        self.role = Role(survey.role)
+        self.role = survey.role or Role.VIEWER
         self.needed = find_least_role(action)
 
 
@@ -71,7 +72,7 @@ def can(account: Account | int, action: Action, survey: Survey) -> bool:
 
 def may(survey: Survey, action: Action) -> bool:
     """Return whether the account for which a survey was found may do something with it."""
-    return survey.role is not None and action in ALLOWED[Role(survey.role)]
+    return survey.role is not None and action in ALLOWED[survey.role]
 
 
 def find_least_role(action: Action) -> Role:
@@ -84,6 +85,12 @@ def get_survey(account: Account, slug: str, action: Action) -> Survey:
     if not may(survey, action):
         raise NotAllowed(survey, action)
     return survey
+
+
+def account_of(request: HttpRequest) -> User:
+    """Return the account of a request to a page that asks to sign in."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def needs(
@@ -117,7 +124,7 @@ def needs(
                 raise_404_if_deleted(slug)
             return response
 
-        wrapper.needed = action  # type: ignore[attr-defined]
+        wrapper.needed = (action, post or action)  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
@@ -140,16 +147,20 @@ def _refuse(request: HttpRequest, refusal: NotAllowed) -> HttpResponseBase:
 def allows(survey: Survey, route: str) -> bool:
     """Return whether the account for which a survey was found may open a page of it.
 
-    Templates show a link only then. A page that belongs to no survey is open to all.
+    Templates show a link only then.
     """
-    action = _list_needs().get(route)
-    return action is None or may(survey, action)
+    return may(survey, list_needs()[route][0])
+
+
+def allows_form(survey: Survey, route: str) -> bool:
+    """Return whether the account may send the form of a page."""
+    return may(survey, list_needs()[route][1])
 
 
 @cache
-def _list_needs() -> dict[str, Action]:
-    """List the actions of all routes, as their views declare them."""
-    found: dict[str, Action] = {}
+def list_needs() -> dict[str, tuple[Action, Action]]:
+    """List what each page of a survey needs, and its form, as the views declare them."""
+    found: dict[str, tuple[Action, Action]] = {}
 
     def walk(resolver: URLResolver, namespace: str) -> None:
         for entry in resolver.url_patterns:

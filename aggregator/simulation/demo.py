@@ -27,7 +27,7 @@ from surveys.authoring.services import (
     plan_release,
 )
 from surveys.manifest.manifest import Manifest
-from surveys.models import Role, Survey, Wave
+from surveys.models import Survey, Wave
 
 
 def demo_of(survey: Survey) -> Demo | None:
@@ -52,7 +52,7 @@ def find_open_demo(*, now: datetime) -> Survey | None:
 
 def field_demo(demo: Demo, *, owner: User) -> Wave:
     """Return the demo's wave; launch it if it has not been launched before."""
-    survey = Survey.objects.of(owner).filter(role=Role.OWNER, demo=True, title=demo.title).first()
+    survey = Survey.objects.filter(memberships__account=owner, demo=True, title=demo.title).first()
     if survey is None:
         survey = create_survey(
             owner=owner,

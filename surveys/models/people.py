@@ -196,11 +196,10 @@ def find_people(survey: int) -> QuerySet[Any, Any]:
 
 def surveys_of(people: QuerySet[Any, Any]) -> Q:
     """Return the condition that one of these people has or had a role on the row's survey."""
+    own = Membership.objects.filter(account__in=people)
     attached = TeamSurvey.objects.filter(team__members__account__in=people)
-    return (
-        Q(survey__in=Membership.objects.filter(account__in=people).values("survey"))
-        | Q(
-            survey__in=TeamSurvey.objects.filter(team__members__account__in=people).values("survey")
-        )
-        | Q(survey__in=FormerMember.objects.filter(account__in=people).values("survey"))
-    )
+    former = FormerMember.objects.filter(account__in=people)
+    condition = Q()
+    for rows in (own, attached, former):
+        condition |= Q(survey__in=rows.values("survey"))
+    return condition

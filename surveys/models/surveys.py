@@ -46,7 +46,7 @@ def new_slug() -> str:
 
 class SurveyQuerySet(models.QuerySet["Survey"]):
     def of(self, account: AbstractBaseUser | AnonymousUser | int) -> SurveyQuerySet:
-        """Find the surveys on which an account has a role; each has it in `role`."""
+        """Find the surveys on which an account has a role; each has it as its `role`."""
         number = account if isinstance(account, int) else account.pk
         own = Membership.objects.filter(account=number)
         teams = TeamMember.objects.filter(account=number)
@@ -56,13 +56,12 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         roles = (direct, shared.values("role")[:1])
         return self.filter(
             Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey"))
-        ).annotate(role=Greatest(*(Coalesce(Subquery(found), 0) for found in roles)))
+        ).annotate(found_role=Greatest(*(Coalesce(Subquery(found), 0) for found in roles)))
 
     @transaction.atomic
     def create_owned(self, account: AbstractBaseUser, **fields: Any) -> Survey:
         survey = self.create(**fields)
         Membership.objects.create(survey=survey, account_id=account.pk, role=Role.OWNER)
-        survey.role = Role.OWNER
         return survey
 
 
@@ -74,8 +73,6 @@ class Survey(SurveySettings):
         REHEARSAL = "rehearsal", "Rehearsal"
         DEMO = "demo", "Demo"
 
-    # The role of the account for which the survey was found; None if it was found for nobody.
-    role: int | None = None
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True, default=new_slug, editable=False)
     # Made by `manage.py demo` from published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
@@ -112,6 +109,12 @@ class Survey(SurveySettings):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def role(self) -> Role | None:
+        """The role of the account for which the survey was found; None if for no account."""
+        found = getattr(self, "found_role", None)
+        return None if found is None else Role(found)
 
     @property
     def owner(self) -> User:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from accounts.models import User
-from aggregator.results.overview.next_steps import NextStep, plan_draft
+from aggregator.results.overview.next_steps import NextStep, limit_to_role, plan_draft
 from aggregator.results.overview.progress import find_step, with_progress
 from surveys.lifecycle.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Question, Survey, Wave
@@ -23,6 +23,7 @@ ANSWERED = ~Q(questions__type=Question.Type.INFORMATION)
 class SurveyLine:
     """One survey in a list; `sealed` grows only at a look."""
 
+    survey: Survey
     slug: str
     title: str
     state: SurveyState
@@ -75,7 +76,9 @@ def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
         step = plan_draft(questions=survey.question_count, problems=None)
     else:
         step = find_step(wave, state=state)
+    step = limit_to_role(step, survey, is_draft=wave is None)
     return SurveyLine(
+        survey=survey,
         slug=survey.slug,
         title=survey.title,
         state=state,
