@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.results.overview.head import read_head
+from aggregator.results.overview.next_steps import limit_to_role
 from surveys.access import allows
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
@@ -59,7 +60,7 @@ def _list_tabs(survey: Survey) -> list[tuple[str, str, str]]:
 
 def _build_context(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     head = read_head(survey, now=timezone.now())
-    step = head.step
+    step = limit_to_role(head.step, survey, is_draft=head.sealed is None)
     address = reverse(step.route, args=[survey.slug]) if step.route else ""
     if address == context["request"].path:
         address = ""  # no link to the page that shows it, but to its part

@@ -10,7 +10,6 @@ from aggregator.results.looks import EVERYBODY, list_least, reports_needed
 from aggregator.results.overview.next_steps import (
     NextStep,
     describe_waiting,
-    limit_to_role,
     plan_draft,
 )
 from aggregator.results.overview.progress import find_step, is_shown, with_progress
@@ -35,9 +34,8 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
     wave = with_progress(survey.waves.electronic()).first()
     state = describe_state(wave=wave, now=now)
     if wave is None:
-        step = limit_to_role(_plan_draft(survey, now=now), survey, is_draft=True)
-        return SurveyHead(state=state, sealed=None, step=step)
-    step = limit_to_role(find_step(wave, state=state), survey, is_draft=False)
+        return SurveyHead(state=state, sealed=None, step=_plan_draft(survey, now=now))
+    step = find_step(wave, state=state)
     if state.key == "open":
         step = replace(step, note=_describe_waiting(wave))
     near = find_near_deletion(wave, now=now)
