@@ -12,14 +12,14 @@ from django.db import transaction
 from accounts.mail.composing import Kind as Mail
 from accounts.mail.queue import request_mail
 from surveys.access import Action, can
-from surveys.history.recording import Change, lock_survey, record
+from surveys.history.recording import OWNER, PERSON, Change, lock_survey, record
 from surveys.models import FormerMember, Kind, Membership, Role, Survey, Verb, Wave
 from surveys.people.errors import LastOwner, NotAMember, RoleTooLow
 
 
 def person(account: int) -> Change:
     """Name an account in a row of the history, which has its name as long as it exists."""
-    return ("person", None, account)
+    return (PERSON, None, account)
 
 
 def set_role(*, survey: Survey, account: int, role: Role, by: int) -> None:
@@ -71,7 +71,7 @@ def replace_owner(*, survey: Survey, owner: int, new: int) -> None:
     grant(survey=survey, account=new, role=Role.OWNER)
     if survey.memberships.filter(account=owner).delete()[0]:
         remember_former([survey.pk], [owner])
-    record(survey, Verb.HANDED_OVER, Kind.SURVEY, changes=[("owner", owner, new)])
+    record(survey, Verb.HANDED_OVER, Kind.SURVEY, changes=[(OWNER, owner, new)])
     request_mail(Mail.OWNER, account=new)
 
 
