@@ -12,5 +12,5 @@ from surveys.people.mails import send_next_invitation
 def receive() -> str:
     """Let the worker send the next invitation, and return the address of its link."""
     send_next_invitation()
-    [link] = re.findall(r"https?://[^/\s]+(/invitations/\S+)", mail.outbox[-1].body)
+    [link] = re.findall(r"https?://[^/\s]+(/invitations/\S+)", str(mail.outbox[-1].body))
     return str(link)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from django.test import Client
@@ -86,10 +87,11 @@ def test_a_role_that_is_taken_away_in_mid_edit_counts_and_nothing_typed_is_lost(
 def test_the_last_owner_stays(owner: User, survey: Survey) -> None:
     other = join(survey, Role.OWNER)
     User.objects.filter(pk=other.pk).update(is_active=False)
-    for attempt in (
+    attempts: tuple[Callable[[], None], ...] = (
         lambda: set_role(survey=survey, account=owner.pk, role=Role.EDITOR, by=owner.pk),
         lambda: remove(survey=survey, account=owner.pk, by=owner.pk),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(LastOwner):
             attempt()
     User.objects.filter(pk=other.pk).update(is_active=True)
@@ -105,7 +107,7 @@ def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
     team = create_team(name="Mine", account=editor.pk)
     own = create_team(name="Own", account=owner.pk)
     own.members.create(account=editor, role=Role.EDITOR)
-    for attempt in (
+    attempts: tuple[Callable[[], None], ...] = (
         lambda: set_role(survey=survey, account=editor.pk, role=Role.OWNER, by=viewer.pk),
         lambda: remove(survey=survey, account=owner.pk, by=editor.pk),
         lambda: hand_over(survey=survey, to=editor.pk, by=editor.pk),
@@ -114,7 +116,8 @@ def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
         lambda: set_team_role(team=own, account=owner.pk, role=Role.VIEWER, by=editor.pk),
         lambda: remove_from_team(team=own, account=owner.pk, by=editor.pk),
         lambda: delete_team(team=own, by=editor.pk),
-    ):
+    )
+    for attempt in attempts:
         with pytest.raises(RoleTooLow):
             attempt()
 
