@@ -490,10 +490,14 @@ def test_pages_link_only_to_what_their_reader_may_open(
     dead = set()
     for route in all_routes():
         row = TABLE[route.name]
-        if row.find_status(route.name, "GET", person) == 200 and "slug" in route.parameters:
-            page = client.get(address(route, surveys[row.survey]))
-            if not page.streaming and page["Content-Type"].startswith("text/html"):
-                dead |= {(route.name, *found) for found in _find_dead_links(page.text, person)}
+        if row.get[1] != 404 or "slug" not in route.parameters:
+            continue
+        for state, survey in surveys.items():
+            page = client.get(address(route, survey))
+            is_page = page.status_code == 200 and not page.streaming
+            if is_page and page["Content-Type"].startswith("text/html"):
+                found = _find_dead_links(page.text, person)
+                dead |= {(route.name, state, *one) for one in found}
     assert dead == set()
 
 

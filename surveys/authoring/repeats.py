@@ -21,7 +21,6 @@ from surveys.models.asked_questions import AskedQuestion, count_deleted, list_as
 from surveys.models.people import find_people
 
 MOST_NAMED = 3
-A_COLLEAGUES = "one of a colleague"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,14 +108,11 @@ def _call(numbers: Sequence[int]) -> str:
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
     """Name the author's other surveys that ask the same, and the questions that they share."""
     for numbers, titles in _find_elsewhere(survey, manifest):
-        named = [(title and f"“{title}”") or A_COLLEAGUES for title in titles[:MOST_NAMED]]
-        if len(titles) > MOST_NAMED:
-            named.append(f"{len(titles) - MOST_NAMED} more")
         one = len(numbers) == 1
         yield (
             f"Question{'' if one else 's'} {join_list([str(number) for number in numbers])} "
-            f"{'is' if one else 'are'} also asked in your survey{'s' if len(titles) > 1 else ''} "
-            f"{join_list(named)}. Someone who answers both reveals more, and respondents read that."
+            f"{'is' if one else 'are'} also asked in {_name_surveys(titles)}. Someone who answers "
+            "both reveals more, and respondents read that."
         )
     deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:
@@ -124,6 +120,20 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
             f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "
             "that, because someone who answered both reveals more."
         )
+
+
+def _name_surveys(titles: Sequence[str]) -> str:
+    """Name the reader's surveys, and count those of colleagues, whose titles are empty."""
+    own = [f"“{title}”" for title in titles if title]
+    others = len(titles) - len(own)
+    said = []
+    if own:
+        more = [f"{len(own) - MOST_NAMED} more"] if len(own) > MOST_NAMED else []
+        named = join_list([*own[:MOST_NAMED], *more])
+        said.append(f"your survey{'s' if len(own) > 1 else ''} {named}")
+    if others:
+        said.append(f"{others} survey{'s' if others > 1 else ''} of colleagues")
+    return join_list(said)
 
 
 def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int], list[str]]]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -28,7 +28,9 @@ MESSAGE = (
 
 
 def is_invitation_due() -> bool:
-    return _find_due(timezone.now()).exists()
+    """Whether there is one to send, or one to delete because it has expired."""
+    now = timezone.now()
+    return _find_due(now).exists() or Invitation.objects.filter(expires_at__lte=now).exists()
 
 
 def send_next_invitation() -> None:
@@ -53,7 +55,8 @@ def send_next_invitation() -> None:
 
 
 def _find_due(now: datetime) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(mail_at__lte=now)
+    # A time too far in the future was stored before the clock was set back.
+    return Invitation.objects.filter(Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER))
 
 
 def _send(invitation: Invitation, token: str) -> bool:
