@@ -315,7 +315,7 @@ def test_the_proxy_stores_no_addresses() -> None:
     # First for the program itself, then for the requests of both servers.
     assert levels == ["alert", "emerg", "emerg"]
     logs = re.findall(r"access_log ([^;]+);", NGINX)
-    assert logs == ["off", "off", "off", "off", "/var/log/nginx/access.log murmur"]
+    assert logs == ["off", "off", "off", "off", "off", "/var/log/nginx/access.log murmur"]
     for server in NGINX.split("server {")[1:]:
         settings = server.partition("location")[0]
         assert "error_log" in settings
