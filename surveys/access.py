@@ -15,6 +15,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -77,6 +78,11 @@ def may(survey: Survey, action: Action) -> bool:
 
 def find_least_role(action: Action) -> Role:
     return next(role for role in Role if action in ALLOWED[role])
+
+
+def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey, Any]:
+    """Find the surveys with which an account may do something."""
+    return Survey.objects.of(account).filter(**{"found_role__gte": find_least_role(action)})
 
 
 def get_survey(account: Account, slug: str, action: Action) -> Survey:

@@ -68,10 +68,10 @@ NEWS: Mapping[str, tuple[str, str]] = {
 A survey was handed over to you. Its history says by whom. It is in the list of your surveys:""",
     ),
     Kind.OWNER_CHANGED: (
-        "A survey of yours on Murmur has another owner",
+        "A survey on Murmur has another owner",
         """\
-The person who runs this Murmur site closed the account of the owner, and made somebody who worked
-on the survey its owner. The survey is in this list:""",
+The person who runs this Murmur site closed the account of the owner of a survey on which you work,
+and made somebody else who works on it its owner. It is in the list of your surveys:""",
     ),
     Kind.OWNER_INVITED: (
         "Another owner is invited to your surveys on Murmur",

@@ -16,6 +16,7 @@ from accounts.mail.composing import Kind as Mail
 from accounts.mail.queue import request_mail
 from accounts.models import AccountMail, User
 from accounts.sessions import end_sessions
+from surveys.access import Action, find_surveys_for
 from surveys.history.recording import lock_survey
 from surveys.models import Membership, Role, Survey, Team, TeamMember
 from surveys.models.asked_questions import forget_groups_of
@@ -23,7 +24,7 @@ from surveys.models.people import find_role_on
 from surveys.people.errors import LastOwner, NotAMember, OwnsSurveys
 from surveys.people.invitations import invite
 from surveys.people.members import hand_over, remove, replace_owner
-from surveys.people.teams import remove_from_team
+from surveys.people.teams import remove_from_team, set_team_role
 
 
 def find_owned_alone(account: int) -> QuerySet[Survey]:
@@ -43,9 +44,9 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people with a role on one of the account's surveys or in one of its teams."""
+    """Find the people whom the account sees on pages: in its teams, and on surveys that it owns."""
     teams = TeamMember.objects.filter(account=account).values("team")
-    surveys = Survey.objects.of(account).values("pk")
+    surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (
         User.objects.filter(
             Q(team_memberships__team__in=teams)
@@ -66,8 +67,8 @@ def hand_over_all(*, account: int, to: int) -> int:
         for survey in surveys:
             hand_over(survey=survey, to=to, by=account)
         # Only its own people can take over a team.
-        mine = find_teams_owned_alone(account)
-        TeamMember.objects.filter(team__in=list(mine), account=to).update(role=Role.OWNER)
+        for team in find_teams_owned_alone(account).filter(members__account=to):
+            set_team_role(team=team, account=to, role=Role.OWNER, by=account)
     return len(surveys)
 
 
@@ -137,8 +138,9 @@ def invite_owner(user: User, *, address: str) -> int:
 def _hand_over_teams(account: int, *, new: User | None) -> None:
     """Let a member of each team that would lose its last owner become one: the named, if any."""
     for team in find_teams_owned_alone(account):
-        if new is None or not team.members.filter(account=new).update(role=Role.OWNER):
+        if new is None:
             raise NotAMember
+        set_team_role(team=team, account=new.pk, role=Role.OWNER, by=account)
 
 
 def _mail(kind: Mail, accounts: Collection[int]) -> None:

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from surveys.access import Action, get_survey, may
+from surveys.access import Action, find_surveys_for, get_survey
 from surveys.authoring.drafts import load_draft
 from surveys.definition.checking import check_definition
 from surveys.definition.comparing import list_changes
@@ -104,9 +104,8 @@ def _show_text(form: DefinitionForm) -> DefinitionForm:
 @authoring(Action.EDIT)
 def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show what this survey has that another one or a file has not, and the other way round."""
-    others = Survey.objects.of(request.user).exclude(pk=survey.pk).order_by("-pk")
-    offered = [other for other in others if may(other, Action.EDIT)]
-    form = ComparisonForm(posted_to(request), request.FILES or None, surveys=offered)
+    others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk).order_by("-pk")
+    form = ComparisonForm(posted_to(request), request.FILES or None, surveys=list(others))
     context: dict[str, object] = {"survey": survey, "form": form}
     problems: list[Problem] = []
     if form.is_valid():

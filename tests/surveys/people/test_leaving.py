@@ -15,7 +15,7 @@ from accounts.models import AccountMail, User
 from surveys.access import Action, can
 from surveys.models import HistoryRow, Invitation, Role, Survey, Verb
 from surveys.people.errors import OwnsSurveys
-from surveys.people.leaving import delete_account
+from surveys.people.leaving import delete_account, find_colleagues
 from surveys.people.teams import attach, create_team
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import sign_in
@@ -122,3 +122,14 @@ def test_one_of_two_owners_may_go(owner: User) -> None:
     survey.memberships.filter(account=colleague).update(role=Role.OWNER)
     delete_account(owner)
     assert survey.owner == colleague
+
+
+def test_the_new_owner_is_chosen_among_people_whom_one_sees(owner: User) -> None:
+    survey, viewer = work_together(owner)
+    other = make_user()
+    survey.memberships.create(account=other, role=Role.EDITOR)
+    assert set(find_colleagues(owner.pk)) == {viewer, other}
+    assert not find_colleagues(viewer.pk).exists(), "a viewer does not see who else is there"
+    team = create_team(name="Field", account=viewer.pk)
+    team.members.create(account=make_user("team@example.org"), role=Role.VIEWER)
+    assert [one.email for one in find_colleagues(viewer.pk)] == ["team@example.org"]
