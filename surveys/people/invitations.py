@@ -77,6 +77,8 @@ def invite(
 
 @transaction.atomic
 def withdraw(*, invitation: Invitation, by: int) -> None:
+    if invitation.survey:
+        lock_survey(invitation.survey)
     if not _may_invite(by, survey=invitation.survey, team=invitation.team):
         raise RoleTooLow
     deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
@@ -127,11 +129,10 @@ def accept(*, token: str, user: User) -> Survey | Team:
     _use(locked, user.pk, surveys)
     if locked.invited_by is None:
         # The operator's invitations to other surveys came in the same mail.
-        others = Invitation.objects.filter(address=locked.address, invited_by=None)
-        for other in (
-            others.exclude(survey=None).select_related("survey", "team").order_by("survey")
-        ):
-            _use(other, user.pk, [])
+        others = Invitation.objects.filter(address=locked.address, invited_by=None, team=None)
+        for other in others.select_related("survey").order_by("survey"):
+            if _is_valid(other):
+                _use(other, user.pk, [])
     return target
 
 
