@@ -16,6 +16,7 @@ from aggregator.models import Comparison, ReleaseLedger
 from aggregator.releases.ledger import reserve_planned
 from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import django_on, migrate, running_server
+from surveys.access import Action, can
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, plan_comparison, plan_release
 from surveys.lifecycle.services import close_wave
@@ -159,6 +160,9 @@ def test_owners_become_members_and_come_back_with_what_they_asked() -> None:
     migrate()
     assert [survey.owner for survey in Survey.objects.order_by("pk")] == [owner, other, owner]
     assert Membership.objects.count() == 3
+    assert [survey.role for survey in Survey.objects.of(owner)] == [Role.OWNER] * 2
+    assert can(owner, Action.DELETE, kept.survey)
+    assert not can(other, Action.READ, kept.survey)
     assert kept.count_elsewhere() == 1
     assert make_launched_survey(owner=owner).count_elsewhere() == 2
     kept.survey.memberships.create(account=other, role=Role.VIEWER)
