@@ -82,7 +82,7 @@ def find_least_role(action: Action) -> Role:
 
 def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey, Any]:
     """Find the surveys with which an account may do something."""
-    return Survey.objects.of(account).filter(found_role__gte=find_least_role(action))
+    return Survey.objects.of(account, least=find_least_role(action))
 
 
 def get_survey(account: Account, slug: str, action: Action) -> Survey:

@@ -45,8 +45,10 @@ def new_slug() -> str:
 
 
 class SurveyQuerySet(models.QuerySet["Survey"]):
-    def of(self, account: AbstractBaseUser | AnonymousUser | int) -> SurveyQuerySet:
-        """Find the surveys on which an account has a role; each has it as its `role`."""
+    def of(
+        self, account: AbstractBaseUser | AnonymousUser | int, *, least: Role = Role.VIEWER
+    ) -> SurveyQuerySet:
+        """Find the surveys on which an account has at least a role; each has it as its `role`."""
         number = account if isinstance(account, int) else account.pk
         own = Membership.objects.filter(account=number)
         teams = TeamMember.objects.filter(account=number)
@@ -54,9 +56,11 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         direct = own.filter(survey=OuterRef("pk")).values("role")
         shared = teams.filter(team__attachments__survey=OuterRef("pk")).order_by("-role")
         roles = (direct, shared.values("role")[:1])
-        return self.filter(
+        found = self.filter(
             Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey"))
-        ).annotate(found_role=Greatest(*(Coalesce(Subquery(found), 0) for found in roles)))
+        ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
+        # Everyone is at least a viewer, and counting all need not look for roles.
+        return found if least == Role.VIEWER else found.filter(found_role__gte=least)
 
     @transaction.atomic
     def create_owned(self, account: AbstractBaseUser, **fields: Any) -> Survey:
