@@ -12,23 +12,21 @@ from typing import Any, cast
 from allauth.account.decorators import reauthentication_required
 from allauth.core import ratelimit
 from django.contrib import messages
-from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import audit
 from accounts.address.changing import Confirmed, ask_for_change, cancel_change, confirm
 from accounts.forms import NameForm, NewAddressForm
-from accounts.leaving import OwnsSurveys, count_surveys, delete_account
 from accounts.mail.address_links import find_change, read_link
 from accounts.models import User
 from accounts.second_factor.state import find_second_factor
 from accounts.sessions import end_sessions, list_sessions
 from accounts.views import build_mail_context
 
-CARDS = ("name", "address", "password", "second_factor", "sessions", "leave")
+CARDS = ("name", "address", "password", "second_factor", "sessions", "teams", "leave")
 
 Page = Callable[..., HttpResponse]
 
@@ -71,7 +69,6 @@ def _build_context(request: HttpRequest, user: User) -> dict[str, Any]:
         "change": find_change(account=user.pk),
         "second_factor": find_second_factor(user),
         "sessions": list_sessions(user, current=request.session.session_key),
-        "owned_surveys": count_surveys(user),
     }
 
 
@@ -124,24 +121,3 @@ def end_session(request: HttpRequest) -> HttpResponse:
     said = "The session was ended." if name else "All other sessions were ended."
     messages.success(request, said)
     return redirect("account")
-
-
-@show
-@login_required
-@confirmed
-def leave(request: HttpRequest) -> HttpResponse:
-    """Delete the account; while it owns surveys, the page only says what to do."""
-    user = _account_of(request)
-    if request.method == "POST":
-        try:
-            delete_account(user)
-        except OwnsSurveys:
-            return render(request, "account/leave.html", {"owned_surveys": True}, status=409)
-        logout(request)
-        return redirect("account_left")
-    return render(request, "account/leave.html", {"owned_surveys": count_surveys(user)})
-
-
-@require_safe
-def left(request: HttpRequest) -> HttpResponse:
-    return render(request, "account/left.html")

@@ -51,6 +51,7 @@ from aggregator.upkeep.verification.run import (
 from surveys.exchange.jobs import forget_imports, read_upload
 from surveys.history.upkeep import forget_old_rows, hide_moments, record_endings
 from surveys.models import Wave
+from surveys.people.mails import is_invitation_due, send_next_invitation
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
@@ -91,6 +92,8 @@ def send_due_work() -> None:
         messages.append((send_account_mail, SOON, []))
     if is_deletion_mail_due():
         messages.append((send_deletion_mail, SOON, []))
+    if is_invitation_due():
+        messages.append((send_invitation, SOON, []))
     groups: defaultdict[tuple[str, int], list[tuple[Any, list[int]]]] = defaultdict(list)
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
@@ -191,6 +194,11 @@ def send_account_mail() -> None:
 @shared_task(time_limit=MAIL_SECONDS)
 def send_deletion_mail() -> None:
     send_next_deletion_mail()
+
+
+@shared_task(time_limit=MAIL_SECONDS)
+def send_invitation() -> None:
+    send_next_invitation()
 
 
 # A survey with very many reports takes longer than other work. Acknowledged when it starts, as

@@ -13,8 +13,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 # Django logs the addresses of requests that it refuses or that fail. Anyone who reads a reset link
-# can set a new password, or confirm an address that is not theirs.
-_MAILED_LINK = re.compile(r"(/(?:reset|address)/+key/+)[^/\s]+")
+# can set a new password, confirm an address that is not theirs, or accept an invitation.
+_MAILED_LINK = re.compile(r"(/(?:(?:reset|address)/+key|invitations)/+)[^/\s]+")
 NOT_FOUND = 404
 RESPONDENTS_PATHS = ("/s/", "/m/", "/r/")  # as in deploy/nginx.conf
 QUIET_SECONDS = 600

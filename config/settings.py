@@ -181,7 +181,8 @@ CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
     for name in (
         *("propose_rows", "render_file", "compare", "verify", "read_import"),
-        *("send_account_mail", "send_deletion_mail", "delete_survey_on_its_date"),
+        *("send_account_mail", "send_deletion_mail", "send_invitation"),
+        "delete_survey_on_its_date",
     )
 }
 CELERY_TASK_ACKS_LATE = True
@@ -286,6 +287,7 @@ ACCOUNT_RATE_LIMITS = {
     "reset_password": "20/m/ip",
     "reset_mail": "5/m/key",
     "address_mail": "5/h/key",
+    "invitation": "50/h/key",
 }
 ACCOUNT_FORMS = {
     "login": "accounts.forms.SignInForm",

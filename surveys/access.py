@@ -1,50 +1,182 @@
-"""Lets only its owner edit a survey or see its results. For anyone else it does not exist."""
+"""Who may do what with a survey: the one table of roles, and the one function that reads it.
+
+Every page, file and route of the API asks at every request. For an account without any role on a
+survey, the survey does not exist.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from functools import cache, wraps
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, URLResolver, get_resolver
 from django_htmx.http import HttpResponseClientRefresh
 
-from surveys.models import DeletedWave, Survey
+from accounts.models import User
+from surveys.models import DeletedWave, Role, Survey
+
+Account = AbstractBaseUser | AnonymousUser
+FORBIDDEN = 403
 
 
-def get_own_survey(user: AbstractBaseUser | AnonymousUser, slug: str) -> Survey:
-    """Return the user's survey. Pages, files and the API all call this function."""
-    return get_object_or_404(Survey.objects.owned_by(user), slug=slug)
+class Action(Enum):
+    READ = auto()  # results and the report
+    ANALYSE = auto()  # comparisons
+    EXPORT = auto()  # files
+    EDIT = auto()  # the draft, its translations, and what leaves it for other programs
+    # What cannot be undone.
+    OPEN = auto()
+    CLOSE = auto()
+    UNSEAL = auto()  # the sealed half
+    RELEASE = auto()  # spends the budget
+    PUBLISH = auto()
+    CHOOSE_BACKGROUND = auto()
+    DELETE = auto()
+    PEOPLE = auto()
+    HISTORY = auto()
 
 
-def for_owner(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Pass the owner's survey to the view. Other users get 404, and visitors have to sign in."""
+_READING = frozenset({Action.READ})
+_ANALYSING = _READING | {Action.ANALYSE, Action.EXPORT}
+ALLOWED: Mapping[Role, frozenset[Action]] = {
+    Role.VIEWER: _READING,
+    Role.ANALYST: _ANALYSING,
+    Role.EDITOR: _ANALYSING | {Action.EDIT},
+    Role.OWNER: frozenset(Action),
+}
 
-    @wraps(view)
-    def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            # A panel may reload after the session has ended. It must not show the sign-in form, so
-            # the whole page reloads. A form that posts for the cost of its question does not,
-            # because the author would lose the typed text.
-            if "HX-Request" in request.headers and request.method == "GET":
-                return HttpResponseClientRefresh()
-            return redirect_to_login(request.get_full_path())
-        survey = get_own_survey(request.user, slug)
-        try:
-            response = view(request, survey, **rest)
-        except Exception as error:
-            raise_404_if_deleted(slug, error)
-            raise
-        if response.status_code >= 400:
-            raise_404_if_deleted(slug)
-        return response
 
-    return wrapper
+class NotAllowed(PermissionDenied):
+    """The account has a role on the survey, but a lower one than the action needs."""
+
+    def __init__(self, survey: Survey, action: Action) -> None:
+        super().__init__(survey, action)
+        self.role = survey.role or Role.VIEWER
+        self.needed = find_least_role(action)
+
+
+def can(account: Account | int, action: Action, survey: Survey) -> bool:
+    """Return whether an account may do something with a survey at this moment."""
+    found = Survey.objects.of(account).filter(pk=survey.pk).first()
+    return found is not None and may(found, action)
+
+
+def may(survey: Survey, action: Action) -> bool:
+    """Return whether the account for which a survey was found may do something with it."""
+    return survey.role is not None and action in ALLOWED[survey.role]
+
+
+def find_least_role(action: Action) -> Role:
+    return next(role for role in Role if action in ALLOWED[role])
+
+
+def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey, Any]:
+    """Find the surveys with which an account may do something."""
+    return Survey.objects.of(account, least=find_least_role(action))
+
+
+def get_survey(account: Account, slug: str, action: Action) -> Survey:
+    """Return the survey, if the account may do this with it; raise Http404 or NotAllowed."""
+    survey: Survey = get_object_or_404(Survey.objects.of(account), slug=slug)
+    if not may(survey, action):
+        raise NotAllowed(survey, action)
+    return survey
+
+
+def account_of(request: HttpRequest) -> User:
+    """Return the account of a request to a page that asks to sign in."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def needs(
+    action: Action, *, post: Action | None = None
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+    """Pass the survey to the view if the account may do the action; `post` is that of a form.
+
+    Strangers get 404, and visitors have to sign in.
+    """
+
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                # A panel may reload after the session has ended. It must not show the sign-in form,
+                # so the whole page reloads. A form that posts for the cost of its question does
+                # not, because the author would lose the typed text.
+                if "HX-Request" in request.headers and request.method == "GET":
+                    return HttpResponseClientRefresh()
+                return redirect_to_login(request.get_full_path())
+            asked = post if post is not None and request.method == "POST" else action
+            try:
+                survey = get_survey(request.user, slug, asked)
+                response = view(request, survey, **rest)
+            except NotAllowed as refusal:
+                return _refuse(request, refusal)
+            except Exception as error:
+                raise_404_if_deleted(slug, error)
+                raise
+            if response.status_code >= 400:
+                raise_404_if_deleted(slug)
+            return response
+
+        wrapper.needed = (action, post or action)  # type: ignore[attr-defined]
+        return wrapper
+
+    return decorate
+
+
+def _refuse(request: HttpRequest, refusal: NotAllowed) -> HttpResponseBase:
+    context = {
+        "role": refusal.role.label.lower(),
+        "needed": refusal.needed.label.lower(),
+        "typed": [
+            text
+            for name, texts in request.POST.lists()
+            for text in texts
+            if name != "csrfmiddlewaretoken" and " " in text.strip()
+        ],
+    }
+    return render(request, "surveys/people/refused.html", context, status=FORBIDDEN)
+
+
+def allows(survey: Survey, route: str) -> bool:
+    """Return whether the account for which a survey was found may open a page of it.
+
+    Templates show a link only then.
+    """
+    return may(survey, list_needs()[route][0])
+
+
+def allows_form(survey: Survey, route: str) -> bool:
+    """Return whether the account may send the form of a page."""
+    return may(survey, list_needs()[route][1])
+
+
+@cache
+def list_needs() -> dict[str, tuple[Action, Action]]:
+    """List what each page of a survey needs, and its form, as the views declare them."""
+    found: dict[str, tuple[Action, Action]] = {}
+
+    def walk(resolver: URLResolver, namespace: str) -> None:
+        for entry in resolver.url_patterns:
+            if isinstance(entry, URLResolver):
+                walk(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
+            elif isinstance(entry, URLPattern) and hasattr(entry.callback, "needed"):
+                found[f"{namespace}{entry.name}"] = entry.callback.needed
+
+    walk(get_resolver(), "")
+    return found
 
 
 def raise_404_if_deleted(slug: str, error: Exception | None = None) -> None:

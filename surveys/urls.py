@@ -22,6 +22,7 @@ from surveys.views.authoring import (
     translations,
 )
 from surveys.views.authoring import surveys as authoring
+from surveys.views.people import joining, leaving, members, teams
 from surveys.views.respondent import checking, respond
 
 app_name = "surveys"
@@ -97,6 +98,29 @@ urlpatterns = [
         publication.switch_public_results,
         name="public_results",
     ),
+    path("surveys/<slug:slug>/people", members.people, name="people"),
+    path("surveys/<slug:slug>/people/<int:pk>", members.change, name="person"),
+    path("surveys/<slug:slug>/people/teams", members.change_team, name="people_team"),
+    path(
+        "surveys/<slug:slug>/people/invitations/<int:pk>/withdraw",
+        members.withdraw,
+        name="invitation_withdraw",
+    ),
+    path("surveys/<slug:slug>/people/hand-over", members.hand_over, name="hand_over"),
+    path("surveys/<slug:slug>/people/leave", members.leave, name="leave"),
+    path("teams", teams.list_teams, name="teams"),
+    path("teams/<int:pk>", teams.show_team, name="team"),
+    path("teams/<int:pk>/people/<int:member>", teams.change, name="team_member"),
+    path(
+        "teams/<int:pk>/invitations/<int:invitation>/withdraw",
+        teams.withdraw,
+        name="team_invitation_withdraw",
+    ),
+    path("teams/<int:pk>/delete", teams.delete, name="team_delete"),
+    path("invitations/<str:token>", joining.invitation, name="invitation"),
+    path("accounts/hand-over/", leaving.hand_over, name="hand_over_all"),
+    path("accounts/leave/", leaving.leave, name="account_leave"),
+    path("accounts/left/", leaving.left, name="account_left"),
     path("schemas/definition-1.json", definitions.schema, name="definition_schema"),
     path("plan", planning.show_plan, name="plan"),
     path("s/<slug:slug>", respond.respond, name="respond"),

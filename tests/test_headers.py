@@ -24,6 +24,7 @@ SAMPLES = {
     "slug": "nosuchsurvey", "pk": 1, "digest": "0" * 64, "version": "0" * 16, "name": "x.js",
     "anchor": "x", "uidb36": "1", "token": "x", "key": "set-password", "direction": "up",
     "code": "fr", "language": "en", "question": "q1", "kind": "table", "page": "text",
+    "member": 1, "invitation": 1,
 }  # fmt: skip
 
 

@@ -22,8 +22,10 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import HistoryRow, Kind, Survey, Verb, Wave
-from tests.support.factories import make_survey, open_survey
+from surveys.models import HistoryRow, Kind, Role, Survey, Verb, Wave
+from surveys.people.invitations import invite
+from surveys.people.teams import create_team
+from tests.support.factories import make_survey, make_user, open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_released_wave, make_wave, send_many
@@ -135,6 +137,24 @@ ACTS: dict[str, Act] = {
     "surveys:close": Act(verb=Verb.CLOSED, kind=Kind.SURVEY, state="open"),
     "surveys:copy": Act(verb=Verb.CREATED, kind=Kind.SURVEY),
     "surveys:delete": Act(verb=Verb.DELETED, kind=Kind.SURVEY),
+    "surveys:people": Act(
+        verb=Verb.INVITED, kind=Kind.PERSON, sent=sends(address="new@example.org", role="1")
+    ),
+    "surveys:person": Act(verb=Verb.CHANGED_ROLE, kind=Kind.PERSON, sent=sends(role="1")),
+    "surveys:people_team": Act(
+        verb=Verb.JOINED,
+        kind=Kind.TEAM,
+        sent=lambda _client, survey: {
+            "team": create_team(name="Field", account=survey.owner.pk).pk
+        },
+    ),
+    "surveys:invitation_withdraw": Act(verb=Verb.REMOVED, kind=Kind.INVITATION),
+    "surveys:hand_over": Act(
+        verb=Verb.HANDED_OVER,
+        kind=Kind.SURVEY,
+        sent=lambda _client, survey: {"account": survey.memberships.last().account_id},  # type: ignore[union-attr]
+    ),
+    "surveys:leave": Act(verb=Verb.REMOVED, kind=Kind.PERSON),
     "surveys:public_results": Act(
         verb=Verb.WITHDREW, kind=Kind.PUBLIC_PAGE, state="open", sent=sends(switch="off")
     ),
@@ -177,7 +197,8 @@ ACTS: dict[str, Act] = {
 # which change nothing, or whose rows the tests of these files ask for.
 OTHERS = re.compile(
     r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|sealed_half)$"
-    r"|surveys:(import|imported|definition_import|definition_compare|translation_file)$"
+    r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
+    r"|team|team_member|team_invitation_withdraw|team_delete|invitation|hand_over_all|account_leave)$"
 )
 
 
@@ -189,6 +210,8 @@ def surveys() -> dict[str, Survey]:
         add_question(survey=draft, text=f"{word}?", flips=25)
     add_translation(survey=draft, language="fr")
     plan_comparison(survey=draft, names=["q1", "q2"])
+    draft.memberships.create(account=make_user(), role=Role.OWNER)
+    invite(address="asked@example.org", role=Role.VIEWER, by=draft.owner.pk, survey=draft)
     protected = make_survey(publication=Publication.PROTECTED)
     plan_release(survey=protected, request=REQUEST)
     opened = make_wave(publication=Publication.EXACT).survey
@@ -218,6 +241,10 @@ def find_address(route: Route, survey: Survey) -> str:
     row: Any = survey.questions.first()
     if route.name.startswith("surveys:planned"):
         row = survey.planned_comparisons.first() or survey.planned_releases.first()
+    if route.name == "surveys:person":
+        row = survey.memberships.last()
+    if route.name == "surveys:invitation_withdraw":
+        row = survey.invitations.last()
     values = {"slug": survey.slug, "pk": row and row.pk, "code": "fr", "question": "q3"}
     values |= {"page": "text"}
     values |= {"kind": "table", "name": "x", "language": "en", "digest": "0" * 64}
@@ -247,7 +274,8 @@ def test_what_it_changes_is_in_the_history(
 ) -> None:
     act = ACTS[name]
     survey = surveys[act.state]
-    client = sign_in(survey.owner)
+    owner = survey.owner
+    client = sign_in(owner)
     [route] = [one for one in all_routes() if one.name == name]
     sent = act.sent(client, survey)
     address = find_address(route, survey)
@@ -258,6 +286,6 @@ def test_what_it_changes_is_in_the_history(
         assert client.post(address, sent).status_code in (200, 302)
     written = [row for row in HistoryRow.objects.all() if (row.slug, row.number) not in before]
     assert [(row.verb, row.kind, row.account) for row in written] == [
-        (act.verb, act.kind, survey.owner_id)
+        (act.verb, act.kind, owner.pk)
     ]
     connection.check_constraints()

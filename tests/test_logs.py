@@ -19,7 +19,7 @@ from config.logs import CountsNotFound, OutagesOnce, WithoutResetLinks
 RESET = "/accounts/password/reset"
 
 
-@pytest.mark.parametrize("path", [f"{RESET}/key/", f"{RESET}//key//"])
+@pytest.mark.parametrize("path", [f"{RESET}/key/", f"{RESET}//key//", "/invitations/"])
 @pytest.mark.parametrize("end", ["/", "", "/?next=/", "//"])
 def test_the_key_is_left_out_of_a_line_however_it_is_written(path: str, end: str) -> None:
     line = write("Not Found: %s (again: %s)", f"{path}3-abc-0123456789{end}", f"{path}1-x-9{end}")

@@ -1,4 +1,4 @@
-"""Permissions: every route × method × owner, stranger and visitor.
+"""Permissions: every route × method × each role, other accounts, an operator and a visitor.
 
 The routes come from the URLconf. One that is not listed here fails the suite, so a new page
 cannot be forgotten.
@@ -6,25 +6,41 @@ cannot be forgotten.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from accounts.models import User
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Comparison
 from aggregator.results.snapshots import update_snapshot
-from surveys.authoring.services import copy_survey
+from surveys.authoring.services import add_question, copy_survey
 from surveys.lifecycle.services import close_wave
-from surveys.models import Import, Question, Survey, Translation, Wave
+from surveys.models import (
+    Import,
+    Invitation,
+    Membership,
+    Question,
+    Role,
+    Survey,
+    Team,
+    TeamMember,
+    TeamSurvey,
+    Translation,
+    Wave,
+)
+from surveys.people.invitations import invite
+from surveys.people.teams import create_team
 from surveys.respondent import client_files
-from tests.support.factories import open_survey
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.routes import Route, all_routes
-from tests.support.waves import make_wave, send_many
+from tests.support.waves import send_many
 
 # POST comes last because it may change what the other methods read.
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST")
@@ -32,7 +48,40 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 OWNED = ("surveys:", "aggregator:")
 Statuses = tuple[int, int, int]  # owner, stranger, visitor
 TO_SIGN_IN = 302
-CAST = ("owner", "stranger", "visitor")
+MEMBERS = {role.label.lower(): role for role in Role}
+# The last two own other surveys, or run the site.
+STRANGERS = ("stranger", "another's owner", "operator")
+CAST = (*MEMBERS, *STRANGERS, "visitor")
+SELDOM = ("analyst", "another's owner", "operator")
+CANARY = "Canary7"  # in the words of everything that belongs to the owner
+# The least role for each page of a survey or a team, and for its form. All others are the owner's.
+LEAST: dict[Role, str] = {
+    Role.VIEWER: "surveys:share surveys:share_qr_svg surveys:share_qr_png surveys:poster "
+    "surveys:leave surveys:team aggregator:results aggregator:results_panel "
+    "aggregator:coin_results aggregator:coin_results_panel aggregator:mode_comparison "
+    "aggregator:report aggregator:break_it aggregator:releases aggregator:coin_releases "
+    "aggregator:release_ledger aggregator:coin_release_ledger aggregator:release "
+    "aggregator:api_survey aggregator:api_results",
+    Role.ANALYST: "aggregator:data aggregator:reports_csv aggregator:codebook_csv "
+    "aggregator:estimates_csv aggregator:coin_estimates_csv aggregator:choose_chart "
+    "aggregator:file aggregator:coin_file aggregator:mode_comparison_csv aggregator:compare "
+    "aggregator:breakdowns aggregator:breakdown aggregator:breakdown_csv aggregator:key_driver "
+    "aggregator:release_ledger_csv aggregator:coin_release_ledger_csv aggregator:sealed_half "
+    "aggregator:comparison aggregator:comparison_panel aggregator:comparison_csv "
+    "aggregator:api_reports_csv aggregator:api_codebook_csv aggregator:api_estimates_csv",
+    Role.EDITOR: "surveys:edit surveys:definition surveys:definition_compare surveys:settings "
+    "surveys:settings_page surveys:questions surveys:question_create surveys:questions_paste "
+    "surveys:question_edit surveys:question_move surveys:question_delete surveys:budget_remedy "
+    "surveys:budget_undo surveys:planned surveys:planned_remove surveys:planned_releases "
+    "surveys:planned_release_remove surveys:preview surveys:preview_manifest surveys:languages "
+    "surveys:translation surveys:translation_remove surveys:translation_file "
+    "surveys:translation_file_download surveys:xlsform surveys:redcap surveys:copy",
+}
+LEAST_FOR_FORMS = {
+    "aggregator:report": Role.EDITOR,
+    "aggregator:sealed_half": Role.OWNER,
+    "surveys:team": Role.OWNER,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +92,7 @@ class Row:
     post: Statuses | None = None
     other: Statuses
     survey: str = "draft"
+    below: int = 403  # for members whose role is too low
 
     def expected(self, method: str) -> Statuses:
         if method in ("GET", "HEAD"):
@@ -50,6 +100,20 @@ class Row:
         if method == "POST" and self.post is not None:
             return self.post
         return self.other
+
+    def find_status(self, name: str, method: str, person: str) -> int:
+        owner, stranger, visitor = self.expected(method)
+        if person == "visitor":
+            return visitor
+        if person in STRANGERS:
+            return stranger
+        is_shared = stranger != 404 or visitor == 404 or not name.startswith(OWNED)
+        return owner if is_shared or MEMBERS[person] >= least(name, method) else self.below
+
+
+def least(name: str, method: str) -> Role:
+    found = next((role for role, names in LEAST.items() if name in names.split()), Role.OWNER)
+    return LEAST_FOR_FORMS.get(name, found) if method == "POST" else found
 
 
 def everyone(status: int) -> Statuses:
@@ -78,8 +142,9 @@ TABLE: dict[str, Row] = {
     "account_address_keep": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
     "account_address_confirm": Row(get=everyone(200), post=everyone(200), other=everyone(405)),
     "account_end_session": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
-    "account_leave": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
-    "account_left": PUBLIC,
+    "surveys:account_leave": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "surveys:account_left": PUBLIC,
+    "surveys:hand_over_all": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "mfa_activate_totp": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
     # nobody here has a second factor
     "mfa_deactivate_totp": Row(get=(404, 404, 302), post=(404, 404, 302), other=everyone(405)),
@@ -98,20 +163,37 @@ TABLE: dict[str, Row] = {
         get=everyone(200), post=everyone(200), other=everyone(405)
     ),
     "account_reset_password_from_key_done": Row(get=everyone(200), other=everyone(405)),
-    # authoring: the owner only
+    # teams: for strangers and for members with a lower role, they do not exist
+    "surveys:teams": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
+    "surveys:team": Row(get=own(200), post=own(422), other=everyone(405), below=404),
+    "surveys:team_member": Row(get=everyone(405), post=own(302), other=everyone(405), below=404),
+    "surveys:team_invitation_withdraw": Row(
+        get=everyone(405), post=own(302), other=everyone(405), below=404
+    ),
+    "surveys:team_delete": Row(get=own(200), post=own(302), other=everyone(405), below=404),
+    # nobody sent this invitation
+    "surveys:invitation": Row(get=everyone(410), post=everyone(410), other=everyone(405)),
+    "surveys:people": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:person": Row(get=everyone(405), post=own(302), other=everyone(405)),
+    "surveys:people_team": Row(get=everyone(405), post=own(302), other=everyone(405)),
+    "surveys:invitation_withdraw": Row(get=everyone(405), post=own(302), other=everyone(405)),
+    "surveys:hand_over": Row(get=own(200), post=own(422), other=everyone(405)),
+    "surveys:leave": Row(get=own(200), post=own(302), other=everyone(405)),
+    # authoring: members only
     "surveys:create": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "surveys:template": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
     "surveys:import": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
-    # an import that was read
-    "surveys:imported": Row(get=own(200), post=own(302), other=everyone(405)),
-    "surveys:imported_panel": Row(get=own(200), other=everyone(405)),
+    # an import that was read: only for the account that uploaded it
+    "surveys:imported": Row(get=own(200), post=own(302), other=everyone(405), below=404),
+    "surveys:imported_panel": Row(get=own(200), other=everyone(405), below=404),
     "surveys:definition_import": Row(
         get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)
     ),
     "surveys:definition": Row(get=own(200), other=everyone(405)),
     "surveys:definition_compare": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:definition_schema": PUBLIC,
-    "surveys:edit": Row(get=own(200), other=everyone(405)),
+    # others go on to the results
+    "surveys:edit": Row(get=own(200), other=everyone(405), below=302),
     "surveys:settings": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:settings_page": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:questions": Row(get=own(200), other=everyone(405)),
@@ -176,7 +258,7 @@ TABLE: dict[str, Row] = {
     "surveys:elsewhere": Row(get=everyone(302), other=everyone(405)),
     "surveys:client_file": Row(get=everyone(200), other=everyone(405)),
     "aggregator:intake": Row(get=everyone(405), post=everyone(415), other=everyone(405)),
-    # results: the owner only
+    # results: members only
     "aggregator:home": PUBLIC,
     "aggregator:problems": PUBLIC,
     "aggregator:problem": Row(get=everyone(302), other=everyone(405)),
@@ -249,8 +331,14 @@ TABLE: dict[str, Row] = {
 
 @pytest.fixture
 def surveys() -> dict[str, Survey]:
-    """One person's draft, open survey with results, and closed survey."""
-    wave = make_wave(minimum_batch=10, display_minimum=10, coins=True)
+    """One person's draft, open survey with results, and closed survey, with colleagues."""
+    owner = make_person("owner")
+    survey = make_survey(
+        owner=owner, title=CANARY, questions=[f"{CANARY} {word}?" for word in ("Red", "Blue")],
+        coins=True,
+    )  # fmt: skip
+    add_question(survey=survey, text=f"{CANARY} Green?", flips=25)
+    wave = open_survey(survey=survey)
     for each in Wave.objects.all():
         send_many(each, [bytes([i % 2, i % 3 == 0, 1]) for i in range(40)])
         seal_next_batch(wave_id=each.pk)
@@ -261,20 +349,45 @@ def surveys() -> dict[str, Survey]:
     run_comparison(comparison_id=comparison.pk)
     assert Comparison.objects.get().state == Comparison.State.DONE
     draft = copy_survey(survey=wave.survey)
-    draft.translations.create(language="fr", texts={draft.title: "Sur la route"})
-    Import.objects.create(owner=draft.owner, name="a.csv", state=Import.State.FAILED)
+    draft.translations.create(language="fr", texts={draft.title: CANARY})
+    Import.objects.create(owner=owner, name=f"{CANARY}.csv", state=Import.State.FAILED)
     closed = open_survey(survey=copy_survey(survey=wave.survey))
     close_wave(wave_id=closed.pk, ending=Wave.Ending.OWNER)
-    return {"draft": draft, "launched": wave.survey, "closed": closed.survey}
+    found = {"draft": draft, "launched": wave.survey, "closed": closed.survey}
+    team = create_team(name=CANARY, account=owner.pk)
+    invite(address=f"{CANARY}.team@example.org", role=Role.OWNER, by=owner.pk, team=team)
+    for name, role in MEMBERS.items():
+        if role != Role.OWNER:
+            account = make_person(name)
+            team.members.create(account=account, role=role)
+            for each_survey in found.values():
+                each_survey.memberships.create(account=account, role=role)
+    for each_survey in found.values():
+        invite(
+            address=f"{CANARY}.survey@example.org", role=Role.OWNER, by=owner.pk, survey=each_survey
+        )
+    return found
 
 
-def make_client(role: str, owner: User) -> Client:
+def make_person(name: str) -> User:
+    """Make one of the cast; only the owner and the colleagues have the canary in their address."""
+    known = f"{CANARY}." if name in MEMBERS else ""
+    address = f"{known}{name.replace(' ', '').replace(chr(39), '')}@example.org".lower()
+    found = User.objects.filter(email=address).first()
+    if found is None:
+        found = make_user(address)
+        found.is_superuser = name == "operator"
+        found.save()
+        if name == "another's owner":
+            make_launched_survey(owner=found)
+            create_team(name="Others", account=found.pk)
+    return found
+
+
+def make_client(name: str) -> Client:
     client = Client(raise_request_exception=False, headers={"host": "localhost"})
-    if role == "owner":
-        client.force_login(owner, backend=BACKEND)
-    if role == "stranger":
-        stranger = User.objects.create_user(email="stranger@example.org", password="a stranger's")
-        client.force_login(stranger, backend=BACKEND)
+    if name != "visitor":
+        client.force_login(make_person(name), backend=BACKEND)
     return client
 
 
@@ -294,7 +407,18 @@ def address(route: Route, survey: Survey) -> str:
         "uidb36": "1",
         "key": "no-such-key",
         "token": "no-such-link",
+        "member": 0,
+        "invitation": 0,
     }
+    if route.name.startswith("surveys:team"):
+        team = Team.objects.get(name=CANARY)
+        values["pk"] = team.pk
+        values["member"] = team.members.get(role=Role.OWNER).pk
+        values["invitation"] = team.invitations.get().pk
+    if route.name == "surveys:person":
+        values["pk"] = survey.memberships.get(role=Role.OWNER).pk
+    if route.name == "surveys:invitation_withdraw":
+        values["pk"] = survey.invitations.get().pk
     if route.name.startswith("aggregator:comparison"):
         comparison = Comparison.objects.filter(wave__survey=survey).first()
         values["pk"] = comparison.pk if comparison else 0
@@ -322,54 +446,116 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
 @pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
-@pytest.mark.parametrize("role", CAST)
-def test_the_permission_matrix_holds(role: str, surveys: dict[str, Survey]) -> None:
+@pytest.mark.parametrize(
+    "person",
+    [one if one not in SELDOM else pytest.param(one, marks=pytest.mark.long) for one in CAST],
+)
+def test_the_permission_matrix_holds(person: str, surveys: dict[str, Survey]) -> None:
     # Making the surveys takes longer than all requests, so the routes share them.
+    make_person(person)
     before = transaction.savepoint()
     wrong = []
     for route in all_routes():
-        wrong += _list_wrong(route, role, surveys)
+        wrong += _list_wrong(route, person, surveys)
         transaction.savepoint_rollback(before)
     assert wrong == []
 
 
-def _list_wrong(route: Route, role: str, surveys: dict[str, Survey]) -> list[tuple[object, ...]]:
+def _list_wrong(route: Route, person: str, surveys: dict[str, Survey]) -> list[tuple[object, ...]]:
     row = TABLE[route.name]
-    survey = surveys[row.survey]
-    client, path = make_client(role, survey.owner), address(route, survey)
+    client, path = make_client(person), address(route, surveys[row.survey])
     wrong: list[tuple[object, ...]] = []
     for method in METHODS:
         response = client.generic(method, path)
-        expected = row.expected(method)
-        signs_in = role == "visitor" and expected in (own(200), own(302), own(422))
-        if response.status_code != expected[CAST.index(role)]:
-            wrong.append((route.name, method, response.status_code))
+        expected = row.find_status(route.name, method, person)
+        signs_in = person == "visitor" and row.expected(method) in (own(200), own(302), own(422))
+        if response.status_code != expected:
+            wrong.append((route.name, method, response.status_code, expected))
         elif signs_in and not response["Location"].startswith("/accounts/login/?next="):
             wrong.append((route.name, method, response["Location"]))
+        if _is_foreign(route, person) and CANARY.lower() in response.content.decode().lower():
+            wrong.append((route.name, method, CANARY))
     return wrong
+
+
+def _is_foreign(route: Route, person: str) -> bool:
+    """Whether nothing of the owner may be shown; what respondents load is for everyone."""
+    is_public = TABLE[route.name].get in (everyone(200), everyone(404))
+    return person not in MEMBERS and not (is_public and route.parameters)
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_a_strangers_attempts_changed_nothing(surveys: dict[str, Survey]) -> None:
-    owner = surveys["draft"].owner
-    before = _describe(owner)
-    for role in ("stranger", "visitor"):
-        client = make_client(role, owner)
+@pytest.mark.usefixtures("static_files")
+@pytest.mark.parametrize("person", ["viewer", "analyst", "editor"])
+def test_pages_link_only_to_what_their_reader_may_open(
+    person: str, surveys: dict[str, Survey]
+) -> None:
+    client = make_client(person)
+    dead = set()
+    for route in all_routes():
+        row = TABLE[route.name]
+        if row.get[1] != 404 or "slug" not in route.parameters:
+            continue
+        for state, survey in surveys.items():
+            page = client.get(address(route, survey))
+            is_page = page.status_code == 200 and not page.streaming
+            if is_page and page["Content-Type"].startswith("text/html"):
+                found = _find_dead_links(page.text, person)
+                dead |= {(route.name, state, *one) for one in found}
+    assert dead == set()
+
+
+def _find_dead_links(page: str, person: str) -> Iterator[tuple[str, ...]]:
+    links = re.findall(r'<a\b[^>]*?href="(/surveys/[^"#?]+)', page)
+    forms = re.findall(r'<form\b[^>]*?method="post"[^>]*?action="(/surveys/[^"#?]+)', page)
+    for method, found in (("GET", links), ("POST", forms)):
+        for path in set(found):
+            name = resolve(path).view_name
+            if TABLE[name].find_status(name, method, person) == 403:
+                yield (method, path.split("/", 3)[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
+    people = ("stranger", "visitor", "viewer")
+    for person in people:
+        make_person(person)
+    before = _describe(surveys)
+    for person in people:
+        client = make_client(person)
         for route in all_routes():
             for survey in surveys.values():
-                if route.name.startswith(OWNED) and (
-                    survey.find_wave() or "digest" not in route.parameters
+                if (
+                    route.name.startswith(OWNED)
+                    and route.name not in OF_ONESELF
+                    and (survey.find_wave() or "digest" not in route.parameters)
                 ):
-                    for method in METHODS:
-                        client.generic(method, address(route, survey))
-    assert _describe(owner) == before
+                    path = address(route, survey)
+                    for method in ("PUT", "PATCH", "DELETE", "POST"):
+                        client.generic(method, path)
+                    if PEOPLE.search(path):
+                        for sent in ESCALATING:
+                            client.post(path, sent)
+    assert _describe(surveys) == before
 
 
-def _describe(owner: User) -> list[object]:
-    return [
-        list(Survey.objects.filter(owner=owner).order_by("pk").values()),
-        list(Question.objects.filter(survey__owner=owner).order_by("pk").values()),
-        list(Translation.objects.filter(survey__owner=owner).order_by("pk").values()),
-        list(Wave.objects.filter(survey__owner=owner).order_by("pk").values()),
-    ]
+# Giving up one's own role, and what is one's own.
+OF_ONESELF = ("surveys:leave", "surveys:create")
+PEOPLE = re.compile("people|teams|hand-over|invitations")
+ESCALATING: tuple[dict[str, object], ...] = (
+    {"role": Role.OWNER.value, "address": "stranger@example.org"},
+    {"role": "remove"},
+    {"team": 1, "detach": 1, "account": 1},
+)
+
+
+def _describe(surveys: dict[str, Survey]) -> list[object]:
+    pks = [survey.pk for survey in surveys.values()]
+    found: list[object] = [list(Survey.objects.filter(pk__in=pks).order_by("pk").values())]
+    for model in (Question, Translation, Wave, Membership, TeamSurvey, Invitation):
+        found.append(list(model._base_manager.filter(survey__in=pks).order_by("pk").values()))
+    for others in (Team, TeamMember, Invitation):
+        found.append(list(others._base_manager.order_by("pk").values()))
+    return found

@@ -26,6 +26,9 @@ class Kind(models.TextChoices):
     RECOVERY_CODES_MADE = "codes-made"
     RECOVERY_CODE_USED = "code-used"
     CODES_GUESSED = "codes-guessed"
+    OWNER = "owner"
+    OWNER_CHANGED = "owner-changed"
+    OWNER_INVITED = "owner-invited"
 
 
 # The subject, and what happened. The last line of each such mail says what to do about it.
@@ -57,6 +60,26 @@ you out everywhere. Sign in with your password, and set up a new second factor."
         "Someone entered your password and then many wrong codes. This did not let them in.",
     ),
 }
+# Without titles, which can tell what people are asked about.
+NEWS: Mapping[str, tuple[str, str]] = {
+    Kind.OWNER: (
+        "You own another survey on Murmur",
+        """\
+A survey was handed over to you. Its history says by whom. It is in the list of your surveys:""",
+    ),
+    Kind.OWNER_CHANGED: (
+        "A survey on Murmur has another owner",
+        """\
+The person who runs this Murmur site closed the account of the owner of a survey on which you work,
+and made somebody else who works on it its owner. It is in the list of your surveys:""",
+    ),
+    Kind.OWNER_INVITED: (
+        "Another owner is invited to your surveys on Murmur",
+        """\
+The person who runs this Murmur site invited another owner to your surveys, and will then close your
+account. Until the invitation is accepted, you can withdraw it on the page “People” of a survey:""",
+    ),
+}
 REMEDY = (
     "If this was not you, somebody knows your password. Change it, and end all other sessions on "
     "your account page:"
@@ -69,6 +92,11 @@ def compose(kind: str, user: User) -> EmailMessage | None:
         return _compose_link("password_reset_key", to=user.email, link=_make_reset_link(user))
     if kind in (Kind.ADDRESS_OLD, Kind.ADDRESS_NEW):
         return _compose_address_mail(user, Side.OLD if kind == Kind.ADDRESS_OLD else Side.NEW)
+    if kind in NEWS:
+        subject, text = NEWS[kind]
+        return EmailMessage(
+            subject=subject, body=f"{text}\n\n{settings.PUBLIC_URL}/\n", to=[user.email]
+        )
     subject, text = NOTICES[kind]
     page = f"{settings.PUBLIC_URL}{reverse('account')}"
     return EmailMessage(subject=subject, body=f"{text}\n\n{REMEDY}\n\n{page}\n", to=[user.email])

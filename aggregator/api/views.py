@@ -1,4 +1,4 @@
-"""The API: a researcher's own surveys, their results and exports. Read-only."""
+"""The API: the surveys on which a researcher has a role, their results and exports. Read-only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from aggregator.exports.reports import NoSuchRowsError, NotChosenError, find_row
 from aggregator.problems import CONTENT_TYPE as PROBLEM_TYPE
 from aggregator.results.display import Results, find_view
 from aggregator.results.overview.survey_list import find_surveys, read_lines
-from surveys.access import get_own_survey, raise_404_if_deleted
+from surveys.access import Action, get_survey, raise_404_if_deleted
 
 
 class CsvRenderer(BaseRenderer):
@@ -61,7 +61,7 @@ def _problem(description: str) -> OpenApiResponse:
     return OpenApiResponse(ProblemSerializer, description=description)
 
 
-NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in")}
+NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in, or your role is too low")}
 NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
 NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")}
@@ -87,7 +87,7 @@ class SurveyList(generics.GenericAPIView[Any]):
     serializer_class = SurveySerializer
 
     def get_queryset(self) -> QuerySet[Any]:
-        return find_surveys(owner=cast(User, self.request.user))
+        return find_surveys(account=cast(User, self.request.user))
 
     @extend_schema(
         operation_id="list_surveys", responses={200: SurveySerializer(many=True), **NOT_SIGNED_IN}
@@ -104,7 +104,8 @@ class SurveyList(generics.GenericAPIView[Any]):
 @api_view(["GET", "HEAD"])
 def survey(request: Request, slug: str) -> Response:
     """One of your surveys."""
-    found = get_object_or_404(find_surveys(owner=cast(User, request.user)), slug=slug)
+    get_survey(request.user, slug, Action.READ)
+    found = get_object_or_404(find_surveys(account=cast(User, request.user)), slug=slug)
     [line] = read_lines([found], now=timezone.now())
     return Response(SurveySerializer(line).data)
 
@@ -116,7 +117,7 @@ def survey(request: Request, slug: str) -> Response:
 @api_view(["GET", "HEAD"])
 def results(request: Request, slug: str) -> Response:
     """The newest snapshot of one of your surveys: every estimate with its interval."""
-    return Response(ResultsSerializer(_find_results(request, slug)).data)
+    return Response(ResultsSerializer(_find_results(request, slug, Action.READ)).data)
 
 
 @extend_schema(
@@ -166,8 +167,8 @@ def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
     return _send_csv(request, slug, kind="estimates", stream=stream_estimates)
 
 
-def _find_results(request: Request, slug: str) -> Results:
-    found = find_view(get_own_survey(request.user, slug)).results
+def _find_results(request: Request, slug: str, action: Action = Action.EXPORT) -> Results:
+    found = find_view(get_survey(request.user, slug, action)).results
     if found is None:
         raise_404_if_deleted(slug)
         raise TooFewResponses

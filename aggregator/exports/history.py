@@ -12,9 +12,12 @@ from django.db.models import QuerySet
 
 from accounts.models import User
 from aggregator.exports.csv_format import Cell, write_row
+from surveys.history.recording import OWNER, PERSON
 from surveys.models import HistoryChanges, HistoryRow, Kind, Verb
 
 CHUNK = 500
+# What these changes name is the number of an account.
+PEOPLE = frozenset({PERSON, OWNER})
 # Who acted where no account did.
 NOBODY: Mapping[str, str] = {Verb.ENDED: "its end", Verb.EXPIRED: "its date"}
 _VERBS: Mapping[str, str] = dict(Verb.choices)
@@ -29,6 +32,7 @@ class Act:
     row: HistoryRow
     who: str
     changes: list[list[Any]]
+    accounts: Mapping[int, User]
 
     @property
     def what(self) -> str:
@@ -40,9 +44,14 @@ class Act:
     def shown(self) -> list[tuple[str, str, str]]:
         """List the changes as texts; empty where there was or is nothing."""
         return [
-            (name.replace("_", " "), write_value(before), write_value(after))
+            (name.replace("_", " "), self._write(name, before), self._write(name, after))
             for name, before, after in self.changes
         ]
+
+    def _write(self, name: str, value: Any) -> str:
+        if name in PEOPLE and value is not None:
+            return name_account(value, self.accounts)
+        return write_value(value)
 
 
 COLUMNS: Mapping[str, Callable[[Act], Cell]] = {
@@ -77,18 +86,31 @@ def read_acts(slug: str, rows: Sequence[HistoryRow], *, with_changes: bool) -> l
     numbers = [row.number for row in rows] if with_changes else []
     found = HistoryChanges.objects.filter(slug=slug, number__in=numbers)
     changes = {one.number: one.changes for one in found}
-    accounts = User.objects.in_bulk({row.account for row in rows} - {None})
+    listed = [change for each in changes.values() for change in each if change[0] in PEOPLE]
+    named = {value for _, before, after in listed for value in (before, after)}
+    accounts = User.objects.in_bulk(({row.account for row in rows} | named) - {None})
     return [
-        Act(row=row, who=_name(row, accounts), changes=changes.get(row.number, [])) for row in rows
+        Act(
+            row=row,
+            who=_name(row, accounts),
+            changes=changes.get(row.number, []),
+            accounts=accounts,
+        )
+        for row in rows
     ]
 
 
 def _name(row: HistoryRow, accounts: Mapping[int, User]) -> str:
     if row.account is None:
         return NOBODY.get(row.verb, A_COMMAND)
-    account = accounts.get(row.account)
+    return name_account(row.account, accounts)
+
+
+def name_account(number: int, accounts: Mapping[int, User]) -> str:
+    """Name an account that a row has the number of, as long as it exists."""
+    account = accounts.get(number)
     if account is None:
-        return f"account {row.account}, deleted"
+        return f"account {number}, deleted"
     # A name alone could be that of somebody else.
     return f"{account.name} ({account.email})" if account.name else account.email
 

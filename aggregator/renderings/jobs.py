@@ -27,7 +27,7 @@ from aggregator.results.snapshots import (
     newest_snapshot,
 )
 from surveys.leases import MAX_ATTEMPTS, Queue
-from surveys.models import Wave
+from surveys.models import Role, Wave
 
 logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Rendering, lease=timedelta(minutes=3), pause=timedelta(seconds=10))
@@ -135,7 +135,9 @@ def _make_room(rendering: Rendering, size: int) -> bool:
     if room < 0:
         return False
     made = Rendering.objects.filter(
-        wave__survey__owner=rendering.wave.survey.owner_id, state=Rendering.State.DONE
+        wave__survey__memberships__account=rendering.wave.survey.owner,
+        wave__survey__memberships__role=Role.OWNER,
+        state=Rendering.State.DONE,
     ).annotate(size=Length("content"))
     for pk, taken in made.order_by("-pk").values_list("pk", "size"):
         room -= taken

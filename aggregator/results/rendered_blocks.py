@@ -34,22 +34,25 @@ def render_blocks(
     truth: Mapping[str, float],
     describe_label: Callable[[], PrivacyLabel],
     is_public: bool = False,
+    has_links: bool = False,
     describe_readers: Callable[[], str] = str,
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
-    Anyone may read the public ones: they leave out codes, and what describes a known group.
+    Anyone may read the public ones: they leave out codes, and what describes a known group. Only
+    readers who may compare and download get links to these pages.
     `describe_label` says what respondents were told, and `describe_readers` what readers of the
     blocks can learn. Both follow from the manifest, and may take a second, so they are called only
     if the blocks are rendered.
     """
-    key = (is_public, make_content_key(results, has_truth=bool(truth)))
+    key = (is_public, has_links, make_content_key(results, has_truth=bool(truth)))
     return render_once(
         key,
         lambda: _render_blocks(
             results,
             truth=truth,
             is_public=is_public,
+            has_links=has_links,
             label=describe_label(),
             reader_note=describe_readers(),
         ),
@@ -77,6 +80,7 @@ def _render_blocks(
     *,
     truth: Mapping[str, float],
     is_public: bool,
+    has_links: bool,
     label: PrivacyLabel,
     reader_note: str,
 ) -> SafeString:
@@ -85,8 +89,8 @@ def _render_blocks(
         "wave": results.wave,
         "manifest": results.manifest,
         "epsilons": list_epsilons(results.manifest),
-        "charts_url": "" if is_public else _find_charts_page(results),
-        "breakdown_slug": "" if is_public else results.wave.survey.slug,
+        "charts_url": _find_charts_page(results) if has_links else "",
+        "breakdown_slug": results.wave.survey.slug if has_links else "",
         "label": label,
         "reader_note": reader_note,
         "lang": language_tag(results.manifest.language),

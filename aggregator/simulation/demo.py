@@ -27,7 +27,7 @@ from surveys.authoring.services import (
     plan_release,
 )
 from surveys.manifest.manifest import Manifest
-from surveys.models import Survey, Wave
+from surveys.models import Role, Survey, Wave
 
 
 def demo_of(survey: Survey) -> Demo | None:
@@ -52,7 +52,8 @@ def find_open_demo(*, now: datetime) -> Survey | None:
 
 def field_demo(demo: Demo, *, owner: User) -> Wave:
     """Return the demo's wave; launch it if it has not been launched before."""
-    survey = Survey.objects.owned_by(owner).filter(demo=True, title=demo.title).first()
+    owned = Survey.objects.filter(memberships__account=owner, memberships__role=Role.OWNER)
+    survey = owned.filter(demo=True, title=demo.title).first()
     if survey is None:
         survey = create_survey(
             owner=owner,

@@ -7,6 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.results.overview.head import read_head
+from aggregator.results.overview.next_steps import limit_to_role
+from surveys.access import allows
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey
 
@@ -49,12 +51,16 @@ def survey_status(context: template.RequestContext, survey: Survey) -> dict[str,
 
 def _list_tabs(survey: Survey) -> list[tuple[str, str, str]]:
     is_protected = survey.publication == Publication.PROTECTED
-    return [one for one in TABS if is_protected or one[0] != RELEASES]
+    return [
+        (name, words, page)
+        for name, words, page in TABS
+        if (is_protected or name != RELEASES) and allows(survey, page)
+    ]
 
 
 def _build_context(context: template.RequestContext, survey: Survey) -> dict[str, object]:
     head = read_head(survey, now=timezone.now())
-    step = head.step
+    step = limit_to_role(head.step, survey, is_draft=head.sealed is None)
     address = reverse(step.route, args=[survey.slug]) if step.route else ""
     if address == context["request"].path:
         address = ""  # no link to the page that shows it, but to its part

@@ -48,7 +48,7 @@ _COLLECTED = (
 def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
     """Delete a closed survey; of each wave, a row of DeletedWave stays, and its history.
 
-    Its owner's counts of what was asked go up (surveys.models.asked_questions).
+    Its people's counts of what was asked go up (surveys.models.asked_questions).
 
     Raises Survey.DoesNotExist if someone else was faster.
     """
@@ -62,7 +62,7 @@ def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
         DeletedWave(manifest_hash=bytes(wave.manifest_hash), slug=locked.slug) for wave in waves
     )
     manifests = [wave.description for wave in waves if wave.mode == Wave.Mode.ELECTRONIC]
-    remember_questions(survey=locked.pk, owner=locked.owner_id, manifests=manifests)
+    remember_questions(survey=locked.pk, manifests=manifests)
     for model in _COLLECTED:
         model._base_manager.filter(wave__in=waves).delete()
     forget_differences(waves)

@@ -21,7 +21,7 @@ from aggregator.upkeep.deleting import delete_survey
 from surveys.formatting import day
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.services import close_wave
-from surveys.models import Survey, Verb, Wave, today
+from surveys.models import Role, Survey, Verb, Wave, today
 
 logger = logging.getLogger(__name__)
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
@@ -72,7 +72,7 @@ def send_next_deletion_mail() -> None:
     """Send one mail; if that fails, all of them wait before the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
-    survey = _find_due(now).select_related("owner").order_by("?").first()
+    survey = _find_due(now).order_by("?").first()
     if survey is None:
         return
     unchanged = Survey.objects.filter(pk=survey.pk, deletion_mail_at=survey.deletion_mail_at)
@@ -92,15 +92,15 @@ def _find_due(now: datetime) -> QuerySet[Survey]:
 
 def _send(survey: Survey) -> bool:
     """Return whether there is nothing left to send."""
-    if survey.delete_on is None or survey.delete_on <= today() or not survey.owner.is_active:
+    owners = survey.memberships.filter(role=Role.OWNER, account__is_active=True)
+    addresses = list(owners.order_by("pk").values_list("account__email", flat=True))
+    if survey.delete_on is None or survey.delete_on <= today() or not addresses:
         return True
     told = {
         "day": day(survey.delete_on),
         "address": settings.PUBLIC_URL + reverse("aggregator:home"),
     }
-    mail = EmailMessage(
-        subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=[survey.owner.email]
-    )
+    mail = EmailMessage(subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=addresses)
     try:
         mail.send()
     except (OSError, ValueError) as error:  # of the network, the server, or an odd address

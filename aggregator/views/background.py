@@ -17,7 +17,7 @@ from aggregator.problems import SURVEY_NOT_COUNTED
 from aggregator.results.display import Results
 from aggregator.views.downloads import explain
 from aggregator.views.mode_addresses import view_of
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
@@ -28,7 +28,7 @@ CHOSEN = "The background of the rows is chosen."
 NOTHING_CHANGED = "The background had been chosen before, perhaps in another window. It stays."
 
 
-@for_owner
+@needs(Action.CHOOSE_BACKGROUND)
 @require_http_methods(["GET", "HEAD", "POST"])
 def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Show the form, or what was chosen; POST chooses."""

@@ -25,7 +25,7 @@ from aggregator.models import Comparison
 from aggregator.results.display import Results, View, find_view
 from aggregator.results.sentences import CAUTION, describe_alarm, describe_burst, describe_intervals
 from aggregator.simulation.truth import describe_truth, known_truth
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.questions import ManifestQuestion
@@ -38,7 +38,7 @@ SECONDS_TO_RELOAD = 2
 MOST_ROWS_ON_A_PAGE = 1200
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_safe
 def breakdowns(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """List the declared questions, or say why there is no breakdown."""
@@ -62,7 +62,7 @@ def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
     return render(request, "aggregator/breakdown/breakdowns.html", context)
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpResponseBase:
     """Show a breakdown, which a worker makes at the first visit; POST tries again."""
@@ -85,7 +85,7 @@ def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpRespon
     return response
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def breakdown_csv(
     request: HttpRequest,  # noqa: ARG001

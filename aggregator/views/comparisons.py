@@ -71,7 +71,7 @@ from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import CAUTION, CAUTION_MARK, describe_alarm
 from aggregator.views.results import STOP_POLLING
 from privacy.planning.budgets import pair_fraction
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME
 from surveys.comparing.indicators import (
     Indicator,
@@ -93,7 +93,7 @@ ONE_BLOCK_EACH = (
 )
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Show the forms; redirect a valid choice to its comparison."""
@@ -207,7 +207,7 @@ def _describe_drawn(results: Results, rows_file: RowsFile | None) -> str:
     )
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_safe
 def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
     found = _find(survey, pk)
@@ -216,7 +216,7 @@ def comparison(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBas
     return render(request, "aggregator/comparisons/comparison.html", _context(survey, found))
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_safe
 def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
     """Show the current state; stop the polling once the comparison is settled."""
@@ -231,7 +231,7 @@ def comparison_panel(request: HttpRequest, survey: Survey, pk: int) -> HttpRespo
     return render(request, "aggregator/comparisons/comparison_panel.html", context, status=status)
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def comparison_csv(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:  # noqa: ARG001
     found = _find(survey, pk)

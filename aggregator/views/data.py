@@ -16,7 +16,7 @@ from aggregator.results.display import Results, View
 from aggregator.results.snapshots import METHOD_VERSION
 from aggregator.simulation.demo import is_invented
 from aggregator.views.mode_addresses import find_addresses, view_of
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
@@ -31,7 +31,7 @@ _API_PAGES = (
 )
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def data(request: HttpRequest, survey: Survey) -> HttpResponse:
     view = view_of(survey, mode=Mode.ELECTRONIC)

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from aggregator.upkeep.deleting import delete_survey
+from surveys.access import Action
 from surveys.lifecycle.errors import NotClosed
 from surveys.models import Survey
 from surveys.views.authoring.access import authoring
@@ -42,7 +43,7 @@ def _as_read(text: str) -> str:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@authoring
+@authoring(Action.DELETE)
 def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
     wave = survey.find_wave()
     if wave is None:

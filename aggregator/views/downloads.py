@@ -17,12 +17,12 @@ from aggregator.exports.reports import NoSuchRowsError, NotChosenError, find_row
 from aggregator.problems import SURVEY_NOT_COUNTED, TOO_FEW_RESPONSES
 from aggregator.results.display import Results, View
 from aggregator.views.mode_addresses import view_of
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Send the rows of the browsers' reports, of one block if each has its own file.
@@ -43,14 +43,14 @@ def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     return respond_with_csv(results=view.results, kind=rows.kind, rows=rows.stream())
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def codebook_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     view = view_of(survey, mode=Mode.ELECTRONIC)
     return _download(request, view, kind="codebook", stream=stream_codebook)
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def estimates_csv(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC

@@ -24,7 +24,7 @@ from aggregator.renderings.recipes import NotRenderable
 from aggregator.results.display import View
 from aggregator.views.downloads import explain
 from aggregator.views.mode_addresses import view_of
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.downloads import attach
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
@@ -41,7 +41,7 @@ AGAIN = "again"  # in the address of "Try again"
 NOT_ALLOWED = 409
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def file(
     request: HttpRequest, survey: Survey, name: str, mode: Mode = Mode.ELECTRONIC
@@ -74,7 +74,7 @@ def file(
     return _wait(request, view, rendering)
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def choose_chart(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Redirect from the form that chooses a chart to its file."""

@@ -13,14 +13,14 @@ from django.views.decorators.http import require_safe
 
 from aggregator.exports.csv_format import CONTENT_TYPE, PARTS_AT_FIRST
 from aggregator.exports.history import find_rows, read_acts, stream_history
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.downloads import attach
 from surveys.models import Survey, Verb, Wave, today
 
 ROWS_ON_A_PAGE = 25
 
 
-@for_owner
+@needs(Action.HISTORY)
 @require_safe
 def history(request: HttpRequest, survey: Survey) -> HttpResponse:
     verb = _read_verb(request)
@@ -39,7 +39,7 @@ def history(request: HttpRequest, survey: Survey) -> HttpResponse:
     return render(request, "aggregator/history/history.html", context)
 
 
-@for_owner
+@needs(Action.HISTORY)
 @require_safe
 def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     parts = stream_history(survey.slug, verb=_read_verb(request), with_changes=True)

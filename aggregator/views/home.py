@@ -25,7 +25,9 @@ def home(request: HttpRequest) -> HttpResponse:
             "source_url": settings.SOURCE_URL,
         }
         return render(request, "aggregator/site/landing.html", context)
-    page = Paginator(find_surveys(owner=request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    page = Paginator(find_surveys(account=request.user), PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
     lines = read_lines(page.object_list, now=timezone.now())
     # Only for people who are signed in: strangers need not know which faults this release has.
     return render(

@@ -27,7 +27,7 @@ from aggregator.models import Comparison
 from aggregator.problems import TOO_FEW_RESPONSES
 from aggregator.results.display import Results, find_view
 from aggregator.results.snapshots import list_looks_before_close
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.comparing.choice import OUTCOME, NotComparable
 from surveys.comparing.indicators import Indicator
 from surveys.comparing.menus import AnswerMenu
@@ -54,7 +54,7 @@ class OutcomeForm(forms.Form):
         return outcome
 
 
-@for_owner
+@needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_driver(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Show the ranking of a chosen outcome; a POST has all pairs counted first."""

@@ -23,7 +23,7 @@ from aggregator.results.estimate import QuestionResult
 from aggregator.results.modes import ModeComparison, compare_modes
 from aggregator.results.sentences import describe_caution
 from aggregator.views.mode_addresses import find_addresses, view_of
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.axis import Axis
 from surveys.formatting import points, whole
 from surveys.history.recording import record_seen
@@ -37,7 +37,7 @@ EXPLORATORY = (
 )
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Each question's two shares and their difference; pooled only with ?pooled=yes."""
@@ -63,7 +63,7 @@ def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
     return render(request, "aggregator/results/mode_comparison.html", context)
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def mode_comparison_csv(request: HttpRequest, survey: Survey) -> HttpResponse:
     coins, browser = view_of(survey, mode=Mode.MANUAL), view_of(survey, mode=Mode.ELECTRONIC)

@@ -19,7 +19,7 @@ from aggregator.results.sentences import (
 )
 from aggregator.simulation.truth import describe_truth, known_truth
 from aggregator.views.mode_addresses import find_addresses, view_of
-from surveys.access import for_owner
+from surveys.access import Action, may, needs
 from surveys.history.recording import record_seen
 from surveys.lifecycle.state import describe_state
 from surveys.manifest.modes import Mode
@@ -47,7 +47,10 @@ def _context(view: View) -> dict[str, Any]:
     record_seen(survey)
     return context | {
         "blocks": render_blocks(
-            found, truth=truth, describe_label=lambda: describe_in_english(found.manifest)
+            found,
+            truth=truth,
+            has_links=may(survey, Action.ANALYSE) and may(survey, Action.EXPORT),
+            describe_label=lambda: describe_in_english(found.manifest),
         ),
         "validity": describe_intervals(found),
         "caution": describe_caution(one for result in found.questions for one in result.shown),
@@ -58,13 +61,13 @@ def _context(view: View) -> dict[str, Any]:
     }
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def results(request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
     return render(request, "aggregator/results/results.html", _context(view_of(survey, mode=mode)))
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def results_panel(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC

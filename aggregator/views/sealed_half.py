@@ -26,7 +26,7 @@ from aggregator.comparisons.claims import (
 from aggregator.models import SealedHalf
 from aggregator.problems import SURVEY_NOT_COUNTED
 from aggregator.results.display import find_view
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
@@ -81,7 +81,7 @@ class OpenForm(forms.Form):
     )
 
 
-@for_owner
+@needs(Action.ANALYSE, post=Action.UNSEAL)
 @require_http_methods(["GET", "HEAD", "POST"])
 def sealed_half(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     wave = survey.find_wave()

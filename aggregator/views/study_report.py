@@ -13,7 +13,7 @@ from aggregator.results.display import View, find_view
 from aggregator.study_report.forms import PeopleInvitedForm
 from aggregator.study_report.sections.summary import count_coin_reports, count_reports
 from aggregator.study_report.writing import write_report
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.history.recording import record_seen
 from surveys.lifecycle.services import state_people_invited
 from surveys.models import Survey
@@ -23,7 +23,7 @@ FILES = (("report.pdf", "PDF"), ("report.docx", "Word file"))
 SAVED = "The number of people invited was saved."
 
 
-@for_owner
+@needs(Action.READ, post=Action.EDIT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def report(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     view = find_view(survey)

@@ -50,7 +50,7 @@ def open_wave(*, declared: int = 0, drawn: int | None = None) -> Wave:
     from surveys.models import Question, Survey
 
     owner = User.objects.create(email=f"export{User.objects.count()}@example.org")
-    survey = Survey.objects.create(owner=owner, title="Export", minimum_batch=50, drawn=drawn)
+    survey = Survey.objects.create_owned(owner, title="Export", minimum_batch=50, drawn=drawn)
     for number in range(QUESTIONS - declared):
         add_question(survey=survey, text=f"Question {number}?", flips=48)
     for text in ("Where?", "When?")[:declared]:

@@ -98,7 +98,7 @@ def _open_survey(kind: str, questions: int, reports: int) -> Wave:
     from surveys.models import Question, Survey, Wave
 
     owner = User.objects.create_user(email=f"{questions}-{kind}@example.org", password=None)
-    survey = Survey.objects.create(owner=owner, title="The largest survey")
+    survey = Survey.objects.create_owned(owner, title="The largest survey")
     add_question(
         survey=survey,
         type=Question.Type.DECLARED,

@@ -25,7 +25,7 @@ from surveys.authoring.services import add_question, launch_survey
 from surveys.models import Survey
 from surveys.manifest.manifest import Limit
 owner = User.objects.create_user(email="page@example.org", password=None)
-survey = Survey.objects.create(owner=owner, title="Work and rest", introduction="Ten questions.")
+survey = Survey.objects.create_owned(owner, title="Work and rest", introduction="Ten questions.")
 for text in (
     "Have you worked while you were ill in the last twelve months?",
     "Did you take all the days of leave that you had?",

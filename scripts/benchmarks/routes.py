@@ -160,7 +160,7 @@ def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple
     # with the same questions.
     owner = User.objects.create(email=f"routes-{User.objects.count()}@example.org")
     settings = {"coins": True, "publication": "exact", **settings}
-    survey = Survey.objects.create(owner=owner, title="The largest survey", **settings)
+    survey = Survey.objects.create_owned(owner, title="The largest survey", **settings)
     write(survey, questions=questions, options=options, letters=0)
     room = size - len(serialize_manifest(build_manifest(survey=survey, wave_number=1)))
     each = room // ((questions - _count_coins(questions)) * options)

@@ -57,7 +57,7 @@ def _open_here(surveys: Sequence[Mapping[str, Any]], *, questions: int, flips: i
 
     owner = User.objects.first() or User.objects.create_user(email=OWNER, password=None)
     for settings in surveys:
-        survey = Survey.objects.create(owner=owner, **{"title": "Opened by a test", **settings})
+        survey = Survey.objects.create_owned(owner, **{"title": "Opened by a test", **settings})
         Question.objects.bulk_create(
             Question(survey=survey, position=number, text=f"Question {number}?", flips=flips)
             for number in range(1, questions + 1)

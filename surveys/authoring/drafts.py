@@ -44,7 +44,7 @@ def build_manifest(
     # rehearsal or a demo, so these need no acknowledgement and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
         return described
-    elsewhere = count_elsewhere(manifest=described, survey=survey.pk, owner=survey.owner_id)
+    elsewhere = count_elsewhere(manifest=described, survey=survey.pk)
     return replace(described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere)
 
 

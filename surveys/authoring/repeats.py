@@ -9,12 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from django.db.models import Case, Value, When
+
+from accounts.acting import acting_account
 from surveys.formatting import join_list, list_numbers
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 from surveys.models.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
+from surveys.models.people import find_people
 
 MOST_NAMED = 3
 
@@ -104,21 +108,32 @@ def _call(numbers: Sequence[int]) -> str:
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
     """Name the author's other surveys that ask the same, and the questions that they share."""
     for numbers, titles in _find_elsewhere(survey, manifest):
-        named = [f"“{title}”" for title in titles[:MOST_NAMED]]
-        if len(titles) > MOST_NAMED:
-            named.append(f"{len(titles) - MOST_NAMED} more")
         one = len(numbers) == 1
         yield (
             f"Question{'' if one else 's'} {join_list([str(number) for number in numbers])} "
-            f"{'is' if one else 'are'} also asked in your survey{'s' if len(titles) > 1 else ''} "
-            f"{join_list(named)}. Someone who answers both reveals more, and respondents read that."
+            f"{'is' if one else 'are'} also asked in {_name_surveys(titles)}. Someone who answers "
+            "both reveals more, and respondents read that."
         )
-    deleted = count_deleted(manifest=manifest, owner=survey.owner_id)
+    deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:
         yield (
             f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "
             "that, because someone who answered both reveals more."
         )
+
+
+def _name_surveys(titles: Sequence[str]) -> str:
+    """Name the reader's surveys, and count those of colleagues, whose titles are empty."""
+    own = [f"“{title}”" for title in titles if title]
+    others = len(titles) - len(own)
+    said = []
+    if own:
+        more = [f"{len(own) - MOST_NAMED} more"] if len(own) > MOST_NAMED else []
+        named = join_list([*own[:MOST_NAMED], *more])
+        said.append(f"your survey{'s' if len(own) > 1 else ''} {named}")
+    if others:
+        said.append(f"{others} survey{'s' if others > 1 else ''} of colleagues")
+    return join_list(said)
 
 
 def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int], list[str]]]:
@@ -130,14 +145,19 @@ def _find_elsewhere(survey: Survey, manifest: Manifest) -> list[tuple[list[int],
         key: question.number
         for question in reversed(manifest.questions)
         for asked in list_asked(question)
-        for key in list_keys(asked, owner=survey.owner_id)
+        for key in list_keys(asked)
     }
     rows = AskedQuestion.objects.of_others(
-        keys=list(numbers), survey=survey.pk, owner=survey.owner_id
+        keys=numbers, survey=survey.pk, people=find_people(survey.pk)
+    )
+    # A colleague may have surveys that the reader must not know by name.
+    known = Survey.objects.of(acting_account() or survey.owner.pk).values("pk")
+    named = rows.annotate(
+        title=Case(When(survey__in=known, then="survey__title"), default=Value(""))
     )
     titles: dict[int, str] = {}
     shared: dict[int, set[int]] = {}
-    for key, other, title in rows.order_by("-survey").values_list("key", "survey", "survey__title"):
+    for key, other, title in named.order_by("-survey").values_list("key", "survey", "title"):
         titles[other] = title
         shared.setdefault(numbers[bytes(key)], set()).add(other)
     together: dict[frozenset[int], list[int]] = {}

@@ -68,7 +68,8 @@ from surveys.models import (
     list_frozen_columns,
     start_of,
 )
-from surveys.models.asked_questions import lock_owner, record_questions
+from surveys.models.asked_questions import lock_people, record_questions
+from surveys.models.people import find_people
 from surveys.models.planned_comparisons import MAX_PLANNED
 from surveys.models.settings import SETTING_NAMES, SETTINGS, SettingsPage, list_setting_names
 from surveys.releasing.choice import check_planned as check_planned_release
@@ -377,7 +378,7 @@ def _refuse(problems: Sequence[RuleProblem]) -> None:
 
 @transaction.atomic
 def create_survey(*, owner: User, **settings: Any) -> Survey:
-    survey = Survey.objects.create(owner=owner, **settings)
+    survey = Survey.objects.create_owned(owner, **settings)
     record(survey, Verb.CREATED, Kind.SURVEY)
     return survey
 
@@ -390,15 +391,19 @@ def delete_draft(*, survey: Survey) -> None:
 
 
 @transaction.atomic
-def copy_survey(*, survey: Survey, title: str = "Copy of {title}") -> Survey:
+def copy_survey(
+    *, survey: Survey, title: str = "Copy of {title}", owner: User | None = None
+) -> Survey:
     """Make a new draft with the same questions, plans, translations and settings.
+
+    It belongs to `owner`; without one, to the owner of the survey.
 
     Settings that do not apply to another survey are left out (`Setting.is_copied`).
     """
     left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
     settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]
-    copied = Survey.objects.create(owner=survey.owner, title=name, **settings)
+    copied = Survey.objects.create_owned(owner or survey.owner, title=name, **settings)
     copies: dict[str, str] = {}
 
     def find_copy(key: str) -> str:
@@ -498,7 +503,7 @@ def launch_survey(
     hash, and NotAcknowledged if a limit was not acknowledged.
     """
     locked = lock_draft(survey=survey)
-    lock_owner(locked.owner_id)  # the manifest counts the owner's other surveys
+    lock_people(find_people(locked.pk))  # the manifest counts their other surveys
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:
         raise NotLaunchable(problems)
@@ -518,7 +523,7 @@ def launch_survey(
         told_at = start_of(manifest.delete_on) - timedelta(days=DAYS_BEFORE_DELETION)
         Survey.objects.filter(pk=locked.pk).update(deletion_mail_at=told_at)
     if locked.origin == Survey.Origin.SURVEY:
-        record_questions(survey=locked.pk, owner=locked.owner_id, manifest=manifest)
+        record_questions(survey=locked.pk, manifest=manifest)
     record(locked, Verb.OPENED, Kind.SURVEY)
     # Done after the commit: it takes seconds for a long survey, and uploads would wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)

@@ -16,7 +16,7 @@ from surveys.history.recording import record
 from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.models import Kind, Question, Survey, Verb
-from surveys.models.asked_questions import lock_owner
+from surveys.models.asked_questions import lock_people
 
 
 @transaction.atomic
@@ -25,15 +25,15 @@ def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
     checked = check_definition(definition)
     if checked.problems:
         raise InvalidDefinition(checked.problems)
-    survey = Survey.objects.create(owner=owner, **checked.settings)
+    survey = Survey.objects.create_owned(owner, **checked.settings)
     _create_rows(survey, checked)
     record(survey, Verb.CREATED, Kind.SURVEY)
     return survey
 
 
 def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
-    """Stamp what a preview shows, and the surveys that the owner has by then."""
-    surveys = Survey.objects.owned_by(owner).order_by("pk").values_list("pk", flat=True)
+    """Stamp what a preview shows, and the surveys that the account has by then."""
+    surveys = Survey.objects.of(owner).order_by("pk").values_list("pk", flat=True)
     return stamp_definition(definition, surveys=surveys)
 
 
@@ -43,7 +43,7 @@ def create_previewed(definition: Mapping[str, Any], *, owner: User, stamp: str) 
 
     So pressing twice creates one draft.
     """
-    lock_owner(owner.pk)
+    lock_people([owner.pk])
     if stamp != stamp_preview(definition, owner=owner):
         raise ImportOutdated
     return create_draft(definition, owner=owner)

@@ -34,6 +34,8 @@ LOGGED: Mapping[tuple[Verb, Kind], str] = {
     (Verb.OPENED, Kind.SEALED_HALF): "sealed-half-opened",
 }
 DOWNLOAD = "export"
+# The names of changes whose values are numbers of accounts. Pages show the accounts' names.
+PERSON, OWNER = "person", "owner"
 
 
 def record(

@@ -1,8 +1,17 @@
 """The models of surveys, questions and waves."""
 
-from surveys.models.asked_questions import AskedBefore, AskedQuestion
+from surveys.models.asked_questions import AskedBefore, AskedQuestion, AskedTogether
 from surveys.models.history import HistoryChanges, HistoryRow, Kind, Verb
 from surveys.models.imports import Import
+from surveys.models.people import (
+    FormerMember,
+    Invitation,
+    Membership,
+    Role,
+    Team,
+    TeamMember,
+    TeamSurvey,
+)
 from surveys.models.planned_comparisons import PlannedComparison
 from surveys.models.planned_releases import PlannedRelease
 from surveys.models.questions import (
@@ -37,17 +46,25 @@ __all__ = [
     "SLUG_LENGTH",
     "AskedBefore",
     "AskedQuestion",
+    "AskedTogether",
     "DeletedWave",
+    "FormerMember",
     "HistoryChanges",
     "HistoryRow",
     "Import",
+    "Invitation",
     "Kind",
+    "Membership",
     "PlannedComparison",
     "PlannedRelease",
     "Question",
     "QuestionContent",
+    "Role",
     "StoredText",
     "Survey",
+    "Team",
+    "TeamMember",
+    "TeamSurvey",
     "Translation",
     "Verb",
     "Wave",

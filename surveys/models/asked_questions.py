@@ -1,9 +1,10 @@
-"""Which scrambled questions an author's surveys ask, including surveys that were deleted.
+"""Which scrambled questions surveys ask, including surveys that were deleted.
 
-A question is identified by a keyed hash of its owner, its text and its answers. Leading numbers,
-spaces, punctuation and case make no difference. The rows of a survey are written at the launch.
-When the survey is deleted, the owner's counts of these questions increase by one. The counts name
-neither survey nor time (docs/decisions/0056-the-label-does-not-forget.md).
+The label counts over people: everyone who has or had a role on an opened survey. A question is
+identified by a keyed hash of its text and its answers. Leading numbers, spaces, punctuation and
+case make no difference. The rows of a survey are written at the launch. When the survey is deleted,
+the counts of its people increase by one. The counts name neither survey nor time
+(docs/decisions/0056-the-label-does-not-forget.md, 0071-roles.md).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -23,10 +24,11 @@ from django.db import models
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import find_skeleton
 from surveys.manifest.questions import ManifestQuestion
+from surveys.models.people import find_people, surveys_of
 
 # Separates these keys from everything else that is derived from SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
-# The key of this text counts all deleted surveys of the owner. No question has an empty text.
+# The key of this text counts all deleted surveys of these people. No question has an empty text.
 _ANY_SURVEY = ""
 # A survey that ends this soon and without any report does not count: its author found a mistake.
 SECOND_THOUGHTS = timedelta(days=1)
@@ -42,15 +44,18 @@ def list_asked(question: ManifestQuestion) -> list[str]:
     ]
 
 
-def list_keys(asked: str, *, owner: int) -> list[bytes]:
-    """List the keys of a reduced question, under the current secret key first and its fallbacks."""
+def list_keys(asked: str, *, people: str = "") -> list[bytes]:
+    """List the keys of a reduced question, under the current secret key first and its fallbacks.
+
+    Counts of deleted surveys have keys of the people who had them.
+    """
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return [_derive(asked, secret=secret, owner=owner) for secret in secrets]
+    return [_derive(asked, secret=secret, people=people) for secret in secrets]
 
 
-def _derive(asked: str, *, secret: str, owner: int) -> bytes:
+def _derive(asked: str, *, secret: str, people: str) -> bytes:
     key = hmac.digest(secret.encode(), _PURPOSE, "sha256")
-    return hmac.digest(key, f"{owner}\n{asked}".encode(), hashlib.sha256)
+    return hmac.digest(key, f"{people}\n{asked}".encode(), hashlib.sha256)
 
 
 def list_all(manifest: Manifest) -> set[str]:
@@ -59,11 +64,10 @@ def list_all(manifest: Manifest) -> set[str]:
 
 class AskedQuestionQuerySet(models.QuerySet["AskedQuestion"]):
     def of_others(
-        self, *, keys: Iterable[bytes], survey: int | None, owner: int
+        self, *, keys: Iterable[bytes], survey: int, people: models.QuerySet[Any, Any]
     ) -> AskedQuestionQuerySet:
-        """Find the rows with these keys in the owner's other surveys."""
-        found = self.filter(key__in=list(keys), survey__owner=owner)
-        return found.exclude(survey=survey)
+        """Find the rows with these keys in other surveys of these people."""
+        return self.filter(surveys_of(people), key__in=list(keys)).exclude(survey=survey)
 
 
 class AskedQuestion(models.Model):
@@ -87,11 +91,28 @@ class AskedQuestion(models.Model):
         return bytes(self.key).hex()
 
 
+class AskedTogether(models.Model):
+    """That an account was among the people of a deleted survey. It is deleted with the account."""
+
+    pk = models.CompositePrimaryKey("account_id", "people")
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    people = models.TextField()  # numbers of accounts, in order: 3,17
+
+    class Meta:
+        app_label = "surveys"
+        db_table = "surveys_asked_together"
+
+    def __str__(self) -> str:
+        return self.people
+
+
 class AskedBefore(models.Model):
-    """How many deleted surveys of one owner asked a question. The key depends on the owner too."""
+    """How many deleted surveys of the same people asked a question. The key depends on them too."""
 
     key = models.BinaryField(primary_key=True, max_length=32)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    people = models.TextField(db_index=True)  # as in AskedTogether
     surveys = models.PositiveIntegerField()
 
     class Meta:
@@ -102,75 +123,97 @@ class AskedBefore(models.Model):
         return bytes(self.key).hex()
 
 
-def record_questions(*, survey: int, owner: int, manifest: Manifest) -> None:
+def record_questions(*, survey: int, manifest: Manifest) -> None:
     """Store the keys of a survey's questions; rows that exist already are kept."""
-    keys = {list_keys(asked, owner=owner)[0] for asked in list_all(manifest)}
+    keys = {list_keys(asked)[0] for asked in list_all(manifest)}
     AskedQuestion.objects.bulk_create(
         (AskedQuestion(survey_id=survey, key=key) for key in sorted(keys)), ignore_conflicts=True
     )
 
 
-def count_elsewhere(*, manifest: Manifest, survey: int | None, owner: int) -> int:
-    """Count the owner's other launched surveys that share a question, deleted ones included.
+def count_elsewhere(*, manifest: Manifest, survey: int) -> int:
+    """Count other launched surveys of its people that share a question, deleted ones included.
 
     For deleted surveys, only the number that asked each question is stored. A deleted survey that
     shared several questions may therefore count several times. The result is never too small, and
-    counts at most as many deleted surveys as the owner has.
+    counts at most as many deleted surveys as these people have.
     """
-    asked = list_all(manifest)
-    keys = [key for one in asked for key in list_keys(one, owner=owner)]
-    others = AskedQuestion.objects.of_others(keys=keys, survey=survey, owner=owner)
-    living = others.values_list(models.Value(b"", models.BinaryField()), "survey").distinct()
-    # A single query, so that a survey that is deleted at the same time is in one of the two.
-    rows = list(living.union(_find_deleted(asked, owner), all=True))
-    counts = {bytes(key): surveys for key, surveys in rows if key}
-    return len(rows) - len(counts) + _count_deleted(counts, owner)
+    people, asked = find_people(survey), list_all(manifest)
+    keys = [key for one in asked for key in list_keys(one)]
+    others = AskedQuestion.objects.of_others(keys=keys, survey=survey, people=people)
+    living = others.values_list(models.Value("", models.TextField()), "survey")
+    # In a single query, and before the counts, so that a survey that is deleted at the same time is
+    # in one of the two.
+    rows = list(living.union(_find_groups(people).values_list("people", models.Value(0))))
+    groups = [people for people, _ in rows if people]
+    return len(rows) - len(groups) + _count_deleted(asked, groups)
 
 
-def count_deleted(*, manifest: Manifest, owner: int) -> int:
-    """Return an upper bound for the owner's deleted surveys that asked one of these questions."""
-    found = _find_deleted(list_all(manifest), owner)
-    return _count_deleted({bytes(key): surveys for key, surveys in found}, owner)
+def count_deleted(*, manifest: Manifest, survey: int) -> int:
+    """Return an upper bound for deleted surveys of its people that asked one of these questions."""
+    groups = _find_groups(find_people(survey)).values_list("people", flat=True).distinct()
+    return _count_deleted(list_all(manifest), list(groups))
 
 
-def _find_deleted(
-    asked: Iterable[str], owner: int
-) -> models.QuerySet[AskedBefore, tuple[Any, Any]]:
-    keys = [key for one in {_ANY_SURVEY, *asked} for key in list_keys(one, owner=owner)]
-    return AskedBefore.objects.filter(pk__in=keys).values_list("key", "surveys")
+def _find_groups(people: models.QuerySet[Any, Any]) -> models.QuerySet[AskedTogether]:
+    """Find the sets of people who had deleted surveys, with one of these people among them."""
+    return AskedTogether.objects.filter(account__in=people)
 
 
-def _count_deleted(counts: Mapping[bytes, int], owner: int) -> int:
-    most = sum(counts.get(key, 0) for key in list_keys(_ANY_SURVEY, owner=owner))
+def _count_deleted(asked: Iterable[str], groups: Collection[str]) -> int:
+    if not groups:
+        return 0
+    texts = {_ANY_SURVEY, *asked}
+    keys = [key for people in groups for one in texts for key in list_keys(one, people=people)]
+    rows = AskedBefore.objects.filter(pk__in=keys).values_list("key", "surveys")
+    counts = {bytes(key): surveys for key, surveys in rows}
+    whole = [key for people in groups for key in list_keys(_ANY_SURVEY, people=people)]
+    most = sum(counts.get(key, 0) for key in whole)
     return min(most, sum(counts.values()) - most)
 
 
-def lock_owner(owner: int) -> None:
-    """Serialize the launches and deletions of an owner until the commit.
+def lock_people(people: Iterable[int]) -> None:
+    """Serialize the launches and deletions of these people until the commit.
 
-    The manifest contains a count of the owner's other surveys. It must not miss one that is opened
-    or deleted at the same time.
+    The manifest contains a count of their other surveys. It must not miss one that is opened or
+    deleted at the same time.
     """
-    get_user_model().objects.select_for_update(no_key=True).get(pk=owner)
+    locked = get_user_model().objects.select_for_update(no_key=True).filter(pk__in=list(people))
+    list(locked.order_by("pk").values_list("pk"))
 
 
-def remember_questions(*, survey: int, owner: int, manifests: Iterable[Manifest]) -> None:
-    """Add a survey that is being deleted to its owner's counts, if it has rows.
+def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
+    """Add a survey that is being deleted to the counts of its people, if it has rows.
 
-    All counts of the owner are written anew, in the order of their keys. Otherwise, their places in
-    the database's files would show which of them came from the same survey.
+    All counts of these people are written anew, in the order of their keys. Otherwise, their places
+    in the database's files would show which of them came from the same survey.
     """
     if not AskedQuestion.objects.filter(survey=survey).exists():
         return
-    lock_owner(owner)
-    rows = AskedBefore.objects.filter(owner=owner)
+    accounts = sorted(find_people(survey))
+    lock_people(accounts)
+    people = ",".join(map(str, accounts))
+    AskedTogether.objects.bulk_create(
+        (AskedTogether(account_id=account, people=people) for account in accounts),
+        ignore_conflicts=True,
+    )
+    rows = AskedBefore.objects.filter(people=people)
     counts = Counter({bytes(row.key): row.surveys for row in rows})
     asked = {_ANY_SURVEY}.union(*map(list_all, manifests))
-    counts.update(list_keys(one, owner=owner)[0] for one in asked)
+    counts.update(list_keys(one, people=people)[0] for one in asked)
     rows.delete()
     AskedBefore.objects.bulk_create(
-        AskedBefore(key=key, owner_id=owner, surveys=counts[key]) for key in sorted(counts)
+        AskedBefore(key=key, people=people, surveys=counts[key]) for key in sorted(counts)
     )
+
+
+def forget_groups_of(account: int) -> None:
+    """Delete what only this account still stood for, before the account is deleted."""
+    mine = AskedTogether.objects.filter(account=account)
+    others = AskedTogether.objects.exclude(account=account).values("people")
+    gone = mine.exclude(people__in=others).values_list("people", flat=True)
+    AskedBefore.objects.filter(people__in=list(gone)).delete()
+    mine.delete()
 
 
 def forget_if_unanswered(*, survey: int, waves: Collection[int], lasted: timedelta) -> None:

@@ -29,6 +29,11 @@ class Verb(models.TextChoices):
     RELEASED = "released", "released"
     PUBLISHED = "published", "switched on"
     WITHDREW = "withdrew", "switched off"
+    INVITED = "invited", "invited"
+    JOINED = "joined", "joined"
+    CHANGED_ROLE = "changed-role", "changed the role"
+    REMOVED = "removed", "removed"
+    HANDED_OVER = "handed-over", "handed over"
     DELETED = "deleted", "deleted"
     EXPIRED = "expired", "deleted on its date"
 
@@ -59,6 +64,9 @@ class Kind(models.TextChoices):
     CHART = "chart", "chart"
     CLAIM = "claim", "claim"
     SEALED_HALF = "sealed-half", "sealed half"
+    PERSON = "person", "person"
+    TEAM = "team", "team"
+    INVITATION = "invitation", "invitation"
     HISTORY = "history", "history"
     FILE = "file", "file"
 

@@ -10,16 +10,19 @@ import secrets
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.db import models
+from django.db import models, transaction
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
+from accounts.models import User
 from surveys.manifest import modes
 from surveys.manifest.manifest import Manifest, find_crowd
 from surveys.manifest.serialization import parse_manifest
 from surveys.models.asked_questions import count_elsewhere
+from surveys.models.people import Membership, Role, TeamMember, TeamSurvey
 from surveys.models.settings import MIN_BATCH_FLOOR, SurveySettings
 
 # The deletion date is at least this many days after the closing date or, without one, after the
@@ -42,8 +45,28 @@ def new_slug() -> str:
 
 
 class SurveyQuerySet(models.QuerySet["Survey"]):
-    def owned_by(self, user: AbstractBaseUser | AnonymousUser) -> SurveyQuerySet:
-        return self.filter(owner_id=user.pk)
+    def of(
+        self, account: AbstractBaseUser | AnonymousUser | int, *, least: Role = Role.VIEWER
+    ) -> SurveyQuerySet:
+        """Find the surveys on which an account has at least a role; each has it as its `role`."""
+        number = account if isinstance(account, int) else account.pk
+        own = Membership.objects.filter(account=number)
+        teams = TeamMember.objects.filter(account=number)
+        attached = TeamSurvey.objects.filter(team__members__account=number)
+        direct = own.filter(survey=OuterRef("pk")).values("role")
+        shared = teams.filter(team__attachments__survey=OuterRef("pk")).order_by("-role")
+        roles = (direct, shared.values("role")[:1])
+        found = self.filter(
+            Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey"))
+        ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
+        # Everyone is at least a viewer, and counting all need not look for roles.
+        return found if least == Role.VIEWER else found.filter(found_role__gte=least)
+
+    @transaction.atomic
+    def create_owned(self, account: AbstractBaseUser, **fields: Any) -> Survey:
+        survey = self.create(**fields)
+        Membership.objects.create(survey=survey, account_id=account.pk, role=Role.OWNER)
+        return survey
 
 
 class Survey(SurveySettings):
@@ -54,9 +77,6 @@ class Survey(SurveySettings):
         REHEARSAL = "rehearsal", "Rehearsal"
         DEMO = "demo", "Demo"
 
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="surveys"
-    )
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True, default=new_slug, editable=False)
     # Made by `manage.py demo` from published data whose true shares are known.
     demo = models.BooleanField(default=False, editable=False)
@@ -93,6 +113,18 @@ class Survey(SurveySettings):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def role(self) -> Role | None:
+        """The role of the account for which the survey was found; None if for no account."""
+        found = getattr(self, "found_role", None)
+        return None if found is None else Role(found)
+
+    @property
+    def owner(self) -> User:
+        """The first of the owners. Each survey has one."""
+        owners = self.memberships.filter(role=Role.OWNER).select_related("account")
+        return owners.order_by("pk")[0].account
 
     @property
     def origin(self) -> Origin:
@@ -257,11 +289,11 @@ class Wave(models.Model):
         return self.planned_releases is not None
 
     def count_elsewhere(self) -> int:
-        """Count the author's other surveys that share a question with this wave at present."""
+        """Count other surveys of its people that share a question with this wave at present."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0
-        return count_elsewhere(manifest=self.description, survey=survey.pk, owner=survey.owner_id)
+        return count_elsewhere(manifest=self.description, survey=survey.pk)
 
     @property
     def manifest_hash_hex(self) -> str:

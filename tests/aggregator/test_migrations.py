@@ -16,14 +16,16 @@ from aggregator.models import Comparison, ReleaseLedger
 from aggregator.releases.ledger import reserve_planned
 from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import django_on, migrate, running_server
+from surveys.access import Action, can
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, plan_comparison, plan_release
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import HistoryRow, Survey, Wave
-from tests.support.factories import make_launched_survey, make_survey, open_survey
+from surveys.models import HistoryRow, Membership, Role, Survey, Wave
+from surveys.models.asked_questions import record_questions
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.waves import make_protected_wave
 
 pytestmark = pytest.mark.slow
@@ -136,6 +138,39 @@ def test_plans_survive_both_directions_and_regressions_go() -> None:
     migrate()
     manifest = build_manifest(survey=Survey.objects.get(pk=survey.pk), wave_number=1)
     assert manifest.planned_comparisons == (("q1", "q4.1"), ("q3", "q1"))
+
+
+@pytest.mark.usefixtures("fresh", "static_files")
+def test_owners_become_members_and_come_back_with_what_they_asked() -> None:
+    migrate()
+    owner, other = make_user(), make_user()
+    kept = make_launched_survey(owner=owner)
+    gone = make_launched_survey(owner=owner)
+    close_wave(wave_id=gone.pk, ending=Wave.Ending.DATE)
+    # It lasted, so it counts after its deletion.
+    record_questions(survey=gone.survey_id, manifest=gone.description)
+    delete_survey(survey=gone.survey)
+    drafts = [make_survey(owner=one) for one in (other, owner)]
+    drafts[0].memberships.create(account=owner, role=Role.EDITOR)
+    assert kept.count_elsewhere() == 1
+    go_back("surveys", "0031")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT owner_id FROM surveys_survey ORDER BY id")
+        assert [row[0] for row in cursor.fetchall()] == [owner.pk, other.pk, owner.pk]
+    migrate()
+    assert [survey.owner for survey in Survey.objects.order_by("pk")] == [owner, other, owner]
+    assert Membership.objects.count() == 3
+    assert [survey.role for survey in Survey.objects.of(owner)] == [Role.OWNER] * 2
+    assert can(owner, Action.DELETE, kept.survey)
+    assert not can(other, Action.READ, kept.survey)
+    assert kept.count_elsewhere() == 1
+    assert make_launched_survey(owner=owner).count_elsewhere() == 2
+    kept.survey.memberships.create(account=other, role=Role.VIEWER)
+    close_wave(wave_id=kept.pk, ending=Wave.Ending.DATE)
+    record_questions(survey=kept.survey_id, manifest=kept.description)
+    delete_survey(survey=kept.survey)
+    with pytest.raises(IrreversibleError, match="1 groups of people"):
+        go_back("surveys", "0031")
 
 
 @pytest.mark.usefixtures("fresh", "static_files")

@@ -54,8 +54,8 @@ def make_survey(
     """Make a draft; one with protected figures needs a closing date, so it gets one."""
     if settings.get("publication") == Publication.PROTECTED and closes_at is None:
         closes_at = timezone.now() + timedelta(days=30)
-    survey = Survey.objects.create(
-        owner=owner or make_user(),
+    survey = Survey.objects.create_owned(
+        owner or make_user(),
         title=title,
         introduction=introduction,
         minimum_batch=minimum_batch,

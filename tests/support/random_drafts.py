@@ -29,7 +29,7 @@ _TYPES = [kind.value for kind in Question.Type]
 
 
 def make_random_draft(random: Random, *, owner: User) -> Survey:
-    survey = Survey.objects.create(owner=owner, title=_say(random), **_draw_settings(random))
+    survey = Survey.objects.create_owned(owner, title=_say(random), **_draw_settings(random))
     for number in range(random.randint(0, 9)):
         _add_question(random, survey, number)
     fresh = Survey.objects.get(pk=survey.pk)

@@ -28,14 +28,18 @@ from aggregator.results.snapshots import update_snapshot
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import (
+    FormerMember,
     Import,
     PlannedComparison,
     PlannedRelease,
+    Role,
     StoredText,
     Survey,
     Translation,
     Wave,
 )
+from surveys.people.invitations import invite
+from surveys.people.teams import attach, create_team
 from tests.support.factories import make_launched_survey
 from tests.support.fielding import prepare_rows
 
@@ -126,7 +130,11 @@ def make_full_survey(**settings: Any) -> Survey:
     PlannedRelease.objects.create(
         survey=wave.survey, kind="table", questions=[questions[0].pk], epsilon_hundredths=50
     )
-    Import.objects.create(owner=wave.survey.owner, survey=wave.survey, name="questions.xlsx")
+    owner = wave.survey.owner
+    Import.objects.create(owner=owner, survey=wave.survey, name="questions.xlsx")
+    attach(survey=wave.survey, team=create_team(name="Field", account=owner.pk), by=owner.pk)
+    FormerMember.objects.create(survey=wave.survey, account=owner)
+    invite(address="new@example.org", role=Role.VIEWER, by=owner.pk, survey=wave.survey)
     Translation.objects.create(survey=wave.survey, language="fr", texts={"On the road": "En route"})
     assert RawReport.objects.filter(wave=wave).exists()  # not all are sealed yet
     return wave.survey

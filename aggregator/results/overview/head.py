@@ -7,7 +7,11 @@ from datetime import date, datetime
 from typing import Any
 
 from aggregator.results.looks import EVERYBODY, list_least, reports_needed
-from aggregator.results.overview.next_steps import NextStep, describe_waiting, plan_draft
+from aggregator.results.overview.next_steps import (
+    NextStep,
+    describe_waiting,
+    plan_draft,
+)
 from aggregator.results.overview.progress import find_step, is_shown, with_progress
 from surveys.authoring.drafts import load_draft
 from surveys.authoring.launch_checks import find_launch_problems

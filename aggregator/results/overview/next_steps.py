@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from surveys.access import allows
 from surveys.formatting import whole
+from surveys.models import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,14 @@ def plan_launched(
     if not is_shown:
         return COPY
     return PUBLISH if awaits_release else READ_REPORT
+
+
+def limit_to_role(step: NextStep, survey: Survey, *, is_draft: bool) -> NextStep:
+    """Return the step without its link if the reader's role does not allow it."""
+    route = "surveys:questions" if is_draft and step.route == "surveys:edit" else step.route
+    if route and not allows(survey, route):
+        return replace(step, route="", fragment="", is_posted=False)
+    return step
 
 
 def describe_waiting(*, reports_needed: int, is_shown: bool, at_close: bool = False) -> str:

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Count, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import User
-from aggregator.results.overview.next_steps import NextStep, plan_draft
+from aggregator.results.overview.next_steps import NextStep, limit_to_role, plan_draft
 from aggregator.results.overview.progress import find_step, with_progress
 from surveys.lifecycle.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Question, Survey, Wave
 
 # Texts to read are no questions.
-ANSWERED = ~Q(questions__type=Question.Type.INFORMATION)
+ANSWERED = ~Q(type=Question.Type.INFORMATION)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyLine:
     """One survey in a list; `sealed` grows only at a look."""
 
+    survey: Survey
     slug: str
     title: str
     state: SurveyState
@@ -50,15 +52,18 @@ class SurveyLine:
         return self.state.key == "draft"
 
 
-def find_surveys(*, owner: User) -> QuerySet[Survey, Any]:
-    """Find a researcher's surveys, newest first, for `read_lines`: two queries in all.
+def find_surveys(*, account: User) -> QuerySet[Survey, Any]:
+    """Find the surveys on which an account has a role, newest first, for `read_lines`.
 
-    Reports from coins are counted on their own results page.
+    Two queries in all. Reports from coins are counted on their own results page.
     """
     waves = with_progress(Wave.objects.electronic()).defer("manifest")
+    # Not a join, which would group all surveys before a page takes 25 of them.
+    mine = Question.objects.filter(ANSWERED, survey=OuterRef("pk")).order_by()
+    questions = mine.values("survey").annotate(count=Count("pk"))
     return (
-        Survey.objects.owned_by(owner)
-        .annotate(question_count=Count("questions", filter=ANSWERED))
+        Survey.objects.of(account)
+        .annotate(question_count=Coalesce(Subquery(questions.values("count")), 0))
         .prefetch_related(Prefetch("waves", waves, to_attr="newest_waves"))
         .order_by("-created_at", "-pk")
     )
@@ -75,7 +80,9 @@ def _read_line(survey: Any, *, now: datetime) -> SurveyLine:
         step = plan_draft(questions=survey.question_count, problems=None)
     else:
         step = find_step(wave, state=state)
+    step = limit_to_role(step, survey, is_draft=wave is None)
     return SurveyLine(
+        survey=survey,
         slug=survey.slug,
         title=survey.title,
         state=state,

@@ -16,7 +16,7 @@ from aggregator.simulation.attacks import play_attacks
 from aggregator.simulation.demo import is_invented
 from aggregator.simulation.demo_surveys import DEMOS, OPEN
 from aggregator.simulation.rehearsal import TITLE
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.manifest.languages import language_tag
 from surveys.manifest.manifest import HUNDREDTHS, Manifest, Publication
 from surveys.models import Survey
@@ -35,13 +35,13 @@ class Choice:
     is_cap: bool  # what the survey's own releases may spend together
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
     # Only surveys with protected figures have a tab for releases.
     tab = "releases" if survey.publication == Publication.PROTECTED else "data"
     if not is_invented(survey):
-        context = {"survey": survey, "tab": tab, "examples": _list_examples(survey)}
+        context = {"survey": survey, "tab": tab, "examples": _list_examples(request, survey)}
         return render(
             request, "aggregator/publishing/break_it_refused.html", context, status=FORBIDDEN
         )
@@ -96,9 +96,9 @@ def _find_default(choices: list[Choice]) -> Choice:
     return next((one for one in choices if one.is_cap), usual)
 
 
-def _list_examples(survey: Survey) -> list[Survey]:
-    """List the owner's surveys that can be attacked instead: rehearsals of this one come first."""
-    own = Survey.objects.owned_by(survey.owner)
+def _list_examples(request: HttpRequest, survey: Survey) -> list[Survey]:
+    """List the reader's surveys that can be attacked instead: rehearsals of this one come first."""
+    own = Survey.objects.of(request.user)
     rehearsed = TITLE.format(title=survey.title)[:200]
     rehearsals = own.filter(rehearsal=True, title=rehearsed).order_by("-pk")
     demos = own.filter(demo=True, title__in=[demo.title for demo in DEMOS if demo is not OPEN])

@@ -14,7 +14,7 @@ from aggregator.publishing.forms import ReleaseForm
 from aggregator.publishing.prices import Price, find_price
 from aggregator.releases.ledger import find_public_day, reserve_release
 from aggregator.views.publishing.releases import show_overview
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.form_fields import read_hundredths
 from surveys.formatting import cap
 from surveys.manifest.languages import language_tag
@@ -36,7 +36,7 @@ RESERVED = "ε = {} was charged. The noise is being drawn; this takes a moment."
 KNOWN = "This release exists already. Nothing was charged again."
 
 
-@for_owner
+@needs(Action.RELEASE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC

@@ -17,7 +17,7 @@ from aggregator.publishing.words import name_release
 from aggregator.releases.ledger import Sums
 from aggregator.releases.sentences import write_own_scale
 from aggregator.views.publishing.releases import show_overview
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.downloads import attach
 from surveys.formatting import cap, delta, epsilon
 from surveys.manifest.manifest import HUNDREDTHS, NANOS
@@ -38,7 +38,7 @@ class SumRow:
     is_larger: bool = False  # than the basic sum
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def release_ledger(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
@@ -94,7 +94,7 @@ def _write(value: float | None) -> str:
     return "" if value is None else epsilon(value)
 
 
-@for_owner
+@needs(Action.EXPORT)
 @require_safe
 def release_ledger_csv(
     request: HttpRequest,  # noqa: ARG001

@@ -19,7 +19,7 @@ from aggregator.publishing.words import list_choices, name_release
 from aggregator.releases.figures import Unsure, read_shown
 from aggregator.releases.sentences import describe_unplanned, list_lines, promise
 from aggregator.upkeep.due import WorkKind, find_due_since
-from surveys.access import for_owner
+from surveys.access import Action, needs
 from surveys.history.recording import record_seen
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
@@ -34,7 +34,7 @@ SECONDS_WITH_PROBLEM = 30
 MINUTES_UNTIL_LATE = 10
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def releases(
     request: HttpRequest, survey: Survey, mode: Mode = Mode.ELECTRONIC
@@ -67,7 +67,7 @@ def show_overview(
     return render(request, "aggregator/publishing/releases.html", context, status=status)
 
 
-@for_owner
+@needs(Action.READ)
 @require_safe
 def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
     """Show one release, or wait for the worker that draws it."""

@@ -51,8 +51,8 @@ class Design:
 
 
 def open_survey(owner: User, design: Design) -> Wave:
-    survey = Survey.objects.create(
-        owner=owner,
+    survey = Survey.objects.create_owned(
+        owner,
         title="Working conditions",
         minimum_batch=design.minimum_batch,
         display_minimum=design.display_minimum,

@@ -146,8 +146,8 @@ def attack_many_conditions(k: int) -> Outcome:
 def _open_with_conditions(
     account: Account, k: int, *, conditions: Sequence[str], questions: int
 ) -> Wave:
-    survey = Survey.objects.create(
-        owner=account.user, title="Working conditions", minimum_batch=k, display_minimum=k,
+    survey = Survey.objects.create_owned(
+        account.user, title="Working conditions", minimum_batch=k, display_minimum=k,
         closes_at=timezone.now() + timedelta(days=1),
     )  # fmt: skip
     declared = [

@@ -326,8 +326,8 @@ def make_mixed() -> Wave:
 
 def _make(title: str, **settings: Any) -> Survey:
     owner = User.objects.create_user(email=f"{secrets.token_hex(8)}@example.org", password=None)
-    return Survey.objects.create(
-        owner=owner, title=title, **{"introduction": "", **USUAL, **settings}
+    return Survey.objects.create_owned(
+        owner, title=title, **{"introduction": "", **USUAL, **settings}
     )
 
 

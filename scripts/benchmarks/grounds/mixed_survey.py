@@ -46,7 +46,7 @@ _QUESTIONS: tuple[dict[str, Any], ...] = (
 
 
 def open_mixed_survey(*, owner: User, questions: int, **settings: Any) -> Wave:
-    survey = Survey.objects.create(owner=owner, title=f"{questions} questions", **settings)
+    survey = Survey.objects.create_owned(owner, title=f"{questions} questions", **settings)
     parent = None
     for number, content in enumerate(islice(cycle(_QUESTIONS), questions), start=1):
         more: dict[str, Any] = {}

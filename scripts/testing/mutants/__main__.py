@@ -46,7 +46,7 @@ AREAS = {
     "limiter": ("aggregator/intake/*limiter.py", "accounts/networks.py"),
 }
 # These decorators count as permissions in every file.
-GUARDS = ("@for_owner", "@authoring", "@login_required", "@require_POST")
+GUARDS = ("@needs(", "@authoring(", "@login_required", "@require_POST")
 GUARDED = ("aggregator/**/*.py", "surveys/**/*.py")
 # The recorded run leaves out these folders: their tests need servers or run few of these lines.
 OTHER_PRIVACY = ("associations", "central", "planning", "shares")

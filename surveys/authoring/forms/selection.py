@@ -16,7 +16,7 @@ from surveys.manifest.strength import OFFERED_FLIPS
 from surveys.models import Question
 
 
-class Action(TextChoices):
+class Change(TextChoices):
     MOVE = "move", "Move"
     STRENGTH = "strength", "Set"
     DECLINING = "declining", "Set"
@@ -34,7 +34,7 @@ class SelectionForm(forms.Form):
         },
     )
     action = forms.ChoiceField(
-        choices=Action.choices,
+        choices=Change.choices,
         error_messages={
             "required": "Press one of the buttons.",
             "invalid_choice": "Press one of the buttons.",
@@ -78,7 +78,7 @@ class SelectionForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("action") == Action.STRENGTH and cleaned.get("flips") is None:
+        if cleaned.get("action") == Change.STRENGTH and cleaned.get("flips") is None:
             self.add_error("flips", "Choose one of the strengths in the list.")
         return cleaned
 
@@ -96,5 +96,5 @@ class SelectionForm(forms.Form):
     @property
     def choices(self) -> list[tuple[forms.BoundField, str, str]]:
         """Each field with the value and the text of its button."""
-        pairs = {"after": Action.MOVE, "flips": Action.STRENGTH, "declining": Action.DECLINING}
+        pairs = {"after": Change.MOVE, "flips": Change.STRENGTH, "declining": Change.DECLINING}
         return [(self[name], action.value, str(action.label)) for name, action in pairs.items()]

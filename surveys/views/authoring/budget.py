@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from surveys.access import Action
 from surveys.authoring.errors import RemedyRefused
 from surveys.authoring.forms import RemedyForm, UndoForm
 from surveys.authoring.remedies import apply_remedy, is_done_already, undo_remedy
@@ -26,7 +27,7 @@ from surveys.views.authoring.draft_page import (
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def remedy(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     form = RemedyForm(request.POST)
@@ -50,7 +51,7 @@ def remedy(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def undo(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     chosen = _read(UndoForm(request.POST))

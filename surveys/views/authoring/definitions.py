@@ -8,10 +8,11 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
+from surveys.access import Action, find_surveys_for, get_survey
 from surveys.authoring.drafts import load_draft
 from surveys.definition.checking import check_definition
 from surveys.definition.comparing import list_changes
@@ -43,7 +44,7 @@ def schema(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 @require_safe
-@authoring
+@authoring(Action.EDIT)
 def export(request: HttpRequest, survey: Survey) -> HttpResponse:  # noqa: ARG001
     response = HttpResponse(export_definition(survey), content_type="application/json")
     return attach(response, f"{survey.slug}.json")
@@ -100,10 +101,10 @@ def _show_text(form: DefinitionForm) -> DefinitionForm:
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show what this survey has that another one or a file has not, and the other way round."""
-    others = Survey.objects.owned_by(request.user).exclude(pk=survey.pk).order_by("-pk")
+    others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk).order_by("-pk")
     form = ComparisonForm(posted_to(request), request.FILES or None, surveys=list(others))
     context: dict[str, object] = {"survey": survey, "form": form}
     problems: list[Problem] = []
@@ -111,7 +112,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
         slug = form.cleaned_data["other"]
         try:
             if slug:
-                other = get_object_or_404(others, slug=slug)
+                other = get_survey(request.user, slug, Action.EDIT)
                 old = build_definition(other)
                 context["name"] = other.title
             else:

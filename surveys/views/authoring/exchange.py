@@ -6,12 +6,12 @@ from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from surveys.access import for_owner
+from surveys.access import Action, can, needs
 from surveys.definition.exporting import build_definition
 from surveys.downloads import attach
 from surveys.exchange.form import UploadForm
@@ -45,8 +45,11 @@ def upload(request: HttpRequest) -> HttpResponse:
 @login_required
 def imported(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what became of each row; create the draft if the author asks for it."""
-    owned = Import.objects.filter(owner=cast(User, request.user)).defer("content")
+    owner = cast(User, request.user)
+    owned = Import.objects.filter(owner=owner).defer("content")
     found = get_object_or_404(owned.select_related("survey"), slug=slug)
+    if found.survey is not None and not can(owner, Action.EDIT, found.survey):
+        raise Http404
     if request.method == "POST":
         problem = TOO_OLD
         try:
@@ -69,14 +72,14 @@ imported_panel = require_safe(imported)
 
 
 @require_safe
-@for_owner
+@needs(Action.EDIT)
 def xlsform(_request: HttpRequest, survey: Survey) -> HttpResponse:
     content = write_xlsform(build_definition(survey), form_id=survey.slug)
     return attach(HttpResponse(content, content_type=_WORKBOOK), f"murmur-{survey.slug}.xlsx")
 
 
 @require_safe
-@for_owner
+@needs(Action.EDIT)
 def redcap_dictionary(_request: HttpRequest, survey: Survey) -> HttpResponse:
     content = write_dictionary(build_definition(survey))
     response = HttpResponse(content, content_type="text/csv; charset=utf-8")

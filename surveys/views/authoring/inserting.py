@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from surveys.access import Action, find_surveys_for
 from surveys.authoring.errors import BrokenRules, InsertionOutdated, TooManyQuestions
 from surveys.authoring.forms.inserting import InsertForm, SourceForm
 from surveys.authoring.inserting import Inserted, insert_questions
@@ -24,11 +25,11 @@ from surveys.views.authoring.draft_page import (
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def insert(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the author's surveys, then the questions of one, and insert the ticked ones."""
     require_draft(survey)
-    others = Survey.objects.owned_by(request.user).exclude(pk=survey.pk)
+    others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk)
     others = others.filter(rehearsal=False, questions__isnull=False).distinct()
     surveys = list(others.order_by("-pk"))
     sent = request.POST if request.method == "POST" else request.GET

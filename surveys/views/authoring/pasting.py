@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from surveys.access import Action
 from surveys.authoring.errors import BrokenRules, PreviewOutdated
 from surveys.authoring.pasting.creating import create_pasted
 from surveys.authoring.pasting.form import PasteForm
@@ -25,7 +26,7 @@ CREATE = "create"  # the name of the button
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def paste(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the text box, then a preview of the text, and create questions as it showed them."""
     require_draft(survey)

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.planned.card import build_card
@@ -26,7 +27,7 @@ CARD = "#planned"
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Add a comparison. If it has errors, show only the card with them."""
     require_draft(survey)
@@ -42,7 +43,7 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def remove(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Remove a comparison unless it is already gone."""
     services.drop_planned(survey=survey, pk=pk)

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest, load_draft
 from surveys.authoring.planned.release_card import build_release_card
@@ -27,7 +28,7 @@ CARD = "#planned-releases"
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Add a release. If the form has errors, show only the card with them."""
     require_draft(survey)
@@ -54,7 +55,7 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def remove(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Remove a release unless it is already gone."""
     services.drop_planned_release(survey=survey, pk=pk)

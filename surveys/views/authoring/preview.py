@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from surveys.access import Action
 from surveys.authoring.drafts import build_manifest, build_words
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Survey, Wave
@@ -18,7 +19,7 @@ from surveys.views.respondent.compressed import HTML, answer
 
 
 @require_safe
-@authoring
+@authoring(Action.EDIT)
 def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the author the page that respondents see. The preview neither stores nor sends."""
     wave = survey.find_wave()
@@ -51,7 +52,7 @@ def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_safe
-@authoring
+@authoring(Action.EDIT)
 def preview_manifest(request: HttpRequest, survey: Survey) -> HttpResponse:
     content, _ = _freeze(survey, survey.find_wave())
     return answer(request, content, content_type="application/json")

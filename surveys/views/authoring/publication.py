@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
+from surveys.access import Action
 from surveys.lifecycle import services
 from surveys.models import Survey
 from surveys.views.authoring.access import authoring
@@ -18,7 +19,7 @@ _SAID = {
 
 
 @require_POST
-@authoring
+@authoring(Action.PUBLISH)
 def switch_public_results(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Switch to the state that the button names, so that sending it twice changes nothing."""
     wave = survey.find_wave()

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
+from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.drafts import build_manifest
@@ -52,7 +53,7 @@ RULE_DROPPED = (
 
 
 @require_safe
-@authoring
+@authoring(Action.EDIT)
 def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the workbench of a draft. After the opening, show the frozen words."""
     wave = survey.find_wave()
@@ -69,7 +70,7 @@ def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def create(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the types to choose from, then the form of the chosen type."""
     require_draft(survey)
@@ -101,7 +102,7 @@ def create(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Show the form of the question's type, or of another type chosen instead."""
     question = get_object_or_404(survey.questions, pk=pk)
@@ -243,7 +244,7 @@ def _pair(
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def move(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     question = get_object_or_404(survey.questions, pk=pk)
     form = MoveForm(request.POST)

@@ -8,8 +8,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
+from surveys.access import Action
 from surveys.authoring.errors import BrokenRules, SelectionRefused
-from surveys.authoring.forms.selection import Action, SelectionForm
+from surveys.authoring.forms.selection import Change, SelectionForm
 from surveys.authoring.selection import (
     delete_questions,
     move_questions,
@@ -31,7 +32,7 @@ from surveys.views.authoring.draft_page import (
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def change(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     form = SelectionForm(request.POST, questions=list(survey.questions.all()))
@@ -47,12 +48,12 @@ def change(request: HttpRequest, survey: Survey) -> HttpResponse:
 def _do(request: HttpRequest, survey: Survey, chosen: dict[str, Any]) -> HttpResponse:
     keys, said = chosen["question"], ""
     match chosen["action"]:
-        case Action.DELETE:
+        case Change.DELETE:
             keep_deletion(request, survey, delete_questions(survey=survey, keys=keys))
             return to_questions(survey, "#undo")
-        case Action.MOVE:
+        case Change.MOVE:
             move_questions(survey=survey, keys=keys, after=chosen["after"])
-        case Action.STRENGTH:
+        case Change.STRENGTH:
             strengthened = set_strength(survey=survey, keys=keys, flips=chosen["flips"])
             said = _count(strengthened.changed) + _describe_unscrambled(strengthened.left)
         case _:
@@ -76,7 +77,7 @@ def _describe_unscrambled(numbers: tuple[int, ...]) -> str:
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def restore(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     deletion = find_deletion(request, survey, list(survey.questions.all()))

@@ -11,6 +11,7 @@ from django.utils.text import Truncator
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
 
+from surveys.access import Action
 from surveys.authoring.qr_codes import draw_png, draw_svg
 from surveys.downloads import attach
 from surveys.lifecycle.reach import find_local_host, public_link
@@ -52,7 +53,7 @@ def _make_link(survey: Survey, language: str = "") -> Link:
 
 
 @require_safe
-@authoring
+@authoring(Action.READ)
 def share(request: HttpRequest, survey: Survey) -> HttpResponse:
     wave = survey.find_wave()
     context: dict[str, object] = {"survey": survey, "wave": wave}
@@ -72,21 +73,21 @@ def share(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_safe
-@authoring
+@authoring(Action.READ)
 def qr_svg(request: HttpRequest, survey: Survey) -> HttpResponse:
     link = _find_link(request, survey)
     return _picture(request, draw_svg(link.address), "image/svg+xml", _name(survey, link, "svg"))
 
 
 @require_safe
-@authoring
+@authoring(Action.READ)
 def qr_png(request: HttpRequest, survey: Survey) -> HttpResponse:
     link = _find_link(request, survey)
     return _picture(request, draw_png(link.address), "image/png", _name(survey, link, "png"))
 
 
 @require_safe
-@authoring
+@authoring(Action.READ)
 def poster(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show a page to print in its readers' language. Only the top bar is for the author."""
     wave = survey.find_wave()

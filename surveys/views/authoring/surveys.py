@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
 from privacy.mechanism.accounting import cumulative_epsilon
+from surveys.access import Action, may
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import (
@@ -80,11 +81,13 @@ def _status(form: forms.Form) -> int:
 
 
 @require_safe
-@authoring
+@authoring(Action.READ)
 def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show what a draft still needs. After the opening, show the link and what comes next."""
     wave = survey.find_wave()
     if wave is None:
+        if not may(survey, Action.EDIT):
+            return redirect("aggregator:results", slug=survey.slug)
         return show_draft(request, survey)
     link = public_link(reverse("surveys:respond", args=[survey.slug]))
     manifest = wave.description
@@ -100,7 +103,7 @@ def edit(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT) -> HttpResponse:
     """Show a page of a draft's settings. After the opening, show the frozen settings."""
     if page not in SettingsPage:
@@ -185,7 +188,7 @@ def _describe_switched(switched: services.Switched) -> str:
 
 
 @page_or_form
-@authoring
+@authoring(Action.OPEN)
 def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show exactly what the launch freezes. Freeze it only if it has not changed since."""
     require_draft(survey)
@@ -217,7 +220,7 @@ def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @page_or_form
-@authoring
+@authoring(Action.CLOSE)
 def close(request: HttpRequest, survey: Survey) -> HttpResponse:
     wave = survey.find_wave()
     if wave is None or not wave.is_open:
@@ -230,15 +233,15 @@ def close(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @require_POST
-@authoring
+@authoring(Action.EDIT)
 def copy(request: HttpRequest, survey: Survey) -> HttpResponse:
-    copied = services.copy_survey(survey=survey)
+    copied = services.copy_survey(survey=survey, owner=cast(User, request.user))
     messages.success(request, "This is the copy. It is a draft and not open yet.")
     return to_edit(copied)
 
 
 @page_or_form
-@authoring
+@authoring(Action.DELETE)
 def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     if request.method == "POST":

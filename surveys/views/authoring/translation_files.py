@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from surveys.access import Action
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import PreviewOutdated
 from surveys.authoring.translating.form import TranslationFileForm
@@ -28,7 +29,7 @@ SAVE = "save"  # the name of the button
 
 
 @require_safe
-@authoring
+@authoring(Action.EDIT)
 def download(request: HttpRequest, survey: Survey) -> HttpResponse:  # noqa: ARG001
     require_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
@@ -38,7 +39,7 @@ def download(request: HttpRequest, survey: Survey) -> HttpResponse:  # noqa: ARG
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def upload(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the form, then what a file would change, and store it as the preview showed it."""
     require_draft(survey)

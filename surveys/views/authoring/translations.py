@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 
+from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import Overtaken
@@ -39,7 +40,7 @@ TEXTS_OF_A_PART = 100
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def languages(request: HttpRequest, survey: Survey) -> HttpResponse:
     if request.method == "POST":
         require_draft(survey)
@@ -60,7 +61,7 @@ def languages(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse:
     """Show and save the words of one language. A long survey is divided into parts."""
     require_draft(survey)
@@ -146,7 +147,7 @@ def _find_homeless(posted: QueryDict, sources: Iterable[SourceText]) -> list[str
 
 
 @page_or_form
-@authoring
+@authoring(Action.EDIT)
 def remove(request: HttpRequest, survey: Survey, code: str) -> HttpResponse:
     require_draft(survey)
     found = get_object_or_404(survey.translations, language=code)

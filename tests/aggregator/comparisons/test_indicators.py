@@ -68,7 +68,7 @@ Truth = dict[tuple[int, ...], float]  # by the codes of all symbols
 @pytest.fixture
 def manifest(db: None) -> Manifest:
     owner = User.objects.create_user(email="indicators@example.org")
-    survey = Survey.objects.create(owner=owner, title="Study", drawn=4)
+    survey = Survey.objects.create_owned(owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
     return build_manifest(survey=survey, wave_number=1)
 
@@ -129,7 +129,7 @@ def count_by_rows(reports: Sequence[bytes], indicators: Sequence[Indicator]) -> 
 def plain(db: None) -> Manifest:
     """Make a survey of four questions; each person is asked two of them."""
     owner = User.objects.create_user(email="plain@example.org")
-    survey = Survey.objects.create(owner=owner, title="Plain", drawn=2)
+    survey = Survey.objects.create_owned(owner, title="Plain", drawn=2)
     for number in range(4):
         add_question(survey=survey, text=f"Number {number}?")
     return build_manifest(survey=survey, wave_number=1)
@@ -272,7 +272,7 @@ def test_a_choice_that_cannot_be_compared_is_refused(
 def gated(db: None) -> Manifest:
     """Q2 is asked after Yes to Q1 and may be refused; Q3 may be refused."""
     owner = User.objects.create_user(email="gates@example.org")
-    survey = Survey.objects.create(owner=owner, title="Gates")
+    survey = Survey.objects.create_owned(owner, title="Gates")
     first = add_question(survey=survey, text="Ever?")
     rule = {"name": str(first.pk), "is": [1]}
     several: dict[str, Any] = {"type": "several", "options": ["A", "B"], "refusal": True}

@@ -207,7 +207,7 @@ def test_the_oldest_files_of_an_account_make_room(
     survey: Survey, small: int, sizes: list[int], kept: list[int]
 ) -> None:
     second = field(make_launched_survey(), yes=[80, 100], total=200)
-    Survey.objects.filter(pk=second.pk).update(owner=survey.owner)
+    second.memberships.update(account=survey.owner)
     foreign = request(field(make_launched_survey(), yes=[80, 100], total=200))
     assert run(foreign, make_recipe(lambda results, name: b"x" * small))
     for number, size in enumerate(sizes):

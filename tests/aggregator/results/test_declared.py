@@ -51,8 +51,8 @@ def test_no_small_group_is_shown_or_can_be_found_by_subtracting(
 @pytest.fixture
 def wave(db: None) -> Wave:
     owner = User.objects.create_user(email="groups@example.org")
-    survey = Survey.objects.create(
-        owner=owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM
+    survey = Survey.objects.create_owned(
+        owner, title="Groups", minimum_batch=30, display_minimum=MINIMUM
     )
     add_question(
         survey=survey,

@@ -37,7 +37,7 @@ from tests.support.waves import count_all
 @pytest.fixture
 def survey(db: None) -> Survey:
     owner = User.objects.create_user(email="rehearsal@example.org")
-    survey = Survey.objects.create(owner=owner, title="Study", drawn=4)
+    survey = Survey.objects.create_owned(owner, title="Study", drawn=4)
     STUDY.add_questions(survey)
     return survey
 
@@ -126,7 +126,7 @@ def test_a_synthetic_respondent_is_asked_what_a_browser_would_ask(manifest: Mani
 def test_a_text_is_shown_with_the_question_that_its_rule_names(db: None) -> None:
     """This also holds for a negated rule, which is true if the question was not asked."""
     owner = User.objects.create_user(email="texts@example.org")
-    survey = Survey.objects.create(owner=owner, title="Texts", drawn=1)
+    survey = Survey.objects.create_owned(owner, title="Texts", drawn=1)
     first = add_question(survey=survey, text="Ever?")
     add_question(survey=survey, text="Now?")
     rule = {"not": {"name": str(first.pk), "is": [1]}}
@@ -188,7 +188,7 @@ def test_a_protected_survey_is_rehearsed_without_a_closing_date(survey: Survey) 
 
 def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
     owner = User.objects.create_user(email="empty@example.org")
-    empty = Survey.objects.create(owner=owner, title="Empty")
+    empty = Survey.objects.create_owned(owner, title="Empty")
     with pytest.raises(NotLaunchable):
         open_rehearsal(survey=empty, people=500)
     assert list(Survey.objects.all()) == [empty]

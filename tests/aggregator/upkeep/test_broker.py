@@ -43,6 +43,7 @@ def test_what_may_take_long_has_a_queue_of_its_own() -> None:
     named = {name for name in app.tasks if name.startswith("aggregator.tasks.")}
     long = {task.name for task in (tasks.compare, tasks.render_file, tasks.propose_rows)}
     long |= {tasks.verify.name, tasks.send_account_mail.name, tasks.read_import.name}
+    long |= {tasks.send_invitation.name}
     long |= {tasks.send_deletion_mail.name, tasks.delete_survey_on_its_date.name}
     queues = {name: app.amqp.router.route({}, name)["queue"].name for name in named}
     assert {name for name, queue in queues.items() if queue == "leisure"} == long

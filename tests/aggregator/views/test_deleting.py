@@ -219,6 +219,7 @@ def test_a_survey_of_someone_else_cannot_be_deleted() -> None:
 
 def test_a_title_may_be_used_again() -> None:
     survey = make_closed()
+    owner = survey.owner
     delete_survey(survey=survey)
-    open_survey(survey=make_survey(owner=survey.owner))
-    assert re.search("On the road", words_of(sign_in(survey.owner).get("/")))
+    open_survey(survey=make_survey(owner=owner))
+    assert re.search("On the road", words_of(sign_in(owner).get("/")))

@@ -55,7 +55,7 @@ def add_rows(survey: Survey, number: int, *, verb: Verb = Verb.CHANGED) -> None:
             number=last + i,
             day=today,
             kept_until=today,
-            account=survey.owner_id + i % 7,
+            account=survey.owner.pk + i % 7,
             verb=verb,
             kind=Kind.SETTINGS,
         )
@@ -93,11 +93,11 @@ def test_the_filter_keeps_its_choice_on_every_page(survey: Survey) -> None:
 
 
 def test_hostile_names_and_texts_stay_texts(survey: Survey) -> None:
-    User.objects.filter(pk=survey.owner_id).update(email=HOSTILE)
+    User.objects.filter(pk=survey.owner.pk).update(email=HOSTILE)
     survey.title = SCRIPT
     save_draft(survey=survey)
     add_rows(survey, 7)
-    client = sign_in(User.objects.get(pk=survey.owner_id))
+    client = sign_in(User.objects.get(pk=survey.owner.pk))
     page = client.get(page_of(survey)).text
     assert "<script>alert" not in page
     assert ">=cmd|&#x27;/c calc&#x27;!a0@example.org</bdi>" in page
@@ -173,7 +173,7 @@ def test_results_are_seen_once_a_day_for_one_query_a_page() -> None:
         client.get(address)
     about = [query["sql"] for query in queries if "surveys_history" in query["sql"]]
     assert len(about) == 1
-    assert [(row.account, row.day) for row in seen] == [(survey.owner_id, timezone.now().date())]
+    assert [(row.account, row.day) for row in seen] == [(survey.owner.pk, timezone.now().date())]
 
 
 def test_a_page_without_figures_was_not_seeing_results() -> None:

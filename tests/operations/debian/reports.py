@@ -19,8 +19,8 @@ from surveys.models import Question, Survey, Wave
 
 
 def open_survey() -> None:
-    survey = Survey.objects.create(
-        owner=User.objects.get(),
+    survey = Survey.objects.create_owned(
+        User.objects.get(),
         title="A rehearsal",
         rehearsal=True,
         minimum_batch=10,

@@ -47,7 +47,7 @@ def is_yes(question: Question) -> dict[str, Any]:
 
 @pytest.fixture
 def survey(db: None) -> Survey:
-    return Survey.objects.create(owner=make_user(), title="Everything")
+    return Survey.objects.create_owned(make_user(), title="Everything")
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ HTML = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture
 def survey(owner: User) -> Survey:
-    return Survey.objects.create(
-        owner=owner, title="Everything", minimum_batch=10, display_minimum=10
+    return Survey.objects.create_owned(
+        owner, title="Everything", minimum_batch=10, display_minimum=10
     )
 
 

@@ -15,9 +15,9 @@ from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems, list_warnings
 from surveys.authoring.repeats import MOST_NAMED, Repeat, find_repeats
 from surveys.authoring.services import add_question, copy_survey, edit_question
-from surveys.models import Survey, Wave
+from surveys.models import Role, Survey, Wave
 from surveys.models.asked_questions import AskedQuestion
-from tests.support.factories import make_launched_survey, make_survey, open_survey
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -195,3 +195,16 @@ def test_questions_are_named_together_where_the_same_surveys_ask_them(owner: Use
         "Questions 1 and 3 are also asked in your survey “First”",
         "Question 2 is also asked in your surveys “Second” and “First”",
     ]
+
+
+def test_surveys_of_colleagues_are_counted_and_not_named(owner: User) -> None:
+    colleague = make_user()
+    hidden = make_launched_survey(owner=colleague, title="Canary", questions=(DRIVEN,))
+    make_launched_survey(owner=owner, title="Mine", questions=(DRIVEN,))
+    survey = make_survey(owner=owner, questions=(DRIVEN,))
+    survey.memberships.create(account=colleague, role=Role.VIEWER)
+    [said] = warnings_of(survey)
+    assert "in your survey “Mine” and 1 survey of colleagues." in said
+    hidden.survey.memberships.create(account=owner, role=Role.VIEWER)
+    [said] = warnings_of(survey)
+    assert "“Canary”" in said

@@ -70,7 +70,7 @@ def test_a_survey_is_created_and_shown_as_a_draft(author: Client, owner: User) -
     answer = author.post(
         reverse("surveys:create"), {"title": " On  the road ", "introduction": "Hello\r\nyou"}
     )
-    survey = Survey.objects.get(owner=owner)
+    survey = Survey.objects.get(memberships__account=owner)
     assert answer["Location"] == at("edit", survey)
     assert (survey.title, survey.introduction) == ("On  the road", "Hello\nyou")
     page = author.get(at("edit", survey)).text

@@ -71,7 +71,7 @@ def test_a_file_that_was_saved_becomes_one_draft_however_often_one_presses(
 
 def test_another_account_may_import_at_the_same_time(author: Client, survey: Survey) -> None:
     sent = preview(author, exported(survey))
-    Survey.objects.create(owner=make_user(), title="Of another account")
+    Survey.objects.create_owned(make_user(), title="Of another account")
     assert author.post(IMPORT, sent).status_code == 302
 
 

@@ -98,7 +98,7 @@ def test_an_upload_is_read_shown_and_becomes_a_draft_once(author: Client, owner:
     [count] = map(int, re.findall(r"Create draft with (\d+) questions", preview))
     assert all(f"{title}:" in preview for title in ("Left out", "Changed", "Taken over"))
     first, second = (author.post(page_of(found)) for _ in range(2))
-    [survey] = Survey.objects.filter(owner=owner)
+    [survey] = Survey.objects.filter(memberships__account=owner)
     assert first["Location"] == second["Location"] == at("edit", survey)
     assert survey.questions.count() == count
     assert survey.questions.get(name="phq_i1").source_name == "phq_1"
@@ -269,7 +269,7 @@ def test_forty_imported_items_open_in_three_presses_after_the_first_warning(
     found = upload(author, content, "forty.xlsx")
     read_upload(import_id=found.pk)
     author.post(page_of(found))
-    survey = Survey.objects.get(owner=owner)
+    survey = Survey.objects.get(memberships__account=owner)
     warning = author.get(at("questions", survey))
     assert "the survey cannot be opened." in words_of(warning)
     [(address, body), *_] = re.findall(

@@ -19,9 +19,12 @@ from aggregator.upkeep.deleting import delete_survey
 from surveys.authoring.errors import ChangedMeanwhile
 from surveys.authoring.services import add_question, launch_survey
 from surveys.lifecycle.services import close_wave
-from surveys.models import Survey, Wave
+from surveys.models import Role, Survey, Wave
 from surveys.models.asked_questions import AskedBefore, AskedQuestion
-from tests.support.factories import make_launched_survey, make_survey, open_survey
+from surveys.people.leaving import delete_account
+from surveys.people.members import hand_over, remove
+from surveys.people.teams import attach, create_team, detach
+from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 from tests.support.fielding import sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
@@ -163,19 +166,64 @@ def test_what_stays_of_deleted_surveys_names_none_and_is_in_the_order_of_keys(ow
     for text in ("Red?", "Blue?", "Red?"):
         delete_survey(survey=end(make_launched_survey(owner=owner, questions=(text, "Dark?"))))
     delete_survey(survey=end(make_launched_survey(questions=("Red?",))))
-    assert [field.name for field in AskedBefore._meta.get_fields()] == ["key", "owner", "surveys"]
+    assert [field.name for field in AskedBefore._meta.get_fields()] == ["key", "people", "surveys"]
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT key, surveys FROM surveys_asked_before WHERE owner_id = %s "
+            "SELECT key, surveys FROM surveys_asked_before WHERE people = %s "
             f"ORDER BY {'ctid' if connection.vendor == 'postgresql' else 'rowid'}",
-            [owner.pk],
+            [str(owner.pk)],
         )
         rows = [(bytes(key), surveys) for key, surveys in cursor.fetchall()]
     assert rows == sorted(rows)
     assert sorted(surveys for _, surveys in rows) == [1, 2, 3, 3]
     assert AskedBefore.objects.count() == 6, "the same question of another owner has another key"
-    owner.delete()
+    delete_account(owner)
     assert AskedBefore.objects.count() == 2
+
+
+def test_what_colleagues_asked_counts_through_hand_over_and_deletion(owner: User) -> None:
+    colleague = make_user()
+    first = make_launched_survey(owner=owner)
+    second = make_launched_survey(owner=colleague)
+    assert (first.count_elsewhere(), second.count_elsewhere()) == (0, 0)
+    first.survey.memberships.create(account=colleague, role=Role.VIEWER)
+    assert (first.count_elsewhere(), second.count_elsewhere()) == (1, 1)
+    remove(survey=first.survey, account=colleague.pk, by=owner.pk)
+    assert (first.count_elsewhere(), second.count_elsewhere()) == (1, 1), "they still know"
+    hand_over(survey=first.survey, to=make_user().pk, by=owner.pk)
+    assert make_launched_survey(owner=owner).count_elsewhere() == 1, "the first, handed over"
+    delete_survey(survey=end(first))
+    assert second.count_elsewhere() == 1, "the first, deleted"
+
+
+def test_one_survey_that_several_people_deleted_counts_once(owner: User) -> None:
+    wave = make_launched_survey(owner=owner)
+    others = [make_user() for _ in range(3)]
+    for other in others:
+        wave.survey.memberships.create(account=other, role=Role.EDITOR)
+    delete_survey(survey=end(wave))
+    survey = make_survey(owner=others[0])
+    for other in (owner, *others[1:]):
+        survey.memberships.create(account=other, role=Role.OWNER)
+    assert open_survey(survey=survey).count_elsewhere() == 1
+    for leaver in others:
+        delete_account(leaver)
+    assert make_launched_survey(owner=owner).count_elsewhere() == 2
+    assert make_launched_survey(owner=make_user()).count_elsewhere() == 0
+
+
+def test_the_people_of_a_team_count_even_after_it_was_detached(owner: User) -> None:
+    colleague = make_user()
+    team = create_team(name="Field", account=owner.pk)
+    team.members.create(account=colleague, role=Role.VIEWER)
+    draft, opened = make_survey(owner=owner), make_launched_survey(owner=owner)
+    for survey in (draft, opened.survey):
+        attach(survey=survey, team=team, by=owner.pk)
+    assert make_launched_survey(owner=colleague).count_elsewhere() == 1
+    for survey in (draft, opened.survey):
+        detach(survey=survey, team=team, by=owner.pk)
+    assert make_launched_survey(owner=colleague).count_elsewhere() == 2
+    assert not draft.former_members.exists(), "nobody knows what a draft will ask"
 
 
 def test_a_new_secret_key_starts_anew_unless_the_old_one_is_kept(

@@ -168,7 +168,7 @@ def test_the_owner_switches_the_page_off_and_on_and_the_log_says_so(
     author.post(switch, {"switch": "on"})
     survey.refresh_from_db()
     assert not survey.public_results_off
-    line = f"public-results-off account={survey.owner_id} survey={survey.slug}"
+    line = f"public-results-off account={survey.owner.pk} survey={survey.slug}"
     assert line in [record.getMessage() for record in caplog.records]
 
 

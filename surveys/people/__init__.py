@@ -1,0 +1,1 @@
+"""People of surveys: members, teams, invitations, and handing surveys over."""

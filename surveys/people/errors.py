@@ -1,0 +1,42 @@
+"""What cannot be done with people and roles, each with the sentence that the account reads."""
+
+from __future__ import annotations
+
+
+class PeopleError(Exception):
+    """Nothing was changed."""
+
+
+class LastOwner(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("Somebody must remain the owner. Make another person the owner first.")
+
+
+class NotAMember(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("This person has no role here any more. Reload the page.")
+
+
+class RoleTooLow(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("Your own role was changed. Only owners can do this.")
+
+
+class HasRole(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("This person has a role already. Change it in the list.")
+
+
+class InvalidInvitation(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("This invitation no longer works. Ask for a new one.")
+
+
+class OtherAddress(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("This invitation is for another address.")
+
+
+class OwnsSurveys(PeopleError):
+    def __init__(self) -> None:
+        super().__init__("The account is the only owner of a survey or a team.")

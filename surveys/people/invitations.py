@@ -1,0 +1,166 @@
+"""Invitations: an address gets a role once the reader of its mailbox accepts.
+
+The link is in one mail and nowhere else; the database has its hash. An invitation works once, for a
+week, for this address only, and only while the person who invited could still give the role.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from surveys.access import Action, can
+from surveys.history.recording import lock_survey, record
+from surveys.models import Invitation, Kind, Role, Survey, Team, Verb
+from surveys.models.people import find_role_in
+from surveys.people.errors import HasRole, InvalidInvitation, OtherAddress, RoleTooLow
+from surveys.people.members import grant, person
+from surveys.people.teams import join_team, lock_team
+
+VALID = timedelta(days=7)
+
+
+def hash_token(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def draw_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+@transaction.atomic
+def invite(
+    *,
+    address: str,
+    role: Role,
+    by: int | None,
+    survey: Survey | None = None,
+    team: Team | None = None,
+    is_mailed: bool = True,
+) -> None:
+    """Invite an address, again if need be: then only the newest link works.
+
+    `by` is None for the operator, who invites one owner to several surveys with one mail.
+    """
+    surveys = [survey] if survey else lock_team(team) if team else []
+    if survey:
+        lock_survey(survey)
+    if by is not None and not _may_invite(by, survey=survey, team=team):
+        raise RoleTooLow
+    members = survey.memberships if survey else team.members if team else None
+    if by is not None and members and members.filter(account__email__iexact=address).exists():
+        raise HasRole
+    now = timezone.now()
+    Invitation.objects.update_or_create(
+        survey=survey,
+        team=team,
+        address=address.lower(),
+        defaults={
+            "role": role,
+            "invited_by_id": by,
+            "expires_at": now + VALID,
+            "token_hash": None,
+            "mail_at": now if is_mailed else None,
+        },
+    )
+    kind = Kind.TEAM if team else Kind.PERSON
+    for each in surveys:
+        # Without the address: it may be that of somebody who never joins.
+        record(each, Verb.INVITED, kind, changes=[("role", None, role.label)])
+
+
+@transaction.atomic
+def withdraw(*, invitation: Invitation, by: int) -> None:
+    if invitation.survey:
+        lock_survey(invitation.survey)
+    if not _may_invite(by, survey=invitation.survey, team=invitation.team):
+        raise RoleTooLow
+    deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
+    if deleted and invitation.survey:
+        record(invitation.survey, Verb.REMOVED, Kind.INVITATION)
+
+
+def find_invitation(token: str) -> Invitation | None:
+    """Return the invitation of a link; None if it is false, used, too old or withdrawn."""
+    rows = Invitation.objects.select_related("survey", "team", "invited_by")
+    found = rows.filter(token_hash=hash_token(token)).first()
+    return found if found is not None and _is_valid(found) else None
+
+
+def _is_valid(invitation: Invitation) -> bool:
+    # One that expires later than a new one would: the clock was set back, so its age is unknown.
+    is_timely = timedelta(0) < invitation.expires_at - timezone.now() <= VALID
+    by = invitation.invited_by
+    if by is None:
+        return is_timely
+    may = by.is_active and _may_invite(by.pk, survey=invitation.survey, team=invitation.team)
+    return is_timely and may
+
+
+def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:
+    if survey is not None:
+        return can(by, Action.PEOPLE, survey)
+    return team is not None and find_role_in(account=by, team=team.pk) == Role.OWNER
+
+
+@transaction.atomic
+def accept(*, token: str, user: User) -> Survey | Team:
+    """Give the invited role to the account with the invited address, once."""
+    found = find_invitation(token)
+    if found is None:
+        raise InvalidInvitation
+    if found.address != user.email.lower():
+        raise OtherAddress
+    target = found.survey or found.team
+    assert target is not None
+    surveys = lock_team(target) if isinstance(target, Team) else []
+    if isinstance(target, Survey):
+        lock_survey(target)
+    # Locked now: it may have been used, withdrawn or made again, or the sender lost the role.
+    locked = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token)).first()
+    if locked is None or not _is_valid(locked):
+        raise InvalidInvitation
+    _use(locked, user.pk, surveys)
+    if locked.invited_by is None:
+        # The operator's invitations to other surveys came in the same mail.
+        others = Invitation.objects.filter(address=locked.address, invited_by=None, team=None)
+        for other in others.select_related("survey").order_by("survey"):
+            if _is_valid(other):
+                _use(other, user.pk, [])
+    return target
+
+
+def _use(invitation: Invitation, account: int, surveys: Sequence[Survey]) -> None:
+    role, team, survey = Role(invitation.role), invitation.team, invitation.survey
+    invitation.delete()
+    if team is not None:
+        join_team(team=team, account=account, role=role, surveys=surveys)
+    if survey is not None:
+        lock_survey(survey)
+        grant(survey=survey, account=account, role=role)
+        changes = [person(account), ("role", None, role.label)]
+        record(survey, Verb.JOINED, Kind.PERSON, changes=changes)
+
+
+def has_account(invitation: Invitation) -> bool:
+    return User.objects.filter(email__iexact=invitation.address).exists()
+
+
+def join(*, token: str, name: str, password: str) -> User:
+    """Make the account of an invited address. Its reader has proved to own the mailbox."""
+    found = find_invitation(token)
+    if found is None:
+        raise InvalidInvitation
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(email=found.address, password=password, name=name)
+            accept(token=token, user=user)
+    except IntegrityError as error:  # the account was made at this moment
+        raise InvalidInvitation from error
+    return user

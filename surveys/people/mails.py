@@ -1,0 +1,75 @@
+"""Mails of invitations. The worker that sends a mail makes its link, so no token is ever stored."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from surveys.models import Invitation, Role
+from surveys.people.invitations import draw_token, hash_token
+
+logger = logging.getLogger(__name__)
+# A server that does not answer costs a worker EMAIL_TIMEOUT each time.
+RETRY_AFTER = timedelta(minutes=2)
+SUBJECT = "An invitation to Murmur"
+# Without titles and names: the mail may reach a stranger, and people could write anything there.
+MESSAGE = (
+    "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
+    "a week:\n\n{link}\n\n"
+    "The link works once and only for this address. If you do not expect an invitation, ignore "
+    "this mail. Nothing will happen.\n"
+)
+
+
+def is_invitation_due() -> bool:
+    """Whether there is one to send, or one to delete because it has expired."""
+    now = timezone.now()
+    return _find_due(now).exists() or Invitation.objects.filter(expires_at__lte=now).exists()
+
+
+def send_next_invitation() -> None:
+    """Send one mail; if that fails, all of them wait before the next attempt."""
+    now = timezone.now()
+    until = now + RETRY_AFTER
+    Invitation.objects.filter(expires_at__lte=now).delete()
+    invitation = _find_due(now).order_by("?").first()
+    if invitation is None:
+        return
+    token = draw_token()
+    unchanged = Invitation.objects.filter(pk=invitation.pk, mail_at=invitation.mail_at)
+    if not unchanged.update(mail_at=until, token_hash=hash_token(token)):
+        return  # another worker has just taken it
+    # The others wait too, even if this worker dies now.
+    _find_due(now).update(mail_at=until)
+    if _send(invitation, token):
+        Invitation.objects.filter(pk=invitation.pk, token_hash=hash_token(token)).update(
+            mail_at=None
+        )
+        Invitation.objects.filter(mail_at=until).update(mail_at=now)
+
+
+def _find_due(now: datetime) -> QuerySet[Invitation]:
+    # A time too far in the future was stored before the clock was set back.
+    return Invitation.objects.filter(Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER))
+
+
+def _send(invitation: Invitation, token: str) -> bool:
+    told = {
+        "what": "a survey" if invitation.survey_id else "the surveys of a team",
+        "role": Role(invitation.role).label.lower(),
+        # A stranger could set the host in a request.
+        "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),
+    }
+    mail = EmailMessage(subject=SUBJECT, body=MESSAGE.format(**told), to=[invitation.address])
+    try:
+        mail.send()
+    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+        logger.warning("An invitation could not be sent: %s", type(error).__name__)
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""Roles of single accounts on a survey: changing and removing them, and handing a survey over.
+
+Each change locks the survey first, and then looks again whether it is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+
+from accounts.mail.composing import Kind as Mail
+from accounts.mail.queue import request_mail
+from surveys.access import Action, can
+from surveys.history.recording import OWNER, PERSON, Change, lock_survey, record
+from surveys.models import FormerMember, Kind, Membership, Role, Survey, Verb, Wave
+from surveys.people.errors import LastOwner, NotAMember, RoleTooLow
+
+
+def person(account: int) -> Change:
+    """Name an account in a row of the history, which has its name as long as it exists."""
+    return (PERSON, None, account)
+
+
+def set_role(*, survey: Survey, account: int, role: Role, by: int) -> None:
+    with transaction.atomic():
+        membership = _lock_member(survey, account, by=by)
+        before = Role(membership.role)
+        if before == role:
+            return
+        if before == Role.OWNER:
+            keep_an_owner(survey, without=account)
+        membership.role = role
+        membership.save(update_fields=["role"])
+        changes = [person(account), ("role", before.label, role.label)]
+        record(survey, Verb.CHANGED_ROLE, Kind.PERSON, changes=changes)
+
+
+def remove(*, survey: Survey, account: int, by: int) -> None:
+    """Take an account's own role away. Everyone may give up their role."""
+    with transaction.atomic():
+        membership = _lock_member(survey, account, by=by)
+        if membership.role == Role.OWNER:
+            keep_an_owner(survey, without=account)
+        membership.delete()
+        remember_former([survey.pk], [account])
+        record(survey, Verb.REMOVED, Kind.PERSON, changes=[person(account)])
+
+
+def grant(*, survey: Survey, account: int, role: Role) -> None:
+    """Give a role to an account, unless it has a higher one. The caller has locked the survey."""
+    membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})
+    if membership.role < role:
+        membership.role = role
+        membership.save(update_fields=["role"])
+
+
+def hand_over(*, survey: Survey, to: int, by: int) -> None:
+    """Make another account the owner in the place of this one, which loses its role."""
+    with transaction.atomic():
+        lock_survey(survey)
+        if not can(by, Action.PEOPLE, survey):
+            raise RoleTooLow
+        replace_owner(survey=survey, owner=by, new=to)
+
+
+def replace_owner(*, survey: Survey, owner: int, new: int) -> None:
+    """Replace one owner by another, and mail the new one. The caller has locked the survey."""
+    if owner == new:
+        return
+    grant(survey=survey, account=new, role=Role.OWNER)
+    if survey.memberships.filter(account=owner).delete()[0]:
+        remember_former([survey.pk], [owner])
+    record(survey, Verb.HANDED_OVER, Kind.SURVEY, changes=[(OWNER, owner, new)])
+    request_mail(Mail.OWNER, account=new)
+
+
+def remember_former(surveys: Collection[int], accounts: Collection[int]) -> None:
+    """Remember who had a role on opened surveys, for what respondents read."""
+    opened = Wave.objects.filter(survey__in=surveys).values_list("survey", flat=True).distinct()
+    FormerMember.objects.bulk_create(
+        [
+            FormerMember(survey_id=survey, account_id=account)
+            for survey in opened.order_by("survey")
+            for account in sorted(accounts)
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def keep_an_owner(survey: Survey, *, without: int) -> None:
+    """Raise LastOwner if a survey has no other owner who can sign in."""
+    others = survey.memberships.exclude(account=without)
+    if not others.filter(role=Role.OWNER, account__is_active=True).exists():
+        raise LastOwner
+
+
+def _lock_member(survey: Survey, account: int, *, by: int) -> Membership:
+    lock_survey(survey)
+    if account != by and not can(by, Action.PEOPLE, survey):
+        raise RoleTooLow
+    membership = survey.memberships.filter(account=account).first()
+    if membership is None:
+        raise NotAMember
+    return membership

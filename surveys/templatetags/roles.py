@@ -1,0 +1,9 @@
+"""Lets templates ask the table of roles before they show a link: `{% if survey|allows:"…" %}`."""
+
+from django import template
+
+from surveys.access import allows, allows_form
+
+register = template.Library()
+register.filter("allows", allows)
+register.filter("allows_form", allows_form)

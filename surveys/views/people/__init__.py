@@ -1,0 +1,1 @@
+"""Pages about people: those of a survey, teams, invitations, and leaving."""
