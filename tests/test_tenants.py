@@ -71,7 +71,8 @@ LEAST: dict[Role, str] = {
     "aggregator:api_reports_csv aggregator:api_codebook_csv aggregator:api_estimates_csv",
     Role.EDITOR: "surveys:edit surveys:definition surveys:definition_compare surveys:settings "
     "surveys:settings_page surveys:questions surveys:question_create surveys:questions_paste "
-    "surveys:question_edit surveys:question_move surveys:question_delete surveys:budget_remedy "
+    "surveys:question_edit surveys:question_move surveys:questions_insert "
+    "surveys:questions_selected surveys:questions_restore surveys:budget_remedy "
     "surveys:budget_undo surveys:planned surveys:planned_remove surveys:planned_releases "
     "surveys:planned_release_remove surveys:preview surveys:preview_manifest surveys:languages "
     "surveys:translation surveys:translation_remove surveys:translation_file "
