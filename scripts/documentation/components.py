@@ -32,6 +32,8 @@ _LIBRARY = re.compile(
 # Some libraries contain a more exact version than their names.
 _VERSIONS = re.compile(rb"(?:OpenSSL|OpenBLAS) (\d+\.\d+\.\d+)|krb5-(\d+\.\d+(?:\.\d+)?)-final")
 _CRATE = re.compile(rb"/registry/src/[^/]+/([A-Za-z0-9_-]+?)-(\d+\.\d+\.\d+(?:[-+][\w.]+)?)/")
+# The metadata of its wheel names no licence; the wheel holds the text.
+_READ = {"pyxform": "BSD-2-Clause"}
 _MOST_LETTERS = 80  # of a licence's name; some packages put the whole text there
 UNKNOWN = "compiled code that may contain libraries which the wheel does not list"
 
@@ -133,6 +135,8 @@ def _find_licence(found: Distribution) -> list[dict[str, Any]]:
         for line in said.get_all("Classifier", [])
         if line.startswith("License :: OSI Approved :: ")
     ]
+    if read := _READ.get(found.name):
+        return [{"expression": read}]
     names = [name] if name and len(name) <= _MOST_LETTERS and "\n" not in name else classified
     return [{"license": {"name": each}} for each in names]
 

@@ -17,6 +17,7 @@ import pytest
 
 import privacy
 from privacy.associations import (
+    claims,
     contradictions,
     known_groups,
     latent_regression,
@@ -399,6 +400,9 @@ ROWS: list[Row] = [
     (Variable, {"mechanism": THREE, "categories": ((0,), (1, 2)), "answered": 1}, {
         "categories": [((0,), (1,)), ((0,), (True, 2)), ((0,), (1.0, 2)), ((0, 1, 2), ())],
         "answered": [*NUMBER, 3],
+    }),
+    (claims.count_possible_claims, {"claims": 10, "misses": 2}, {
+        "claims": NUMBER, "misses": NUMBER,
     }),
     (contradictions.find_contradiction, PAIR, {
         "counts": counts(TABLE), "variables": [[]], "level": OPEN,

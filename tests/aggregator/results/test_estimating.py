@@ -237,7 +237,7 @@ def test_chance_seldom_contradicts_a_question_with_all_its_figures(
     manifest = make_manifest(question)
     reported = np.full(symbols, mechanism.other_probability)
     reported[everybody] += mechanism.slope
-    runs, more = 150, (50, 100, 250, 600)
+    runs, more = 75, (50, 100, 250, 600)
     generator = np.random.default_rng(20261122)
     ever = ended = 0
     for _ in range(runs):

@@ -139,7 +139,7 @@ def list_valid(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [25, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.long)])
 def test_drafts_come_back_from_both_formats(count: int) -> None:
     for definition in list_valid(count):
         workbook = read(write_xlsform(definition, form_id="abc"))
