@@ -24,7 +24,10 @@ def person(account: int) -> Change:
 
 def set_role(*, survey: Survey, account: int, role: Role, by: int) -> None:
     with transaction.atomic():
-        membership = _lock_member(survey, account, by=by)
+        lock_survey(survey)
+        if not can(by, Action.PEOPLE, survey):
+            raise RoleTooLow
+        membership = _find_member(survey, account)
         before = Role(membership.role)
         if before == role:
             return
@@ -39,7 +42,10 @@ def set_role(*, survey: Survey, account: int, role: Role, by: int) -> None:
 def remove(*, survey: Survey, account: int, by: int) -> None:
     """Take an account's own role away. Everyone may give up their role."""
     with transaction.atomic():
-        membership = _lock_member(survey, account, by=by)
+        lock_survey(survey)
+        if account != by and not can(by, Action.PEOPLE, survey):
+            raise RoleTooLow
+        membership = _find_member(survey, account)
         if membership.role == Role.OWNER:
             keep_an_owner(survey, without=account)
         membership.delete()
@@ -95,10 +101,7 @@ def keep_an_owner(survey: Survey, *, without: int) -> None:
         raise LastOwner
 
 
-def _lock_member(survey: Survey, account: int, *, by: int) -> Membership:
-    lock_survey(survey)
-    if account != by and not can(by, Action.PEOPLE, survey):
-        raise RoleTooLow
+def _find_member(survey: Survey, account: int) -> Membership:
     membership = survey.memberships.filter(account=account).first()
     if membership is None:
         raise NotAMember

@@ -30,7 +30,9 @@ def create_team(*, name: str, account: int) -> Team:
 @transaction.atomic
 def set_team_role(*, team: Team, account: int, role: Role, by: int) -> None:
     surveys = lock_team(team)
-    member = _find_member(team, account, by=by)
+    if not _may_change(team, by=by):
+        raise RoleTooLow
+    member = _find_member(team, account)
     before = Role(member.role)
     if before == role:
         return
@@ -46,7 +48,9 @@ def set_team_role(*, team: Team, account: int, role: Role, by: int) -> None:
 def remove_from_team(*, team: Team, account: int, by: int) -> None:
     """Remove an account from a team. Everyone may leave; the last person deletes the team."""
     surveys = lock_team(team)
-    member = _find_member(team, account, by=by)
+    if account != by and not _may_change(team, by=by):
+        raise RoleTooLow
+    member = _find_member(team, account)
     is_alone = not team.members.exclude(account=account).exists()
     if member.role == Role.OWNER and not is_alone:
         keep_a_team_owner(team, without=account)
@@ -60,7 +64,7 @@ def remove_from_team(*, team: Team, account: int, by: int) -> None:
 @transaction.atomic
 def delete_team(*, team: Team, by: int) -> None:
     surveys = lock_team(team)
-    if find_role_in(account=by, team=team.pk) != Role.OWNER:
+    if not _may_change(team, by=by):
         raise RoleTooLow
     for survey in surveys:
         _detach(survey, team)
@@ -119,9 +123,11 @@ def keep_a_team_owner(team: Team, *, without: int) -> None:
         raise LastOwner
 
 
-def _find_member(team: Team, account: int, *, by: int) -> TeamMember:
-    if account != by and find_role_in(account=by, team=team.pk) != Role.OWNER:
-        raise RoleTooLow
+def _may_change(team: Team, *, by: int) -> bool:
+    return find_role_in(account=by, team=team.pk) == Role.OWNER
+
+
+def _find_member(team: Team, account: int) -> TeamMember:
     member = team.members.filter(account=account).first()
     if member is None:
         raise NotAMember

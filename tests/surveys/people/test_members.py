@@ -109,11 +109,13 @@ def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
     own.members.create(account=editor, role=Role.EDITOR)
     attempts: tuple[Callable[[], None], ...] = (
         lambda: set_role(survey=survey, account=editor.pk, role=Role.OWNER, by=viewer.pk),
+        lambda: set_role(survey=survey, account=editor.pk, role=Role.OWNER, by=editor.pk),
         lambda: remove(survey=survey, account=owner.pk, by=editor.pk),
         lambda: hand_over(survey=survey, to=editor.pk, by=editor.pk),
         lambda: attach(survey=survey, team=team, by=editor.pk),
         lambda: attach(survey=survey, team=team, by=owner.pk),  # not in this team
         lambda: set_team_role(team=own, account=owner.pk, role=Role.VIEWER, by=editor.pk),
+        lambda: set_team_role(team=own, account=editor.pk, role=Role.OWNER, by=editor.pk),
         lambda: remove_from_team(team=own, account=owner.pk, by=editor.pk),
         lambda: delete_team(team=own, by=editor.pk),
     )
