@@ -81,7 +81,7 @@ def _ceil(part: float) -> str:
     return f".{ceil(part * 1000 - 1e-9):03d}"
 
 
-def compute_ever_missed() -> EverMissed:
+def compute_ever_missed(people: Sequence[int] = EXPECTED) -> EverMissed:
     return EverMissed(
         name="share",
         missed=[
@@ -89,7 +89,7 @@ def compute_ever_missed() -> EverMissed:
                 ever(reported, expected=expected, level=LEVEL, misses=partial(_misses, reported))
                 for reported in list_reported()
             )
-            for expected in EXPECTED
+            for expected in people
         ],
     )
 
@@ -148,11 +148,11 @@ class Watched:
     covers: Callable[[int], bool]  # with fewer reports, the level is higher
 
 
-def simulate_ever_missed() -> list[EverMissed]:
+def simulate_ever_missed(people: Sequence[int] = EXPECTED) -> list[EverMissed]:
     return [
         EverMissed(
             name=name,
-            missed=[_simulate_worst(list(cases()), expected, seed=place) for expected in EXPECTED],
+            missed=[_simulate_worst(list(cases()), expected, seed=place) for expected in people],
         )
         for place, (name, cases) in enumerate(RATIOS.items())
     ]

@@ -7,7 +7,7 @@ number is estimated, so this table checks that the figures shown cover as well a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import log, sqrt
@@ -48,16 +48,14 @@ class Shown:
         return sum(self.covered[rating] for rating in ratings) / number
 
 
-def compute_shown() -> list[Shown]:
+def compute_shown() -> Iterator[Shown]:
     generator = np.random.default_rng([SEED, 200])
     design = follow_up(answers=ANSWERS, epsilon=EPSILON)
-    return [
-        _rate_surveys(generator, design, total=total, asked=asked, share=share)
-        for total, asked, share in product(TOTALS, ASKED, SHARES)
-    ]
+    for total, asked, share in product(TOTALS, ASKED, SHARES):
+        yield _rate_surveys(generator, design, total=total, asked=asked, share=share)
 
 
-def write_shown_table(rows: Sequence[Shown]) -> str:
+def write_shown_table(rows: Iterable[Shown]) -> str:
     lines = [
         "| n | asked | share | shown | coverage of these | publishable | coverage of these |",
         "|---|---|---|---|---|---|---|",
