@@ -26,13 +26,13 @@ class History:
 
     @property
     def statuses(self) -> Counter[int]:
-        return Counter(0 if r is None else r.status_code for r in self.replies.values())
+        return Counter(0 if r is None else r.status_code for r in list(self.replies.values()))
 
     @property
     def acknowledged(self) -> set[bytes]:
         return {
             number.to_bytes(32, "big")
-            for number, reply in self.replies.items()
+            for number, reply in list(self.replies.items())
             if reply is not None and reply.status_code in (200, 201)
         }
 
@@ -51,7 +51,7 @@ class History:
     def retry_the_rest(self) -> None:
         """Send the same bytes until they are acknowledged, as browsers do, and then once more."""
         with self.target.client() as client:
-            for number, reply in self.replies.items():
+            for number, reply in list(self.replies.items()):
                 if reply is None or reply.status_code == 503:
                     body = self.target.body(number)
                     assert client.post("/api/reports", content=body).status_code in (200, 201)
