@@ -55,7 +55,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Keep the messages of sweeps instead of sending them."""
     sent: list[Any] = []
-    for task in {tasks.send_deletion_mail, *(task for task, _ in tasks._TASKS.values())}:
+    for task in {
+        tasks.send_deletion_mail,
+        tasks.send_invitation,
+        *(task for task, _ in tasks._TASKS.values()),
+    }:
         monkeypatch.setattr(
             task, "apply_async", lambda args, priority, task=task: sent.append((task, args))
         )
