@@ -17,7 +17,7 @@ _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 def remember_request(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: make the request's account the acting one. It reads no session of its own."""
+    """Middleware: make the account of the request the acting one, without reading the session."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         token = _request.set(request)

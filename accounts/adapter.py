@@ -38,7 +38,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().set_password(user, password)
         # Earlier guesses were at the old password, and the next page says "sign in now".
         end_pauses(user)
-        # Whoever knew the old password may have asked for another address.
+        # Somebody who knew the old password may have asked for another address.
         cancel_change(user)
 
     def pre_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse | None:

@@ -1,6 +1,6 @@
 """Changes the address of an account once its old and its new mailbox have confirmed this.
 
-Whoever sits at a computer that is signed in could otherwise take the account over with one form. If
+Otherwise, anyone at a signed-in computer could take the account over with one form. If
 the old mailbox is lost, the operator changes the address.
 """
 

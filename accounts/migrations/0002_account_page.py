@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 'db_table': 'accounts_address_change',
             },
         ),
-        # Its rows live for a day at most: whoever waits for one of these mails asks again.
+        # Its rows live for a day at most. People who still wait for such a mail ask again.
         migrations.DeleteModel(
             name='ResetMail',
         ),

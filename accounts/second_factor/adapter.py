@@ -35,7 +35,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         return f"Murmur {urlsplit(settings.PUBLIC_URL).hostname}"
 
     def build_totp_svg(self, url: str) -> str:
-        """Draw the code for the page itself: an address of its own would have to reveal it again.
+        """Draw the code as part of the page. A separate address would reveal the secret a second time.
 
         The colours are fixed because many phones cannot read a light code on a dark ground.
         """

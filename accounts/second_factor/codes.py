@@ -25,7 +25,7 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 
-# Whoever gets this far knows the password. These are for typing errors.
+# People who get this far know the password. These are for typing errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
 # 24 guesses a day: each of them is right in 3 of 1,000,000 cases.

@@ -57,7 +57,7 @@ class SetUpView(ActivateTOTPView):  # type: ignore[misc]  # allauth ships no typ
             return redirect("account")
         del self.request.session[PENDING]
         self.request.session.cycle_key()
-        # Whoever got in without a code must not stay.
+        # Somebody who signed in without a code must not stay signed in.
         end_sessions(self.request.user, keep=self.request.session.session_key)
         return response
 
