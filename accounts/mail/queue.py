@@ -7,16 +7,15 @@ sends the mail, so no token is ever stored.
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.mail.composing import Kind, compose
+from accounts.mail.sending import send_or_log
 from accounts.models import AccountMail, User
 
-logger = logging.getLogger(__name__)
 # A server that does not answer costs the worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
 KEPT = timedelta(days=1)
@@ -72,9 +71,4 @@ def _send(row: AccountMail, user: User) -> bool:
     mail = compose(row.kind, user)
     if mail is None:
         return True
-    try:
-        mail.send()
-    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
-        logger.warning("A mail to an account could not be sent: %s", type(error).__name__)
-        return False
-    return True
+    return send_or_log(mail, what="A mail to an account")

@@ -6,7 +6,6 @@ survey deleted as its owner would have deleted it. No mail and no page can delay
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -17,13 +16,13 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.mail.sending import send_or_log
 from aggregator.upkeep.deleting import delete_survey
 from surveys.formatting import day
 from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.services import close_wave
 from surveys.models import Role, Survey, Verb, Wave, today
 
-logger = logging.getLogger(__name__)
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(hours=1)
 SUBJECT = "A survey will be deleted on {day}"
@@ -101,9 +100,4 @@ def _send(survey: Survey) -> bool:
         "address": settings.PUBLIC_URL + reverse("aggregator:home"),
     }
     mail = EmailMessage(subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=addresses)
-    try:
-        mail.send()
-    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
-        logger.warning("A mail about a deletion could not be sent: %s", type(error).__name__)
-        return False
-    return True
+    return send_or_log(mail, what="A mail about a deletion")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -11,10 +10,10 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.mail.sending import send_or_log
 from surveys.models import Invitation, Role
 from surveys.people.invitations import draw_token, hash_token
 
-logger = logging.getLogger(__name__)
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
 SUBJECT = "An invitation to Murmur"
@@ -67,9 +66,4 @@ def _send(invitation: Invitation, token: str) -> bool:
         "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),
     }
     mail = EmailMessage(subject=SUBJECT, body=MESSAGE.format(**told), to=[invitation.address])
-    try:
-        mail.send()
-    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
-        logger.warning("An invitation could not be sent: %s", type(error).__name__)
-        return False
-    return True
+    return send_or_log(mail, what="An invitation")

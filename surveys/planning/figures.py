@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from privacy.mechanism.mechanisms import RandomizedResponse
@@ -25,6 +26,11 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 COMPARED_AT = 0.2
 WIDEST = 0.5
 
+# A page asks for the same figures many times: most questions of a survey are asked alike.
+_watched_margin = lru_cache(maxsize=4096)(watched_half_width)
+_watched_people = lru_cache(maxsize=4096)(people_for_watched_half_width)
+_level_of_watched = lru_cache(maxsize=1)(watched_level)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -46,7 +52,7 @@ class Figure:
         asked = self.count_asked(people)
         if self.reports is not None:
             return ratio_half_width(reports=self.reports, people=asked, level=self._level)
-        find = watched_half_width if self.watched else half_width
+        find = _watched_margin if self.watched else half_width
         return find(share=self.share, people=asked, mechanism=self.mechanism)
 
     def count_asked(self, people: int) -> int:
@@ -60,10 +66,10 @@ class Figure:
                 reports=self.reports, half_width=margin, level=self._level
             )
         else:
-            find = people_for_watched_half_width if self.watched else people_for_half_width
+            find = _watched_people if self.watched else people_for_half_width
             asked = find(share=self.share, half_width=margin, mechanism=self.mechanism)
         return ceil(asked / self.part - 1e-9)
 
     @property
     def _level(self) -> float:
-        return watched_level(LEVEL) if self.watched else LEVEL
+        return _level_of_watched(LEVEL) if self.watched else LEVEL

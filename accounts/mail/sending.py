@@ -1,0 +1,19 @@
+"""Sends a mail, or says in the log why it could not be sent."""
+
+from __future__ import annotations
+
+import logging
+
+from django.core.mail import EmailMessage
+
+logger = logging.getLogger(__name__)
+
+
+def send_or_log(mail: EmailMessage, *, what: str) -> bool:
+    """Return whether the mail was sent; `what` names it in the log, without its address."""
+    try:
+        mail.send()
+    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+        logger.warning("%s could not be sent: %s", what, type(error).__name__)
+        return False
+    return True
