@@ -39,7 +39,7 @@ from tests.support.fielding import process, send_people, sign_in
 from tests.support.waves import send_many
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-FEW, MANY = 12, 200
+FEW, MANY = 12, 60
 FOUND = 302
 Row = dict[str, str]
 
