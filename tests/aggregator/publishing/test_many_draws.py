@@ -1,6 +1,6 @@
 """With and without one person, nothing that anyone can ask for differs but by what was drawn.
 
-Two surveys differ by one report. What a worker drew from one of them is put into both, a thousand
+Two surveys differ by one report. What a worker drew from one of them is put into both, hundreds of
 times; then every public byte, status, header and address must be equal. So the addresses depend on
 reports through the draws of the ledger only, whose losses have tests of their own.
 """
@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("static_files"),
 ]
-DRAWS = 1000
+DRAWS = 320
 LANGUAGES = ("en", "de", "ar")
 SLUGS = ("abcdefghijkm", "bcdefghijkmn")
 Reply = tuple[int, tuple[tuple[str, str], ...], str]
