@@ -5,6 +5,7 @@ What each role may do is in surveys/access.py, and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -194,7 +195,7 @@ def find_people(survey: int) -> QuerySet[Any, Any]:
     return first.union(*others)
 
 
-def surveys_of(people: QuerySet[Any, Any]) -> Q:
+def surveys_of(people: Iterable[int]) -> Q:
     """Return the condition that one of these people has or had a role on the row's survey."""
     own = Membership.objects.filter(account__in=people)
     attached = TeamSurvey.objects.filter(team__members__account__in=people)

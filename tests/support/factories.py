@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from accounts.models import User
-from surveys.authoring.services import add_question, launch_survey, plan_release
+from surveys.authoring.services import add_questions, launch_survey, plan_release
 from surveys.manifest.manifest import Limit, Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import fixed_options
@@ -65,8 +65,10 @@ def make_survey(
         cap=cap,
         **settings,
     )
-    for text in questions:
-        add_question(survey=survey, text=text, flips=flips)
+    add_questions(
+        survey=survey,
+        contents={str(key): {"text": text, "flips": flips} for key, text in enumerate(questions)},
+    )
     for request in planned:
         plan_release(survey=survey, request=request)
     return survey

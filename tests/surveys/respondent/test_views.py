@@ -129,11 +129,11 @@ def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
         assert response["Vary"] == "Accept-Encoding"
 
 
-def test_a_page_queries_the_database_three_times(django_assert_num_queries: object) -> None:
-    """For the survey, for the others of its author that ask the same, and for the page."""
+def test_a_page_queries_the_database_four_times(django_assert_num_queries: object) -> None:
+    """For the survey, its people, their others that ask the same, and the page."""
     wave = make_launched_survey()
     page_of(wave)
-    with django_assert_num_queries(3):  # type: ignore[operator]
+    with django_assert_num_queries(4):  # type: ignore[operator]
         get(f"/s/{wave.survey.slug}")
 
 
