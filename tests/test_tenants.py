@@ -506,7 +506,7 @@ SCOPES: dict[str, Scope] = {
 def test_tokens_reach_what_their_scope_says_and_no_page(surveys: dict[str, Survey]) -> None:
     before = transaction.savepoint()
     wrong = []
-    for person in ("owner", "viewer", "stranger"):
+    for person in ("owner", "stranger"):
         for scopes in ([Scope.RESULTS], [Scope.FILES], [Scope.DRAFTS]):
             wrong += _list_wrong_by_token(person, scopes, surveys, in_api=True)
             transaction.savepoint_rollback(before)
@@ -518,16 +518,16 @@ def _list_wrong_by_token(
     person: str, scopes: list[Scope], surveys: dict[str, Survey], *, in_api: bool
 ) -> list[tuple[object, ...]]:
     _, text = make_token(user=make_person(person), name=person, scopes=scopes, days=1)
-    client = make_client("visitor")
-    client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {text}"
     wrong: list[tuple[object, ...]] = []
     for route in all_routes():
         name = route.name.removeprefix("aggregator:")
-        if (name in SCOPES) != in_api:
+        if (name in SCOPES) != in_api or TABLE[route.name].get == everyone(200):
             continue
         cache.clear()  # the throttles
+        client = make_client("visitor")
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {text}"
         path = address(route, surveys[TABLE[route.name].survey])
-        for method in METHODS if in_api else ("GET", "POST"):
+        for method in METHODS if in_api else ("GET",):
             needed = SCOPES.get(name)
             if name == "api_surveys" and method == "POST":
                 needed = Scope.DRAFTS

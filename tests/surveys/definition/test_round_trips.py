@@ -20,6 +20,7 @@ from tests.support.question_forms import GOOD
 from tests.support.random_drafts import make_random_draft
 
 pytestmark = pytest.mark.django_db
+REPLACED = 3  # every third draft also takes the place of another one, which takes a while
 
 
 def _freeze(survey: Survey, *, like: Survey) -> tuple[bytes, dict[str, str]]:
@@ -34,10 +35,12 @@ def _check_round_trip(seed: int, stored: Survey) -> set[str]:
     content = export_definition(draft)
     copy = Survey.objects.get(pk=create_draft(parse_definition(content), owner=user).pk)
     assert _freeze(copy, like=draft) == _freeze(draft, like=draft)
-    read = {hash_definition(export_definition(stored))}
-    replaced = replace_draft(survey=stored, definition=parse_definition(content), read=read)
-    assert _freeze(replaced, like=draft) == _freeze(draft, like=draft)
-    assert export_definition(copy) == export_definition(replaced) == content
+    assert export_definition(copy) == content
+    if seed % REPLACED == 0:
+        read = {hash_definition(export_definition(stored))}
+        replaced = replace_draft(survey=stored, definition=parse_definition(content), read=read)
+        assert _freeze(replaced, like=draft) == _freeze(draft, like=draft)
+        assert export_definition(replaced) == content
     found = json.loads(content)
     return {
         *(key for key, value in found.items() if value),
