@@ -39,6 +39,7 @@ from aggregator.problems import (
     INVALID_DEFINITION,
     OVERTAKEN,
     SURVEY_OPENED,
+    WRONG_CONTENT_TYPE,
     Problem,
 )
 from surveys.access import Action, get_survey
@@ -92,6 +93,7 @@ REFUSED = {
 }
 UNREADABLE = {
     **_describe(DEFINITION_TOO_LARGE),
+    **_describe(WRONG_CONTENT_TYPE),
     **_describe(INVALID_DEFINITION, DefinitionProblemSerializer),
 }
 NOT_FOUND = _say(404, "you have no such survey")
