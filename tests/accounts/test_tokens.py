@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -12,6 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from accounts.adapter import AccountAdapter
 from accounts.models import AccountMail, ApiToken, User
 from accounts.second_factor.state import reset_second_factor
 from accounts.tokens import (
@@ -22,6 +26,7 @@ from accounts.tokens import (
     forget_expired_tokens,
     make_token,
 )
+from scripts.attacks.linker.server import Server, django_on
 from surveys.people.leaving import deactivate_account
 from tests.support.factories import PASSWORD, make_user
 from tests.support.fielding import sign_in
@@ -144,3 +149,28 @@ def test_an_account_has_few_tokens(person: User) -> None:
         make_token(user=person, name=str(number), scopes=[Scope.RESULTS], days=30)
     with pytest.raises(TokenRefused, match="Revoke one first"):
         make_token(user=person, name="more", scopes=[Scope.RESULTS], days=30)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_tokens_that_are_made_while_the_password_changes_end_with_it(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accounts.tokens.MOST_TOKENS", 1000)
+    url = postgres_server.application_url
+    with django_on(url):
+        user = make_user()
+        seen = User.objects.get(pk=user.pk)
+
+    def make_many(_: object) -> int:
+        with django_on(url), suppress(TokenRefused):
+            for number in itertools.count():  # until the new password is stored
+                make_token(user=seen, name=str(number), scopes=[Scope.RESULTS], days=1)
+        return number
+
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(make_many, None)
+        with django_on(url):
+            AccountAdapter().set_password(user, NEW_PASSWORD)
+            assert made.result() < 1000
+            assert not ApiToken.objects.exists()
