@@ -1,6 +1,6 @@
 """The account page: cards about one's own account, and the pages that they lead to.
 
-To add a card, such as one for API tokens, write `templates/account/cards/NAME.html`, add its name
+To add a card, write `templates/account/cards/NAME.html`, add its name
 to CARDS and what it shows to `_build_context`. A card has at most 30 words.
 """
 
@@ -19,14 +19,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import audit
 from accounts.address.changing import Confirmed, ask_for_change, cancel_change, confirm
-from accounts.forms import NameForm, NewAddressForm
+from accounts.forms import NameForm, NewAddressForm, TokenForm
 from accounts.mail.address_links import find_change, read_link
 from accounts.models import User
 from accounts.second_factor.state import find_second_factor
 from accounts.sessions import end_sessions, list_sessions
+from accounts.tokens import TokenRefused, list_tokens, make_token, revoke_token
 from accounts.views import build_mail_context
 
-CARDS = ("name", "address", "password", "second_factor", "sessions", "teams", "leave")
+CARDS = ("name", "address", "password", "second_factor", "sessions", "tokens", "teams", "leave")
 
 Page = Callable[..., HttpResponse]
 
@@ -69,6 +70,7 @@ def _build_context(request: HttpRequest, user: User) -> dict[str, Any]:
         "change": find_change(account=user.pk),
         "second_factor": find_second_factor(user),
         "sessions": list_sessions(user, current=request.session.session_key),
+        "tokens": list_tokens(user),
     }
 
 
@@ -120,4 +122,30 @@ def end_session(request: HttpRequest) -> HttpResponse:
         audit.record("sessions-ended", account=user.pk, sessions=str(ended))
     said = "The session was ended." if name else "All other sessions were ended."
     messages.success(request, said)
+    return redirect("account")
+
+
+@show
+@login_required
+@confirmed
+def new_token(request: HttpRequest) -> HttpResponse:
+    """Make a token and show it, only in this reply: sessions are stored, and it must not be."""
+    form = TokenForm(_posted(request))
+    context: dict[str, Any] = {"form": form}
+    if form.is_valid():
+        try:
+            made, text = make_token(user=_account_of(request), **form.cleaned_data)
+            context |= {"token": made, "text": text}
+        except TokenRefused as error:
+            form.add_error("name", str(error))
+    return render(request, "account/token.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def end_token(request: HttpRequest) -> HttpResponse:
+    number = request.POST.get("token", "")
+    known = number.isascii() and number.isdigit() and len(number) < 19
+    if known and revoke_token(_account_of(request), pk=int(number)):
+        messages.success(request, "The token was revoked.")
     return redirect("account")

@@ -18,6 +18,7 @@ from accounts.known_browsers import remember_browser
 from accounts.lockout import end_pauses
 from accounts.models import User
 from accounts.networks import name_network
+from accounts.tokens import end_tokens
 
 # Between the password and the code, the session holds which password was right.
 _SEEN = "password_was"
@@ -38,8 +39,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().set_password(user, password)
         # Earlier guesses were at the old password, and the next page says "sign in now".
         end_pauses(user)
-        # Somebody who knew the old password may have asked for another address.
+        # Somebody who knew the old password may have asked for another address, or made a token.
         cancel_change(user)
+        end_tokens(user)
 
     def pre_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse | None:
         response: HttpResponse | None = super().pre_login(request, user, **kwargs)

@@ -8,12 +8,20 @@ from typing import Any
 from allauth.account import forms
 from allauth.core import ratelimit
 from django.core.exceptions import ValidationError
-from django.forms import CharField, EmailField, Form
+from django.forms import (
+    CharField,
+    CheckboxSelectMultiple,
+    EmailField,
+    Form,
+    TypedChoiceField,
+    TypedMultipleChoiceField,
+)
 from django.http import HttpRequest
 
 from accounts.mail.composing import Kind
 from accounts.mail.queue import request_mail
 from accounts.models import User
+from accounts.tokens import LONGEST_DAYS, Scope
 
 
 class PlainWords:
@@ -80,12 +88,41 @@ class NameForm(Form):
     name = CharField(label="Your name", max_length=100, required=False)
 
     def clean_name(self) -> str:
+        """Return the name without spaces that nobody sees."""
         name: str = " ".join(self.cleaned_data["name"].split())
         if any(unicodedata.category(sign) == "Cc" or sign in _TURNS for sign in name):
             raise ValidationError(
                 "The name contains invisible control characters. Type it instead of pasting it."
             )
         return name
+
+
+class TokenForm(NameForm):
+    name = CharField(
+        label="Name",
+        help_text="Such as the name of the program.",
+        max_length=60,
+        error_messages={"required": "Enter a name, so that you know this token again."},
+    )
+    scopes = TypedMultipleChoiceField(
+        label="What it may do",
+        choices=(
+            (Scope.RESULTS, "Read surveys and results"),
+            (Scope.FILES, "Read files of rows and estimates"),
+            (Scope.DRAFTS, "Read, write and create drafts"),
+        ),
+        coerce=Scope,
+        widget=CheckboxSelectMultiple,
+        help_text="Never more than your account may do at that moment.",
+        error_messages={"required": "Tick what the program may do."},
+    )
+    days = TypedChoiceField(
+        label="It expires after",
+        choices=((30, "30 days"), (90, "90 days"), (LONGEST_DAYS, "a year")),
+        coerce=int,
+        initial=90,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose one in the list."),
+    )
 
 
 class NewAddressForm(Form):

@@ -1,4 +1,4 @@
-"""Accounts, changes of their addresses, and the mails to send them."""
+"""Accounts, changes of their addresses, their API tokens, and the mails to send them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,26 @@ class AddressChange(models.Model):
 
     def __str__(self) -> str:
         return f"account {self.account_id}"
+
+
+class ApiToken(models.Model):
+    """What a program may do for an account. Only the hash of the token is stored."""
+
+    account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=60)
+    digest = models.BinaryField(max_length=32, unique=True)  # SHA-256
+    scopes: models.JSONField[list[str]] = models.JSONField()
+    # The last day on which it works.
+    expires_on = models.DateField()
+
+    class Meta:
+        db_table = "accounts_token"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "name"], name="accounts_token_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"token {self.pk} of account {self.account_id}"
 
 
 class AccountMail(models.Model):

@@ -126,7 +126,22 @@ BUSY = Problem(
 )
 
 NOT_SIGNED_IN = Problem(
-    "not-signed-in", 403, "Sign in first", "The API needs the session of a signed-in user."
+    "not-signed-in",
+    403,
+    "Sign in first",
+    "The API needs a token, or the session of a signed-in user.",
+)
+INVALID_TOKEN = Problem(
+    "invalid-token",
+    401,
+    "The token does not work",
+    "It may have expired or been revoked. Make a new one on your account page.",
+)
+WRONG_SCOPE = Problem(
+    "wrong-scope",
+    403,
+    "The token is not for this",
+    "The detail names the scope. Make a token that has it.",
 )
 FORBIDDEN = Problem("forbidden", 403, "This is not allowed", "Reload the page and try again.")
 NOT_FOUND = Problem("not-found", 404, "Not found", "Check the address.")
@@ -168,6 +183,24 @@ INVALID_DEFINITION = Problem(
 DEFINITION_TOO_LARGE = Problem(
     "definition-too-large", 413, "The definition is too large", "It can have 2 MB."
 )
+IF_MATCH_MISSING = Problem(
+    "if-match-missing",
+    428,
+    "Say which version you replace",
+    "Get the definition, and send its ETag in If-Match. * is not accepted.",
+)
+OVERTAKEN = Problem(
+    "overtaken",
+    412,
+    "Somebody else has changed the draft",
+    "Get the definition again, and make your change there. Nothing was saved.",
+)
+SURVEY_OPENED = Problem(
+    "survey-opened",
+    409,
+    "The survey has been opened",
+    "It can no longer be changed. Create another one from the same definition.",
+)
 NOT_ACCEPTABLE = Problem(
     "not-acceptable", 406, "This format is not available", "Leave out the Accept header."
 )
@@ -207,6 +240,8 @@ INTAKE_PROBLEMS: tuple[Problem, ...] = (
 )
 API_PROBLEMS: tuple[Problem, ...] = (
     NOT_SIGNED_IN,
+    INVALID_TOKEN,
+    WRONG_SCOPE,
     FORBIDDEN,
     NOT_FOUND,
     TOO_FEW_RESPONSES,
@@ -216,6 +251,9 @@ API_PROBLEMS: tuple[Problem, ...] = (
     INVALID_INPUT,
     INVALID_DEFINITION,
     DEFINITION_TOO_LARGE,
+    IF_MATCH_MISSING,
+    OVERTAKEN,
+    SURVEY_OPENED,
     NOT_ACCEPTABLE,
     SERVER_ERROR,
     UNAVAILABLE,

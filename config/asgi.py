@@ -46,7 +46,8 @@ from config.headers import SecurityHeaders
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
 # Questionnaires of other programs, and definitions (surveys.definition.format).
-LARGE_PATHS, MAX_LARGE_BODY_BYTES = ("/surveys/import", "/api/definitions/validate"), 2_100_000
+LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
+LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
 MAX_HELD_BYTES = 16_000_000  # of all bodies together
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
@@ -110,7 +111,7 @@ class Entry:
     async def _answer(
         self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable, take: Take
     ) -> None:
-        is_large = scope["path"] in LARGE_PATHS
+        is_large = scope["path"] in LARGE_PATHS or scope["path"].startswith(LARGE_BELOW)
         limit = MAX_LARGE_BODY_BYTES if is_large else MAX_PAGE_BODY_BYTES
         try:
             body = await read_body(scope, receive, limit=limit, take=take)

@@ -196,7 +196,7 @@ ACTS: dict[str, Act] = {
 # Where a test client cannot go: accounts, respondents, and what machines send; and views of files,
 # which change nothing, or whose rows the tests of these files ask for.
 OTHERS = re.compile(
-    r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|sealed_half)$"
+    r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|api_surveys|sealed_half)$"
     r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
     r"|team|team_member|team_invitation_withdraw|team_delete|invitation|hand_over_all|account_leave)$"
 )

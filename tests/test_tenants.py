@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pytest
+from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
 from django.urls import resolve, reverse
 
 from accounts.models import User
+from accounts.tokens import Scope, make_token
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.comparisons.jobs import request_comparison, run_comparison
 from aggregator.models import Comparison
@@ -76,7 +78,8 @@ LEAST: dict[Role, str] = {
     "surveys:budget_undo surveys:planned surveys:planned_remove surveys:planned_releases "
     "surveys:planned_release_remove surveys:preview surveys:preview_manifest surveys:languages "
     "surveys:translation surveys:translation_remove surveys:translation_file "
-    "surveys:translation_file_download surveys:xlsform surveys:redcap surveys:copy",
+    "surveys:translation_file_download surveys:xlsform surveys:redcap surveys:copy "
+    "aggregator:api_definition",
 }
 LEAST_FOR_FORMS = {
     "aggregator:report": Role.EDITOR,
@@ -91,6 +94,7 @@ class Row:
 
     get: Statuses
     post: Statuses | None = None
+    put: Statuses | None = None
     other: Statuses
     survey: str = "draft"
     below: int = 403  # for members whose role is too low
@@ -100,6 +104,8 @@ class Row:
             return self.get
         if method == "POST" and self.post is not None:
             return self.post
+        if method == "PUT" and self.put is not None:
+            return self.put
         return self.other
 
     def find_status(self, name: str, method: str, person: str) -> int:
@@ -143,6 +149,9 @@ TABLE: dict[str, Row] = {
     "account_address_keep": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
     "account_address_confirm": Row(get=everyone(200), post=everyone(200), other=everyone(405)),
     "account_end_session": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
+    # the password is asked for first
+    "account_token": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
+    "account_token_revoke": Row(get=everyone(405), post=everyone(302), other=everyone(405)),
     "surveys:account_leave": Row(get=everyone(302), post=everyone(302), other=everyone(405)),
     "surveys:account_left": PUBLIC,
     "surveys:hand_over_all": Row(get=(200, 200, 302), post=(422, 422, 302), other=everyone(405)),
@@ -318,7 +327,11 @@ TABLE: dict[str, Row] = {
     "aggregator:readyz": PUBLIC,
     # the API
     "aggregator:api_schema": PUBLIC,
-    "aggregator:api_surveys": Row(get=(200, 200, 403), other=(405, 405, 403)),
+    "aggregator:api_surveys": Row(get=(200, 200, 403), post=(422, 422, 403), other=(405, 405, 403)),
+    # a PUT says which version it replaces
+    "aggregator:api_definition": Row(
+        get=(200, 404, 403), put=(428, 404, 403), other=(405, 405, 403)
+    ),
     "aggregator:api_definition_validate": Row(
         get=(405, 405, 403), post=(422, 422, 403), other=(405, 405, 403)
     ),
@@ -476,6 +489,60 @@ def _list_wrong(route: Route, person: str, surveys: dict[str, Survey]) -> list[t
             wrong.append((route.name, method, response["Location"]))
         if _is_foreign(route, person) and CANARY.lower() in response.content.decode().lower():
             wrong.append((route.name, method, CANARY))
+    return wrong
+
+
+# The scope that a token needs; addresses of the API that are not here are for everyone.
+SCOPES: dict[str, Scope] = {
+    **dict.fromkeys(("api_surveys", "api_survey", "api_results"), Scope.RESULTS),
+    **dict.fromkeys(("api_reports_csv", "api_codebook_csv", "api_estimates_csv"), Scope.FILES),
+    **dict.fromkeys(("api_definition_validate", "api_definition"), Scope.DRAFTS),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+def test_tokens_reach_what_their_scope_says_and_no_page(surveys: dict[str, Survey]) -> None:
+    before = transaction.savepoint()
+    wrong = []
+    for person in ("owner", "stranger"):
+        for scopes in ([Scope.RESULTS], [Scope.FILES], [Scope.DRAFTS]):
+            wrong += _list_wrong_by_token(person, scopes, surveys, in_api=True)
+            transaction.savepoint_rollback(before)
+    wrong += _list_wrong_by_token("owner", [*Scope], surveys, in_api=False)
+    assert wrong == []
+
+
+def _list_wrong_by_token(
+    person: str, scopes: list[Scope], surveys: dict[str, Survey], *, in_api: bool
+) -> list[tuple[object, ...]]:
+    _, text = make_token(user=make_person(person), name=person, scopes=scopes, days=1)
+    wrong: list[tuple[object, ...]] = []
+    for route in all_routes():
+        name = route.name.removeprefix("aggregator:")
+        if (name in SCOPES) != in_api or TABLE[route.name].get == everyone(200):
+            continue
+        cache.clear()  # the throttles
+        client = make_client("visitor")
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {text}"
+        path = address(route, surveys[TABLE[route.name].survey])
+        for method in METHODS if in_api else ("GET",):
+            needed = SCOPES.get(name)
+            if name == "api_surveys" and method == "POST":
+                needed = Scope.DRAFTS
+            allowed = needed in scopes
+            expected = TABLE[route.name].find_status(
+                route.name, method, person if in_api else "visitor"
+            )
+            response = client.generic(method, path, content_type="application/json")
+            status = expected if allowed or not in_api else 403
+            if response.status_code != status:
+                wrong.append((person, scopes, route.name, method, response.status_code, status))
+            hidden = person == "stranger" or not (in_api and allowed)
+            hidden = hidden and (in_api or _is_foreign(route, "visitor"))
+            if hidden and CANARY.lower() in response.content.decode().lower():
+                wrong.append((person, scopes, route.name, method, CANARY))
     return wrong
 
 

@@ -26,6 +26,7 @@ class Kind(models.TextChoices):
     RECOVERY_CODES_MADE = "codes-made"
     RECOVERY_CODE_USED = "code-used"
     CODES_GUESSED = "codes-guessed"
+    ACCESS_GIVEN = "access-given"
     OWNER = "owner"
     OWNER_CHANGED = "owner-changed"
     OWNER_INVITED = "owner-invited"
@@ -58,6 +59,10 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     Kind.CODES_GUESSED: (
         "Wrong codes for your Murmur account",
         "Someone entered your password and then many wrong codes. This did not let them in.",
+    ),
+    Kind.ACCESS_GIVEN: (
+        "Your Murmur account has a new API token",
+        "A program can use your surveys with it. It was made on your account page.",
     ),
 }
 # Without titles, which can tell what people are asked about.

@@ -14,6 +14,7 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 from accounts.sessions import end_sessions
+from accounts.tokens import end_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,5 +50,6 @@ def reset_second_factor(user: User) -> tuple[bool, int]:
         if not removed:
             return False, 0
         request_mail(Kind.SECOND_FACTOR_RESET, account=user.pk)
+    end_tokens(user)
     audit.record("second-factor-reset", account=user.pk)
     return True, end_sessions(user)

@@ -16,6 +16,7 @@ from django.urls import reverse, reverse_lazy
 from accounts.second_factor.forms import SetUpForm, make_secret
 from accounts.second_factor.keys import UnreadableSecret, decrypt, encrypt
 from accounts.sessions import end_sessions
+from accounts.tokens import end_tokens
 
 # The secret that is being set up, encrypted: sessions are stored in the database too.
 PENDING = "second_factor_pending"
@@ -59,6 +60,7 @@ class SetUpView(ActivateTOTPView):  # type: ignore[misc]  # allauth ships no typ
         self.request.session.cycle_key()
         # Somebody who signed in without a code must not stay signed in.
         end_sessions(self.request.user, keep=self.request.session.session_key)
+        end_tokens(self.request.user)
         return response
 
     def get_success_url(self) -> str:

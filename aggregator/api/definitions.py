@@ -1,34 +1,53 @@
-"""Check a definition for a program: all problems at once, each with a JSON pointer."""
+"""Definitions for programs: check one, create a draft from it, read a survey's, replace a draft's.
+
+Whatever is wrong with a definition is reported at once, each problem with a JSON pointer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.decorators import api_view, parser_classes, throttle_classes
+from django.urls import reverse
+from django.utils.http import parse_etags
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.decorators import (
+    api_view,
+    parser_classes,
+    permission_classes,
+    throttle_classes,
+)
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import UserRateThrottle
 
+from accounts.models import User
+from accounts.tokens import Scope
+from aggregator.api.refusals import DefinitionTooLarge, IfMatchMissing
 from aggregator.api.serializers import (
     DefinitionProblemSerializer,
     ProblemSerializer,
     ValidDefinitionSerializer,
 )
+from aggregator.api.tokens import TokenThrottle, allows
 from aggregator.problems import (
     CONTENT_TYPE,
     DEFINITION_TOO_LARGE,
+    IF_MATCH_MISSING,
     INVALID_DEFINITION,
+    OVERTAKEN,
+    SURVEY_OPENED,
+    WRONG_CONTENT_TYPE,
     Problem,
-    problem_body,
 )
-from surveys.definition.checking import check_definition
-from surveys.definition.format import MOST_BYTES, InvalidDefinition
-from surveys.definition.format import Problem as DefinitionProblem
+from surveys.access import Action, get_survey
+from surveys.definition.creating import check_whole, create_draft
+from surveys.definition.exporting import export_definition
+from surveys.definition.format import MOST_BYTES
 from surveys.definition.parsing import parse_definition
+from surveys.definition.replacing import hash_definition, replace_draft
 
 
 class DefinitionParser(BaseParser):
@@ -51,24 +70,54 @@ class DefinitionThrottle(UserRateThrottle):
     rate = "30/min"
     scope = "definitions"
 
+    def allow_request(self, request: Request, view: Any) -> bool:
+        return request.method in ("GET", "HEAD") or super().allow_request(request, view)
 
-def _describe(serializer: type[ProblemSerializer], problem: Problem) -> dict[Any, Any]:
+
+def _describe(
+    problem: Problem, serializer: type[ProblemSerializer] = ProblemSerializer
+) -> dict[Any, Any]:
     response = OpenApiResponse(serializer, description=problem.slug)
     return {(problem.status, CONTENT_TYPE): response}
+
+
+def _say(status: int, description: str) -> dict[Any, Any]:
+    return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
+
+
+# What every address here may answer, and every one that takes a definition.
+REFUSED = {
+    **_say(401, "invalid-token"),
+    **_say(403, "not signed in, the token lacks the scope, or your role is too low"),
+    **_say(429, "too-many-requests"),
+}
+UNREADABLE = {
+    **_describe(DEFINITION_TOO_LARGE),
+    **_describe(WRONG_CONTENT_TYPE),
+    **_describe(INVALID_DEFINITION, DefinitionProblemSerializer),
+}
+NOT_FOUND = _say(404, "you have no such survey")
+DEFINITION = {"type": "object", "description": "as /schemas/definition-1.json describes it"}
+_ETAG = OpenApiParameter(
+    "ETag", str, "header", description="the version of the definition", response=[200]
+)
+
+
+def _read(request: Request) -> Any:
+    """Read the body; raise DefinitionTooLarge or InvalidDefinition."""
+    content = request.data if isinstance(request.data, bytes) else b""
+    if len(content) > MOST_BYTES:
+        raise DefinitionTooLarge
+    return parse_definition(content)
 
 
 @extend_schema(
     operation_id="validate_definition",
     request={"application/json": {"type": "object"}},
-    responses={
-        200: ValidDefinitionSerializer,
-        (403, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description="not signed in"),
-        **_describe(ProblemSerializer, DEFINITION_TOO_LARGE),
-        **_describe(DefinitionProblemSerializer, INVALID_DEFINITION),
-        (429, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description="too-many-requests"),
-    },
+    responses={200: ValidDefinitionSerializer, **REFUSED, **UNREADABLE},
 )
 @api_view(["POST"])
+@permission_classes([allows(Scope.DRAFTS)])
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle])
 def validate(request: Request) -> HttpResponse:
@@ -76,21 +125,67 @@ def validate(request: Request) -> HttpResponse:
 
     The server also checks what a schema cannot say, such as rules and the names that they use.
     """
-    content = request.data if isinstance(request.data, bytes) else b""
-    if len(content) > MOST_BYTES:
-        return _respond(DEFINITION_TOO_LARGE)
-    try:
-        definition = parse_definition(content)
-        problems = check_definition(definition).problems
-    except InvalidDefinition as error:
-        problems = list(error.problems)
-    if problems:
-        return _respond(INVALID_DEFINITION, problems)
+    definition = _read(request)
+    check_whole(definition)
     return Response({"title": definition["title"], "questions": len(definition["questions"])})
 
 
-def _respond(problem: Problem, found: list[DefinitionProblem] | None = None) -> HttpResponse:
-    errors = [{"pointer": one.pointer, "detail": one.text} for one in found or ()]
-    return HttpResponse(
-        problem_body(problem, errors=errors), status=problem.status, content_type=CONTENT_TYPE
-    )
+def create(request: Request) -> HttpResponse:
+    """Create a draft from the definition in the body."""
+    survey = create_draft(_read(request), owner=cast(User, request.user))
+    response = Response({"slug": survey.slug, "title": survey.title}, status=201)
+    response["Location"] = reverse("aggregator:api_definition", args=[survey.slug])
+    return response
+
+
+@extend_schema(
+    methods=["GET"],
+    operation_id="get_definition",
+    parameters=[_ETAG],
+    responses={(200, "application/json"): DEFINITION, **REFUSED, **NOT_FOUND},
+)
+@extend_schema(
+    methods=["PUT"],
+    operation_id="replace_definition",
+    parameters=[
+        _ETAG,
+        OpenApiParameter(
+            "If-Match",
+            str,
+            "header",
+            description="the ETag of the definition that this one replaces; required",
+        ),
+    ],
+    request={"application/json": DEFINITION},
+    responses={
+        (200, "application/json"): DEFINITION,
+        **REFUSED,
+        **NOT_FOUND,
+        **UNREADABLE,
+        **_describe(SURVEY_OPENED),
+        **_describe(OVERTAKEN),
+        **_describe(IF_MATCH_MISSING),
+    },
+)
+@api_view(["GET", "HEAD", "PUT"])
+@permission_classes([allows(Scope.DRAFTS)])
+@parser_classes([DefinitionParser])
+@throttle_classes([DefinitionThrottle, TokenThrottle])
+def definition(request: Request, slug: str) -> HttpResponse:
+    """The whole content of a survey. A draft's can be replaced, in one step or not at all.
+
+    Questions keep their identity by their name. Whatever the new definition leaves out is deleted,
+    also translations and plans.
+    """
+    survey = get_survey(request.user, slug, Action.EDIT)
+    if request.method == "PUT":
+        # nginx and others mark an ETag as weak when they compress the reply.
+        tags = parse_etags(request.headers.get("If-Match", ""))
+        read = {tag.removeprefix("W/").strip('"') for tag in tags} - {"*"}
+        if not read:
+            raise IfMatchMissing
+        survey = replace_draft(survey=survey, definition=_read(request), read=read)
+    content = export_definition(survey)
+    response = HttpResponse(content, content_type="application/json")
+    response["ETag"] = f'"{hash_definition(content)}"'
+    return response

@@ -10,43 +10,28 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
+from redis.exceptions import RedisError
 from rest_framework import exceptions
 from rest_framework.views import set_rollback
 
 from aggregator import problems
+from aggregator.api.refusals import (
+    BackgroundNotChosen,
+    DefinitionTooLarge,
+    IfMatchMissing,
+    InvalidToken,
+    NoSuchRows,
+    SurveyNotCounted,
+    TooFewResponses,
+    WrongScope,
+)
 from aggregator.problems import Problem, problem_body
 from surveys.access import raise_404_if_deleted
+from surveys.authoring.errors import NotDraft, Overtaken
+from surveys.definition.format import InvalidDefinition
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5
-
-
-class TooFewResponses(exceptions.APIException):
-    """The survey exists, but has too few responses to show."""
-
-    status_code = problems.TOO_FEW_RESPONSES.status
-    default_detail = "Too few responses to show."
-
-
-class SurveyNotCounted(exceptions.APIException):
-    """The survey has results, but its rows exist only after the close."""
-
-    status_code = problems.SURVEY_NOT_COUNTED.status
-    default_detail = problems.SURVEY_NOT_COUNTED.advice
-
-
-class BackgroundNotChosen(exceptions.APIException):
-    """The rows exist once their owner has chosen which background questions they have."""
-
-    status_code = problems.BACKGROUND_NOT_CHOSEN.status
-    default_detail = problems.BACKGROUND_NOT_CHOSEN.advice
-
-
-class NoSuchRows(exceptions.APIException):
-    """A block was named where there is one file, or none where each block has its own."""
-
-    status_code = problems.NO_SUCH_ROWS.status
-    default_detail = problems.NO_SUCH_ROWS.advice
 
 
 # The first match wins; an exception that matches nothing is our own failure.
@@ -55,6 +40,13 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (SurveyNotCounted, problems.SURVEY_NOT_COUNTED),
     (BackgroundNotChosen, problems.BACKGROUND_NOT_CHOSEN),
     (NoSuchRows, problems.NO_SUCH_ROWS),
+    (IfMatchMissing, problems.IF_MATCH_MISSING),
+    (DefinitionTooLarge, problems.DEFINITION_TOO_LARGE),
+    (InvalidDefinition, problems.INVALID_DEFINITION),
+    (Overtaken, problems.OVERTAKEN),
+    (NotDraft, problems.SURVEY_OPENED),
+    (InvalidToken, problems.INVALID_TOKEN),
+    (WrongScope, problems.WRONG_SCOPE),
     (exceptions.NotAuthenticated, problems.NOT_SIGNED_IN),
     (exceptions.AuthenticationFailed, problems.NOT_SIGNED_IN),
     (exceptions.PermissionDenied, problems.FORBIDDEN),
@@ -69,9 +61,10 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (exceptions.ValidationError, problems.INVALID_INPUT),
     (OperationalError, problems.UNAVAILABLE),
     (InterfaceError, problems.UNAVAILABLE),
+    (RedisError, problems.UNAVAILABLE),  # of the limiter
 )
 _DETAILS: dict[Problem, str] = {
-    problems.NOT_SIGNED_IN: "Sign in, then send the session's cookie.",
+    problems.NOT_SIGNED_IN: "Send an API token, or sign in and send the session's cookie.",
     problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
     problems.TOO_FEW_RESPONSES: "Too few responses to show.",
     problems.SURVEY_NOT_COUNTED: problems.SURVEY_NOT_COUNTED.advice,
@@ -90,20 +83,29 @@ def _was_deleted(context: Mapping[str, Any]) -> bool:
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Turn an exception in an API view into a response, without the text of the exception."""
+    """Turn an exception in an API view into a response.
+
+    Of the exception's own words, it has only those about a definition and about a scope.
+    """
     problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
     if problem is problems.SERVER_ERROR and _was_deleted(context):
         problem = problems.NOT_FOUND
     if problem is problems.SERVER_ERROR:
         logger.error("an API view failed", exc_info=exc)
     set_rollback()
+    found = exc.problems if isinstance(exc, InvalidDefinition) else ()
+    detail = str(exc.detail) if isinstance(exc, WrongScope) else _DETAILS.get(problem, "")
     response = HttpResponse(
-        problem_body(problem, _DETAILS.get(problem, "")),
+        problem_body(
+            problem, detail, errors=[{"pointer": one.pointer, "detail": one.text} for one in found]
+        ),
         status=problem.status,
         content_type=problems.CONTENT_TYPE,
     )
     if isinstance(exc, exceptions.MethodNotAllowed):
         response["Allow"] = ", ".join(context["view"].allowed_methods)
+    if problem is problems.INVALID_TOKEN:
+        response["WWW-Authenticate"] = "Bearer"
     if isinstance(exc, exceptions.Throttled):
         wait: float | None = getattr(exc, "wait", None)
         response["Retry-After"] = str(ceil(wait or RETRY_SECONDS))

@@ -242,6 +242,13 @@ class ValidDefinitionSerializer(serializers.Serializer[Any]):
     questions = serializers.IntegerField(help_text="number of questions and information texts")
 
 
+class CreatedSerializer(serializers.Serializer[Any]):
+    """A draft that was created; Location is the address of its definition."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField()
+
+
 class ReportSerializer(serializers.Serializer[Mapping[str, object]]):
     """One randomized report; these four members in this order, without spaces."""
 

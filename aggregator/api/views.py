@@ -1,36 +1,50 @@
-"""The API: the surveys on which a researcher has a role, their results and exports. Read-only."""
+"""The API: the surveys on which a researcher has a role, their results and exports.
+
+definitions.py has what it writes: drafts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from threading import Lock
 from typing import Any, cast
 
 from django.db.models import QuerySet
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework import generics
-from rest_framework.decorators import api_view, renderer_classes
+from rest_framework.decorators import api_view, permission_classes, renderer_classes
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import User
-from aggregator.api.errors import (
+from accounts.tokens import Scope
+from aggregator.api.definitions import (
+    DEFINITION,
+    NOT_FOUND,
+    REFUSED,
+    UNREADABLE,
+    DefinitionParser,
+    DefinitionThrottle,
+    create,
+)
+from aggregator.api.refusals import (
     BackgroundNotChosen,
     NoSuchRows,
     SurveyNotCounted,
     TooFewResponses,
 )
 from aggregator.api.serializers import (
+    CreatedSerializer,
     ProblemSerializer,
     ResultsSerializer,
     SurveySerializer,
 )
+from aggregator.api.tokens import SessionOnly, TokenThrottle, allows
 from aggregator.exports.codebook import stream_codebook
 from aggregator.exports.csv_format import respond_with_csv
 from aggregator.exports.estimates import stream_estimates
@@ -61,47 +75,44 @@ def _problem(description: str) -> OpenApiResponse:
     return OpenApiResponse(ProblemSerializer, description=description)
 
 
-NOT_SIGNED_IN = {(403, PROBLEM_TYPE): _problem("not signed in, or your role is too low")}
-NOT_FOUND = {(404, PROBLEM_TYPE): _problem("you have no such survey")}
 TOO_FEW = {(409, PROBLEM_TYPE): _problem("too few reports, or not shown before the close")}
 NO_ROWS = {(409, PROBLEM_TYPE): _problem("too few reports, not closed, or no background chosen")}
 CSV = {(200, "text/csv"): OpenApiTypes.BINARY}
 
 
-_one_schema_at_a_time = Lock()
-
-
-class Schema(SpectacularJSONAPIView):
-    """The description of this API."""
-
-    @extend_schema(exclude=True)
-    def get(self, request: Request) -> Response:
-        # The generator changes what all threads of a process share, and fails if two do it at once.
-        with _one_schema_at_a_time:
-            return cast(Response, super().get(request))  # type: ignore[no-untyped-call]
-
-
 class SurveyList(generics.GenericAPIView[Any]):
-    """Your surveys, newest first."""
+    """Your surveys, newest first. A definition that is posted becomes a draft."""
 
     serializer_class = SurveySerializer
+    parser_classes = (DefinitionParser,)
+    throttle_classes = (DefinitionThrottle, TokenThrottle)
+
+    def get_permissions(self) -> list[SessionOnly]:
+        return [allows(Scope.DRAFTS if self.request.method == "POST" else Scope.RESULTS)()]
 
     def get_queryset(self) -> QuerySet[Any]:
         return find_surveys(account=cast(User, self.request.user))
 
     @extend_schema(
-        operation_id="list_surveys", responses={200: SurveySerializer(many=True), **NOT_SIGNED_IN}
+        operation_id="list_surveys", responses={200: SurveySerializer(many=True), **REFUSED}
     )
     def get(self, request: Request) -> Response:
         page = self.paginate_queryset(self.get_queryset())
         lines = read_lines(page or [], now=timezone.now())
         return self.get_paginated_response(SurveySerializer(lines, many=True).data)
 
+    @extend_schema(
+        operation_id="create_survey",
+        request={"application/json": DEFINITION},
+        responses={201: CreatedSerializer, **REFUSED, **UNREADABLE},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        return create(request)
 
-@extend_schema(
-    operation_id="get_survey", responses={200: SurveySerializer, **NOT_SIGNED_IN, **NOT_FOUND}
-)
+
+@extend_schema(operation_id="get_survey", responses={200: SurveySerializer, **REFUSED, **NOT_FOUND})
 @api_view(["GET", "HEAD"])
+@permission_classes([allows(Scope.RESULTS)])
 def survey(request: Request, slug: str) -> Response:
     """One of your surveys."""
     get_survey(request.user, slug, Action.READ)
@@ -112,9 +123,10 @@ def survey(request: Request, slug: str) -> Response:
 
 @extend_schema(
     operation_id="get_results",
-    responses={200: ResultsSerializer, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW},
+    responses={200: ResultsSerializer, **REFUSED, **NOT_FOUND, **TOO_FEW},
 )
 @api_view(["GET", "HEAD"])
+@permission_classes([allows(Scope.RESULTS)])
 def results(request: Request, slug: str) -> Response:
     """The newest snapshot of one of your surveys: every estimate with its interval."""
     return Response(ResultsSerializer(_find_results(request, slug, Action.READ)).data)
@@ -125,9 +137,10 @@ def results(request: Request, slug: str) -> Response:
     parameters=[
         OpenApiParameter("block", int, description="the number of a block that has its own file")
     ],
-    responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **NO_ROWS},
+    responses={**CSV, **REFUSED, **NOT_FOUND, **NO_ROWS},
 )
 @api_view(["GET", "HEAD"])
+@permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row of randomized codes for each person, once the survey has closed and is counted.
@@ -147,10 +160,9 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     return respond_with_csv(results=found, kind=rows.kind, rows=rows.stream())
 
 
-@extend_schema(
-    operation_id="export_codebook", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
-)
+@extend_schema(operation_id="export_codebook", responses={**CSV, **REFUSED, **NOT_FOUND, **TOO_FEW})
 @api_view(["GET", "HEAD"])
+@permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every code of every column of reports.csv: what it means, how it came about."""
@@ -158,9 +170,10 @@ def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
 
 
 @extend_schema(
-    operation_id="export_estimates", responses={**CSV, **NOT_SIGNED_IN, **NOT_FOUND, **TOO_FEW}
+    operation_id="export_estimates", responses={**CSV, **REFUSED, **NOT_FOUND, **TOO_FEW}
 )
 @api_view(["GET", "HEAD"])
+@permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row for every option of every question, with design, estimate and interval."""

@@ -7,6 +7,7 @@ SurveyError
 ├── RuleError           the text of a rule cannot be read
 ├── ChangedMeanwhile    the survey is not what the author was shown
 ├── Overtaken           the values in a form were changed in another window
+├── QuestionDeleted     the question of a form was deleted in another window
 ├── AddedTwice          a form was sent twice and would add the same question again
 ├── PreviewOutdated     a text or file would not become what the author was shown
 ├── InsertionOutdated   a draft or the source of its questions is not what the author was shown
@@ -56,9 +57,14 @@ class ChangedMeanwhile(SurveyError):
 class Overtaken(SurveyError):
     def __init__(self) -> None:
         super().__init__(
-            "This was changed in another window after you opened this page, so nothing was saved. "
-            "What you typed is below. Compare the two, then save again to keep yours."
+            "This was changed by somebody else, or in another window, after you opened this page. "
+            "Nothing was saved yet. Choose what to keep, then save again."
         )
+
+
+class QuestionDeleted(SurveyError):
+    def __init__(self) -> None:
+        super().__init__("This question was deleted while you edited it. You can add it again.")
 
 
 class AddedTwice(SurveyError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -12,21 +11,25 @@ from accounts.models import User
 from surveys.authoring.stamps import stamp_definition
 from surveys.definition.checking import Checked, check_definition
 from surveys.definition.format import ImportOutdated, InvalidDefinition
+from surveys.definition.writing import write_content
 from surveys.history.recording import record
-from surveys.manifest.names import rename_question
-from surveys.manifest.rules import rename
-from surveys.models import Kind, Question, Survey, Verb
+from surveys.models import Kind, Survey, Verb
 from surveys.models.asked_questions import lock_people
+
+
+def check_whole(definition: Mapping[str, Any]) -> Checked:
+    checked = check_definition(definition)
+    if checked.problems:
+        raise InvalidDefinition(checked.problems)
+    return checked
 
 
 @transaction.atomic
 def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
     """Create a new draft; raise InvalidDefinition if anything is wrong."""
-    checked = check_definition(definition)
-    if checked.problems:
-        raise InvalidDefinition(checked.problems)
+    checked = check_whole(definition)
     survey = Survey.objects.create_owned(owner, **checked.settings)
-    _create_rows(survey, checked)
+    write_content(survey, checked)
     record(survey, Verb.CREATED, Kind.SURVEY)
     return survey
 
@@ -47,27 +50,3 @@ def create_previewed(definition: Mapping[str, Any], *, owner: User, stamp: str) 
     if stamp != stamp_preview(definition, owner=owner):
         raise ImportOutdated
     return create_draft(definition, owner=owner)
-
-
-def _create_rows(survey: Survey, checked: Checked) -> None:
-    keys: dict[str, str] = {}
-    for question in checked.questions:
-        content = {name: getattr(question, name) for name in Question.CONTENT}
-        if question.rule is not None:
-            content["rule"] = rename(question.rule, partial(rename_question, names=keys))
-        if question.same_fact is not None:
-            content["same_fact"] = int(keys[str(question.same_fact)])
-        created = survey.questions.create(position=question.position, **content)
-        keys[str(question.pk)] = str(created.pk)
-    for comparison in checked.comparisons:
-        answers = [(int(keys[str(key)]), part) for key, part in comparison]
-        survey.planned_comparisons.create(answers=answers)
-    for release in checked.releases:
-        group = release["group"]
-        references = {
-            "questions": [int(keys[str(key)]) for key in release["questions"]],
-            "group": None if group is None else int(keys[str(group)]),
-        }
-        survey.planned_releases.create(**release | references)
-    for language, texts in checked.translations.items():
-        survey.translations.create(language=language, texts=texts)

@@ -69,6 +69,7 @@ class Kind(models.TextChoices):
     INVITATION = "invitation", "invitation"
     HISTORY = "history", "history"
     FILE = "file", "file"
+    DEFINITION = "definition", "whole definition"
 
 
 class HistoryRow(models.Model):

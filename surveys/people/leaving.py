@@ -16,6 +16,7 @@ from accounts.mail.composing import Kind as Mail
 from accounts.mail.queue import request_mail
 from accounts.models import AccountMail, User
 from accounts.sessions import end_sessions
+from accounts.tokens import end_tokens
 from surveys.access import Action, find_surveys_for
 from surveys.history.recording import lock_survey
 from surveys.models import Membership, Role, Survey, Team, TeamMember
@@ -119,6 +120,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
     give_up_roles(user.pk)
     User.objects.filter(pk=user.pk).update(is_active=False)
     end_sessions(user)
+    end_tokens(user)
     _mail(Mail.OWNER_CHANGED, told - {owner.pk if owner else 0, user.pk})
     audit.record("account-closed", account=user.pk)
     return len(surveys)

@@ -96,7 +96,15 @@ def test_a_session_elsewhere_is_ended(person: User, reader: Reader, live: LiveAp
     assert elsewhere.get("/accounts/").status_code == 302
 
 
-PAGES = ("", "address/", "leave/", "password/change/", "recovery-codes/", "recovery-codes/new/")
+PAGES = (
+    "",
+    "address/",
+    "tokens/new/",
+    "leave/",
+    "password/change/",
+    "recovery-codes/",
+    "recovery-codes/new/",
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,14 +1,22 @@
-"""`manage.py end_sessions`: sign an account out everywhere."""
+"""`manage.py end_sessions`: sign an account out everywhere, and revoke its API tokens."""
 
 from __future__ import annotations
 
 from accounts.management.account_command import AccountCommand
 from accounts.models import User
 from accounts.sessions import end_sessions
+from accounts.tokens import end_tokens
 
 
 class Command(AccountCommand):
-    help = "Sign an account out in every browser. Its password stays the same."
+    help = (
+        "Sign an account out in every browser, and revoke its API tokens. Its password stays the "
+        "same."
+    )
 
     def change(self, user: User) -> str:
-        return f"Sessions of {user.email} that were ended: {end_sessions(user)}."
+        ended, revoked = end_sessions(user), end_tokens(user)
+        return (
+            f"Sessions of {user.email} that were ended: {ended}. Tokens that were revoked: "
+            f"{revoked}."
+        )

@@ -1,7 +1,12 @@
 """The forms that authors fill in. Each error says what to do."""
 
 from surveys.authoring.forms.actions import LaunchForm, MoveForm, RemedyForm, UndoForm
-from surveys.authoring.forms.differences import StoredValue, list_frozen, list_stored
+from surveys.authoring.forms.differences import (
+    Difference,
+    list_differences,
+    list_frozen,
+    take_theirs,
+)
 from surveys.authoring.forms.planning import PlanForm
 from surveys.authoring.forms.question_base import QuestionForm
 from surveys.authoring.forms.questions import QUESTION_FORMS, YesNoForm
@@ -11,6 +16,7 @@ from surveys.authoring.forms.translations import LanguageForm, TranslationForm
 __all__ = [
     "QUESTION_FORMS",
     "CreateForm",
+    "Difference",
     "LanguageForm",
     "LaunchForm",
     "MoveForm",
@@ -18,10 +24,10 @@ __all__ = [
     "QuestionForm",
     "RemedyForm",
     "SettingsForm",
-    "StoredValue",
     "TranslationForm",
     "UndoForm",
     "YesNoForm",
+    "list_differences",
     "list_frozen",
-    "list_stored",
+    "take_theirs",
 ]

@@ -26,6 +26,7 @@ from surveys.models import Question
 
 JOINTS = ((AND, "All of them"), (OR, "At least one"))
 SHOWN, JOINT, QUESTION, ANSWER = "rule_shown", "rule_joint", "rule_question", "rule_answer"
+INPUTS = ("rule", SHOWN, JOINT, QUESTION, ANSWER)  # all that a form sends about its rule
 TWICE = (
     "You changed the rule in two ways: chosen answers and typed text. Keep one, and set the other "
     "back."

@@ -1,4 +1,4 @@
-// Copies a respondents' link to the clipboard. Its button stays hidden where that cannot work.
+// Copies a link or a token to the clipboard. Its button stays hidden where that cannot work.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const status = button.parentElement?.querySelector("[data-copy-status]");
@@ -9,7 +9,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       await navigator.clipboard.writeText(button.dataset.copy ?? "");
       status.textContent = "Copied.";
     } catch {
-      status.textContent = "Your browser did not allow it. Select the link and copy it yourself.";
+      status.textContent = "Your browser did not allow it. Select the text and copy it yourself.";
     }
   });
 }

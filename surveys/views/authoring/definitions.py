@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import messages
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from accounts.models import User
 from surveys.access import Action, find_surveys_for, get_survey
 from surveys.authoring.drafts import load_draft
+from surveys.authoring.errors import Overtaken
 from surveys.definition.checking import check_definition
 from surveys.definition.comparing import list_changes
 from surveys.definition.creating import create_previewed, stamp_preview
@@ -21,6 +23,7 @@ from surveys.definition.exporting import build_definition, export_definition
 from surveys.definition.format import ImportOutdated, InvalidDefinition, Problem
 from surveys.definition.forms import ComparisonForm, DefinitionForm
 from surveys.definition.preview import describe_rest, list_rows
+from surveys.definition.replacing import hash_definition, replace_draft
 from surveys.definition.schema import build_schema
 from surveys.definition.structure import find_structure_problems
 from surveys.downloads import attach
@@ -34,7 +37,11 @@ from surveys.views.authoring.draft_page import (
     to_edit,
 )
 
-CREATE = "create"  # the name of the button
+CREATE, REPLACE = "create", "replace"  # the names of buttons
+CHANGED = (
+    "The draft has changed since you compared it, so nothing was saved. The differences below are "
+    "the new ones."
+)
 
 
 @require_safe
@@ -75,7 +82,7 @@ def import_definition(request: HttpRequest) -> HttpResponse:
             context |= _show(definition, checked.questions)
         if "rows" in context:
             context["stamp"] = stamp_preview(definition, owner=user)
-        form = context["form"] = _show_text(form)
+        form = context["form"] = _show_text(form, DefinitionForm)
     status = REFUSED if form.errors or context.get("problems") else 200
     return render(request, "surveys/authoring/import_definition.html", context, status=status)
 
@@ -90,10 +97,10 @@ def _show(definition: Mapping[str, Any], questions: Sequence[Question]) -> dict[
     }
 
 
-def _show_text(form: DefinitionForm) -> DefinitionForm:
-    """Return the form with the text of the file, so that authors can correct it."""
+def _show_text(form: DefinitionForm, make_form: Callable[..., DefinitionForm]) -> DefinitionForm:
+    """Return the form with the text of the file, so that authors can correct or send it again."""
     text = form.content.decode("utf-8-sig", errors="replace")
-    shown = DefinitionForm({"text": text})
+    shown = make_form({"text": text})
     shown.is_valid()
     for error in form.non_field_errors():
         shown.add_error(None, error)
@@ -103,11 +110,15 @@ def _show_text(form: DefinitionForm) -> DefinitionForm:
 @page_or_form
 @authoring(Action.EDIT)
 def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show what this survey has that another one or a file has not, and the other way round."""
+    """Show what differs between this survey and another one or a file.
+
+    A draft can then be replaced by the file, unless it has changed since it was compared.
+    """
     others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk).order_by("-pk")
-    form = ComparisonForm(posted_to(request), request.FILES or None, surveys=list(others))
-    context: dict[str, object] = {"survey": survey, "form": form}
-    problems: list[Problem] = []
+    make_form = partial(ComparisonForm, surveys=list(others))
+    form: DefinitionForm = make_form(posted_to(request), request.FILES or None)
+    context: dict[str, object] = {"survey": survey}
+    problems: Sequence[Problem] = []
     if form.is_valid():
         slug = form.cleaned_data["other"]
         try:
@@ -117,13 +128,22 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
                 context["name"] = other.title
             else:
                 old = form.parse()
-                problems = find_structure_problems(old)
                 context["name"] = "The file"
+                if REPLACE in request.POST:
+                    replace_draft(survey=survey, definition=old, read=[read_stamp(request)])
+                    messages.success(request, "The draft was replaced by the file.")
+                    return to_edit(survey)
+                problems = find_structure_problems(old)
         except InvalidDefinition as error:
-            problems = list(error.problems)
+            problems = error.problems
+        except Overtaken:
+            form.add_error(None, CHANGED)
         if not problems:
             load_draft(survey)
-            context["changes"] = list_changes(old, build_definition(survey))
-    context["problems"] = problems
+            context["changes"] = changes = list_changes(old, build_definition(survey))
+            if changes and not slug and survey.is_draft():
+                context["stamp"] = hash_definition(export_definition(survey))
+                form = _show_text(form, make_form)
+    context |= {"problems": problems, "form": form}
     status = REFUSED if form.errors or problems else 200
     return render(request, "surveys/authoring/compare_definitions.html", context, status=status)

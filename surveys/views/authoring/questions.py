@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.forms.boundfield import BoundWidget
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -17,14 +17,22 @@ from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.answer_options import name_answers, number_answered
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.errors import AddedTwice, BrokenRules, Overtaken, TooManyQuestions
+from surveys.authoring.errors import (
+    AddedTwice,
+    BrokenRules,
+    Overtaken,
+    QuestionDeleted,
+    TooManyQuestions,
+)
 from surveys.authoring.forms import (
     QUESTION_FORMS,
+    Difference,
     MoveForm,
     QuestionForm,
-    StoredValue,
-    list_stored,
+    list_differences,
+    take_theirs,
 )
+from surveys.authoring.forms.differences import KEEP, THEIRS
 from surveys.authoring.planned.card import list_titles
 from surveys.authoring.planned.release_card import list_release_titles
 from surveys.authoring.stamps import stamp_question, stamp_questions
@@ -46,6 +54,7 @@ from surveys.views.authoring.draft_page import (
     total_context,
 )
 
+KEEP_TYPE = f"{KEEP}type"
 RULE_DROPPED = (
     "The question no longer has a rule: a question that is not scrambled is asked of everyone, "
     "because leaving it out would reveal an earlier answer."
@@ -105,18 +114,24 @@ def create(request: HttpRequest, survey: Survey) -> HttpResponse:
 @authoring(Action.EDIT)
 def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     """Show the form of the question's type, or of another type chosen instead."""
-    question = get_object_or_404(survey.questions, pk=pk)
     require_draft(survey)
-    chosen = request.GET.get("type", question.type)
+    question = survey.questions.filter(pk=pk).first()
+    if question is None:
+        raise QuestionDeleted if request.method == "POST" else Http404
+    # Somebody else may have changed the type while this form was open.
+    chosen = request.POST.get("type") or request.GET.get("type", question.type)
     if chosen not in QUESTION_FORMS:
         return _choose_type(request, survey, question=question, wrong=chosen != "")
     questions = list(survey.questions.all())
+    posted = _posted(request)
+    if posted is not None:
+        chosen, posted = _merge(posted, chosen, question, questions)
     form = QUESTION_FORMS[chosen](
-        _posted(request), questions=questions, question=question, offered=request.GET.dict()
+        posted, questions=questions, question=question, offered=request.GET.dict()
     )
     had_rule = question.rule is not None
     stamp = read_stamp(request) or stamp_question(question)
-    stored: list[StoredValue] = []
+    differences: list[Difference] = []
     if _is_to_be_stored(request, form):
         try:
             dropped = services.edit_question(
@@ -125,17 +140,40 @@ def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
         except BrokenRules as error:
             form.add_error(None, str(error))
         except Overtaken as error:
-            form.add_error(None, str(error))
             newer = get_object_or_404(survey.questions, pk=pk)
+            differences = _list_differences(form, newer, questions)
+            if not differences:  # the same form was sent twice
+                return to_questions(survey, f"#question-{question.pk}")
+            form.add_error(None, str(error))
             stamp = stamp_question(newer)
-            stored = list_stored(form, QUESTION_FORMS[chosen](questions=questions, question=newer))
         else:
             if had_rule and "rule" not in form.fields:
                 messages.warning(request, RULE_DROPPED)
             if dropped:
                 messages.warning(request, dropped)
             return to_questions(survey, f"#question-{question.pk}")
-    return _show_form(request, survey, form, stamp=stamp, stored=stored)
+    return _show_form(request, survey, form, stamp=stamp, differences=differences)
+
+
+def _merge(
+    posted: QueryDict, chosen: str, question: Question, questions: Sequence[Question]
+) -> tuple[str, QueryDict]:
+    """Return the type and the data of a form, with what is stored where its author chose so."""
+    own = QUESTION_FORMS[chosen].base_fields
+    if posted.get(KEEP_TYPE) == THEIRS:
+        chosen = question.type
+    stored = QUESTION_FORMS[chosen](questions=questions, question=question)
+    return chosen, take_theirs(posted, stored, also=stored.fields.keys() - own.keys())
+
+
+def _list_differences(
+    form: QuestionForm, newer: Question, questions: Sequence[Question]
+) -> list[Difference]:
+    found = list_differences(form, QUESTION_FORMS[form.type](questions=questions, question=newer))
+    if newer.type == form.type:
+        return found
+    theirs = QUESTION_FORMS[newer.type].type.label
+    return [Difference(choice=KEEP_TYPE, label="Type", mine=form.type_name, theirs=theirs), *found]
 
 
 def _posted(request: HttpRequest) -> QueryDict | None:
@@ -177,7 +215,7 @@ def _show_form(
     form: QuestionForm,
     *,
     stamp: str,
-    stored: Sequence[StoredValue] = (),
+    differences: Sequence[Difference] = (),
 ) -> HttpResponse:
     writing = _is_while_writing(request)
     context: dict[str, object] = {
@@ -185,7 +223,7 @@ def _show_form(
         "form": form,
         "question": form.question,
         "stamp": stamp,
-        "stored": stored,
+        "differences": differences,
         "earlier": _list_answers(form.earlier),
         "cost_asked": form.is_cost_asked and not form.errors and not writing,
         "cost_problem": next(iter(form.errors.values()), [""])[0] if writing else "",

@@ -27,10 +27,11 @@ from surveys.authoring.errors import (
 )
 from surveys.authoring.forms import (
     CreateForm,
+    Difference,
     LaunchForm,
     SettingsForm,
-    StoredValue,
-    list_stored,
+    list_differences,
+    take_theirs,
 )
 from surveys.authoring.launch_checks import (
     find_launch_problems,
@@ -115,19 +116,24 @@ def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT
     page = SettingsPage(page)
     everything = build_manifest(survey=survey, wave_number=1)
     blocks = everything.block_count
-    form = SettingsForm(posted_to(request), survey=survey, page=page, blocks=blocks)
+    shown = SettingsForm(survey=survey, page=page, blocks=blocks)
+    posted = posted_to(request)
+    if posted is not None:
+        posted = take_theirs(posted, shown)
+    form = SettingsForm(posted, survey=survey, page=page, blocks=blocks)
     stamp = read_stamp(request) or stamp_settings(survey, page)
-    stored: list[StoredValue] = []
+    differences: list[Difference] = []
     if request.method == "POST" and form.is_valid():
-        shown = SettingsForm(survey=survey, page=page, blocks=blocks)
         newer = stamp_settings(survey, page)
         for name, value in form.cleaned_data.items():
             setattr(survey, name, value)
         try:
             switched = services.save_draft(survey=survey, page=page, stamp=stamp)
         except Overtaken as error:
+            differences, stamp = list_differences(form, shown), newer
+            if not differences:  # the same form was sent twice
+                return redirect("surveys:settings_page", slug=survey.slug, page=page)
             form.add_error(None, str(error))
-            stored, stamp = list_stored(form, shown), newer
             survey.refresh_from_db()  # the page shows stored values, and typed ones in fields
         except BrokenRules as error:
             form.add_error("may_decline", str(error))
@@ -141,7 +147,7 @@ def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT
         "pages": [(one, describe_settings(one, survey)) for one in SettingsPage],
         "form": form,
         "stamp": stamp,
-        "stored": stored,
+        "differences": differences,
     }
     if page == SettingsPage.TIME:
         context["expected"] = find_expected(everything)

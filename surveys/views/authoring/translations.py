@@ -13,7 +13,7 @@ from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import Overtaken
-from surveys.authoring.forms import LanguageForm, TranslationForm, list_stored
+from surveys.authoring.forms import LanguageForm, TranslationForm, list_differences, take_theirs
 from surveys.authoring.forms.translations import PREFIX, field_name
 from surveys.authoring.stamps import stamp_translation
 from surveys.authoring.translations import list_states, list_unused
@@ -78,7 +78,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
     if request.method == "POST":
         # New texts earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
-        form = make_form(request.POST, sources=sent)
+        form = make_form(take_theirs(request.POST, make_form(sources=sent)), sources=sent)
         homeless = _find_homeless(request.POST, sources)
         context = {"stamp": read_stamp(request), "homeless": homeless}
         if form.is_valid() and not homeless:
@@ -115,13 +115,16 @@ def _save(
             stamp=read_stamp(request),
         )
     except Overtaken as error:
-        form.add_error(None, str(error))
         newer = _find_translation(request, survey, found.language)
         sources = list(form.sources.values())
         fresh = TranslationForm(
             sources=sources, language=found.language, texts=newer.texts, own=form.own
         )
-        return {"stamp": stamp_translation(newer), "stored": list_stored(form, fresh)}
+        differences = list_differences(form, fresh)
+        if not differences:  # the same form was sent twice
+            return None
+        form.add_error(None, str(error))
+        return {"stamp": stamp_translation(newer), "differences": differences}
     return None
 
 

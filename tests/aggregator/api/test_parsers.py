@@ -18,19 +18,20 @@ API = {
     *("aggregator:intake", "aggregator:api_surveys", "aggregator:api_survey"),
     *("aggregator:api_results", "aggregator:api_reports_csv", "aggregator:api_estimates_csv"),
 }
+READING = "/api/surveys/nosuchsurvey"
 TOKEN = "a" * 32
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_json_that_is_nested_too_deeply_is_refused(opening: str) -> None:
-    response = post(sign_in_strictly(make_user()), "/api/surveys", opening * 200_000)
+    response = post(sign_in_strictly(make_user()), READING, opening * 200_000)
     assert (response.status_code, response.json()["type"]) == (422, "/problems/invalid-input")
 
 
 def test_other_json_is_still_read() -> None:
     client = sign_in_strictly(make_user())
-    assert post(client, "/api/surveys", "[" * 50 + "]" * 50).status_code == 405
-    assert post(client, "/api/surveys", "{nonsense").status_code == 422
+    assert post(client, READING, "[" * 50 + "]" * 50).status_code == 405
+    assert post(client, READING, "{nonsense").status_code == 422
 
 
 def test_no_address_fails_because_of_deeply_nested_json() -> None:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.test import RequestFactory
 
-from aggregator.api.views import Schema
+from aggregator.api.description import Schema
 
 
 @pytest.fixture

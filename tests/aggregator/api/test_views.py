@@ -108,7 +108,7 @@ def test_visitors_are_told_to_sign_in() -> None:
     assert_problem(Client().get("/api/surveys"), "not-signed-in")
 
 
-def test_the_api_is_read_only() -> None:
+def test_an_address_that_only_reads_refuses_other_methods() -> None:
     survey = make_survey()
     client = sign_in(survey.owner)
     response = client.post(f"/api/surveys/{survey.slug}", "{}", content_type="application/json")
@@ -192,12 +192,22 @@ def test_the_schema_is_valid_and_names_every_problem(tmp_path: Any) -> None:
         "/api/reports",
         "/api/surveys",
         "/api/surveys/{slug}",
+        "/api/surveys/{slug}/definition",
         "/api/surveys/{slug}/results",
         "/api/definitions/validate",
         "/api/surveys/{slug}/reports.csv",
         "/api/surveys/{slug}/codebook.csv",
         "/api/surveys/{slug}/estimates.csv",
     }
+    needed = {
+        f"{method} {path}": [one["token"] for one in operation["security"] if "token" in one]
+        for path, operations in schema["paths"].items()
+        for method, operation in operations.items()
+        if path != "/api/reports"
+    }
+    assert needed.pop("put /api/surveys/{slug}/definition") == [["write-drafts"]]
+    assert needed.pop("get /api/surveys/{slug}/reports.csv") == [["read-files"]]
+    assert all(len(scopes) == 1 for [scopes] in needed.values())
     told = json.dumps(schema["paths"]["/api/reports"])
     for problem in INTAKE_PROBLEMS:
         assert problem.slug in told

@@ -221,3 +221,26 @@ def test_the_command_says_what_is_missing(
     with pytest.raises(CommandError) as error:
         call_command("survey", *(str(file) if word == "FILE" else word for word in action))
     assert error.value.returncode == 2
+
+
+def test_a_draft_is_replaced_by_the_file_it_was_compared_with(
+    author: Client, survey: Survey
+) -> None:
+    path, text = at("definition_compare", survey), exported(survey)
+    file = SimpleUploadedFile("x.json", text.replace("On the road", "From a file").encode())
+    answer = author.post(path, {"file": file})
+    sent = {"text": answer.context["form"]["text"].value(), "replace": "1"}
+    sent["stamp"] = answer.context["stamp"]
+    Survey.objects.filter(pk=survey.pk).update(title="By a colleague")
+    answer = author.post(path, sent)
+    assert answer.status_code == 422
+    assert "The draft has changed since you compared it" in words_of(answer)
+    assert "Changed: Title From a file By a colleague" in words_of(answer)
+    sent["stamp"] = answer.context["stamp"]
+    broken = sent | {"text": sent["text"].replace('"flips": 25', '"flips": 50')}
+    assert author.post(path, broken).status_code == 422
+    assert author.post(path, sent)["Location"] == at("edit", survey)
+    assert exported(survey) == text.replace("On the road", "From a file")
+    open_survey(survey=survey)
+    assert "stamp" not in author.post(path, {"text": text}).context
+    assert author.post(path, sent).status_code == 409

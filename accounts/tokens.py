@@ -1,0 +1,114 @@
+"""API tokens: what programs send in the place of a session.
+
+A token can do what its account may do at that moment, and only what its scopes allow. It is shown
+once; the database has its hash. Nothing is stored when a token is used. A new password or a new
+second factor ends all tokens: whoever made them may have known less.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection
+from datetime import date, timedelta
+from enum import StrEnum
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import audit
+from accounts.mail.composing import Kind
+from accounts.mail.queue import request_mail
+from accounts.models import ApiToken, User
+
+PREFIX = "murmur_"
+MOST_TOKENS = 20  # of an account
+LONGEST_DAYS = 365
+
+
+class Scope(StrEnum):
+    """What a token is for. The values are stored, and programs read them in the description."""
+
+    RESULTS = "read-results"
+    FILES = "read-files"
+    DRAFTS = "write-drafts"
+
+
+class TokenRefused(Exception):
+    """No token was made; the message says why."""
+
+
+def make_token(
+    *, user: User, name: str, scopes: Collection[Scope], days: int
+) -> tuple[ApiToken, str]:
+    """Make a token, and return its row and the only copy of the token.
+
+    `user` is the account as its session knows it: a session that a new password has just ended
+    makes no token.
+    """
+    text = PREFIX + secrets.token_urlsafe(32)
+    try:
+        with transaction.atomic():
+            locked = User.objects.select_for_update().get(pk=user.pk)
+            if not locked.is_active or locked.password != user.password:
+                raise TokenRefused("Your password was changed. Sign in again.")
+            ApiToken.objects.filter(account=locked, expires_on__lt=_today()).delete()
+            if list_tokens(locked).count() >= MOST_TOKENS:
+                raise TokenRefused(f"You have {MOST_TOKENS} tokens. Revoke one first.")
+            token = ApiToken.objects.create(
+                account=locked,
+                name=name,
+                digest=_hash(text),
+                scopes=[scope for scope in Scope if scope in scopes],
+                expires_on=_today() + timedelta(days=min(days, LONGEST_DAYS)),
+            )
+            request_mail(Kind.ACCESS_GIVEN, account=locked.pk)
+    except IntegrityError:
+        raise TokenRefused(
+            "You have a token with this name. Choose another name, or revoke that token first."
+        ) from None
+    audit.record("token-made", account=user.pk)
+    return token, text
+
+
+def find_token(text: str) -> ApiToken | None:
+    """Find a token that works: it has not expired, and its account can sign in."""
+    found = ApiToken.objects.select_related("account").filter(
+        digest=_hash(text), expires_on__gte=_today(), account__is_active=True
+    )
+    return found.first()
+
+
+def list_tokens(user: User) -> QuerySet[ApiToken]:
+    return ApiToken.objects.filter(account=user, expires_on__gte=_today()).order_by("pk")
+
+
+def revoke_token(user: User, *, pk: int) -> bool:
+    """Revoke a token of this account; False if it has no such token."""
+    revoked, _ = ApiToken.objects.filter(account=user, pk=pk).delete()
+    if revoked:
+        audit.record("token-revoked", account=user.pk)
+    return bool(revoked)
+
+
+def end_tokens(user: User) -> int:
+    """Revoke all tokens of an account, and return how many there were."""
+    ended, _ = ApiToken.objects.filter(account=user).delete()
+    if ended:
+        audit.record("tokens-ended", account=user.pk, tokens=str(ended))
+    return ended
+
+
+def forget_expired_tokens() -> None:
+    """Delete expired tokens, so that none works again if the clock is set back."""
+    ApiToken.objects.filter(expires_on__lt=_today()).delete()
+
+
+def _hash(text: str) -> bytes:
+    # No salt or slow hash: 256 random bits cannot be guessed.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _today() -> date:
+    return timezone.now().date()

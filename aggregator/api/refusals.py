@@ -1,0 +1,58 @@
+"""Why views of the API refuse a request. errors.py turns each into its reply."""
+
+from __future__ import annotations
+
+from rest_framework import exceptions
+
+from aggregator import problems
+
+
+class TooFewResponses(exceptions.APIException):
+    """The survey exists, but has too few responses to show."""
+
+    status_code = problems.TOO_FEW_RESPONSES.status
+    default_detail = "Too few responses to show."
+
+
+class SurveyNotCounted(exceptions.APIException):
+    """The survey has results, but its rows exist only after the close."""
+
+    status_code = problems.SURVEY_NOT_COUNTED.status
+    default_detail = problems.SURVEY_NOT_COUNTED.advice
+
+
+class BackgroundNotChosen(exceptions.APIException):
+    """The rows exist once their owner has chosen which background questions they have."""
+
+    status_code = problems.BACKGROUND_NOT_CHOSEN.status
+    default_detail = problems.BACKGROUND_NOT_CHOSEN.advice
+
+
+class NoSuchRows(exceptions.APIException):
+    """A block was named where there is one file, or none where each block has its own."""
+
+    status_code = problems.NO_SUCH_ROWS.status
+    default_detail = problems.NO_SUCH_ROWS.advice
+
+
+class InvalidToken(exceptions.AuthenticationFailed):
+    """A token was sent that does not work: unknown, expired or revoked."""
+
+
+class WrongScope(exceptions.PermissionDenied):
+    """The token lacks the scope that the address needs; None if it takes no tokens."""
+
+    def __init__(self, scope: str | None) -> None:
+        super().__init__(
+            f"The token lacks the scope {scope}." if scope else "This address takes no tokens."
+        )
+
+
+class IfMatchMissing(exceptions.APIException):
+    """Without it, a program could overwrite what somebody else has just saved."""
+
+    status_code = problems.IF_MATCH_MISSING.status
+
+
+class DefinitionTooLarge(exceptions.APIException):
+    status_code = problems.DEFINITION_TOO_LARGE.status
