@@ -30,6 +30,7 @@ from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
+from surveys.history.recording import record_seen
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
@@ -159,6 +160,8 @@ def _show(
         }
     elif half is not None and not half.problem:
         tested = list_tested(half, manifest)
+        if any(one.finding for one in tested):
+            record_seen(survey)
         context |= {
             "tested": tested,
             "confirmed": sum(one.is_confirmed is True for one in tested),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
+from django.urls import reverse
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.halves import HalfIsOpen, find_half
@@ -35,8 +36,8 @@ from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
 from surveys.leases import MAX_ATTEMPTS
 from surveys.lifecycle.services import close_wave
-from surveys.models import Wave
-from tests.support.fielding import process
+from surveys.models import HistoryRow, Verb, Wave
+from tests.support.fielding import process, sign_in
 from tests.support.halves import list_differences, make_divided_wave
 from tests.support.waves import make_wave
 
@@ -70,6 +71,7 @@ def run_tests(wave: Wave) -> list[JudgedClaim]:
     return list_tested(half, wave.description)
 
 
+@pytest.mark.usefixtures("static_files")
 def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> None:
     wave = make_related_wave()
     chosen = [HIGHER, Claim(names=("q1", "q3"), is_higher=True)]
@@ -80,6 +82,9 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     process(wave)
     found = run_tests(wave)
     assert [one.verdict for one in found] == ["Confirmed", "Not confirmed"]
+    page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
+    assert "Not confirmed" in sign_in(wave.survey.owner).get(page).text
+    assert HistoryRow.objects.filter(slug=wave.survey.slug, verb=Verb.SAW).count() == 1
     [row, _] = Comparison.objects.filter(kind=Comparison.Kind.CLAIM).order_by("pk")
     result = read_result(row.kind, row.result, indicators=list_names(wave.description))
     assert isinstance(result, TwoQuestionsResult)
