@@ -22,6 +22,7 @@ from aggregator.comparisons.claims import (
     list_tested,
     open_half,
     remove_claim,
+    stamp_claims,
 )
 from aggregator.models import SealedHalf
 from aggregator.problems import SURVEY_NOT_COUNTED
@@ -76,7 +77,7 @@ class ClaimForm(forms.Form):
 
 
 class OpenForm(forms.Form):
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    seen = forms.CharField(widget=forms.HiddenInput)
     knows = forms.BooleanField(
         label="I know that there is only one test", error_messages={"required": TICK}
     )
@@ -154,7 +155,7 @@ def _show(
             "held": count_held(wave),
             "claims": [(one, describe_claim(manifest, one)) for one in claims],
             "claim_form": claim_form or ClaimForm(manifest=manifest),
-            "open_form": open_form or OpenForm(initial={"seen": len(claims)}),
+            "open_form": open_form or OpenForm(initial={"seen": stamp_claims(claims)}),
             "form": claim_form or open_form,
             "can_add": len(claims) < MOST_CLAIMS,
         }

@@ -25,6 +25,7 @@ from aggregator.comparisons.claims import (
     list_tested,
     open_half,
     remove_claim,
+    stamp_claims,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
@@ -78,7 +79,7 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     for claim in chosen:
         add_claim(wave=wave, claim=claim)
     held = list(Batch.every.filter(wave=wave, is_held=True))
-    open_half(wave=wave, seen=2)
+    open_half(wave=wave, seen=stamp_claims(chosen))
     process(wave)
     found = run_tests(wave)
     assert [one.verdict for one in found] == ["Confirmed", "Not confirmed"]
@@ -106,8 +107,9 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
 
 def test_the_direction_decides() -> None:
     wave = make_related_wave()
-    add_claim(wave=wave, claim=replace(HIGHER, is_higher=False))
-    open_half(wave=wave, seen=1)
+    lower = replace(HIGHER, is_higher=False)
+    add_claim(wave=wave, claim=lower)
+    open_half(wave=wave, seen=stamp_claims([lower]))
     [found] = run_tests(wave)
     assert (found.verdict, found.p_value[:3]) == ("Not confirmed", "p\N{NO-BREAK SPACE}<")
 
@@ -115,11 +117,11 @@ def test_the_direction_decides() -> None:
 def test_there_is_no_second_test() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     before = [one.verdict for one in run_tests(wave)]
     later = Claim(names=("q1", "q3"), is_higher=True)
     acts: tuple[Callable[[], None], ...] = (
-        lambda: open_half(wave=wave, seen=1),
+        lambda: open_half(wave=wave, seen=stamp_claims([HIGHER])),
         lambda: add_claim(wave=wave, claim=later),
         lambda: remove_claim(wave=wave, claim=HIGHER),
     )
@@ -151,8 +153,9 @@ def test_a_claim_is_written_down_once_and_at_most_ten_are() -> None:
 def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    with pytest.raises(ClaimsChanged):
-        open_half(wave=wave, seen=0)
+    for others in ([], [replace(HIGHER, is_higher=False)]):
+        with pytest.raises(ClaimsChanged):
+            open_half(wave=wave, seen=stamp_claims(others))
     half = find_half(wave)
     assert half is not None
     assert half.is_sealed
@@ -161,7 +164,7 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
 def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     with mock.patch.object(jobs, "METHOD_VERSION", METHOD_VERSION + 1):
         [found] = run_tests(wave)
     assert found.is_confirmed is not None
@@ -170,7 +173,7 @@ def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
 def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
@@ -184,7 +187,7 @@ def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
 def test_codes_that_no_answers_explain_confirm_nothing() -> None:
     wave = make_related_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     run_tests(wave)
     row = Comparison.objects.get()
     result = read_result(row.kind, row.result, indicators=list_names(wave.description))
