@@ -113,7 +113,8 @@ def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:
 def accept(*, token: str, user: User) -> Survey | Team:
     """Give the invited role to the account with the invited address, once."""
     found = find_invitation(token)
-    if found is None:
+    # Operators cannot invite themselves, not even before they make the account.
+    if found is None or (found.invited_by is None and user.is_superuser):
         raise InvalidInvitation
     if found.address != user.email.lower():
         raise OtherAddress

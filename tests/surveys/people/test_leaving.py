@@ -69,7 +69,11 @@ def test_an_operator_never_becomes_an_owner(owner: User) -> None:
     for arguments in (("--owner", operator.email), ("--owner", operator.email, "--invite")):
         with pytest.raises(CommandError, match="not an operator"):
             close(owner, *arguments)
-    assert survey.owner == owner
+    close(owner, "--owner", "later@example.org", "--invite")
+    link = receive()
+    later = User.objects.create_superuser("later@example.org")
+    assert sign_in(later).post(link).status_code == 410
+    assert owners(survey) == [owner]
 
 
 def test_an_invited_owner_confirms_before_the_account_is_closed(owner: User) -> None:
