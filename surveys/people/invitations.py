@@ -122,7 +122,10 @@ def accept(*, token: str, user: User) -> Survey | Team:
     assert target is not None
     surveys = lock_team(target) if isinstance(target, Team) else []
     if isinstance(target, Survey):
-        lock_survey(target)
+        try:
+            lock_survey(target)
+        except Survey.DoesNotExist as error:
+            raise InvalidInvitation from error
     # Locked now: it may have been used, withdrawn or made again, or the sender lost the role.
     locked = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token)).first()
     if locked is None or not _is_valid(locked):
