@@ -183,6 +183,12 @@ def test_the_page_has_at_most_fifty_words(owner: User, survey: Survey, author: C
     assert len(words) <= 50, words
 
 
+def test_a_number_that_is_too_long_to_read_names_nothing(survey: Survey, author: Client) -> None:
+    number, chosen = "9" * 5000, at("questions_selected", survey)
+    assert author.post(at("people_team", survey), {"detach": number}).status_code == 302
+    assert author.post(chosen, {"action": "delete", "question": number}).status_code == 422
+
+
 def test_what_is_deleted_at_this_moment_is_gone_and_no_error(owner: User, author: Client) -> None:
     team, draft = create_team(name="T", account=owner.pk), make_survey(owner=owner)
     new = make_user()
