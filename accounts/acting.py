@@ -35,6 +35,9 @@ def acting_account() -> int | None:
 
 
 def reading_account() -> int | None:
-    """Return the acting account if the request only reads; a HEAD request shows nothing."""
+    """Return the acting account if it is sent a page; a HEAD request shows nothing.
+
+    A form that is refused comes back on its page, which may have figures.
+    """
     request = _request.get()
-    return acting_account() if request is not None and request.method == "GET" else None
+    return acting_account() if request is not None and request.method != "HEAD" else None

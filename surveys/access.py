@@ -181,5 +181,8 @@ def list_needs() -> dict[str, tuple[Action, Action]]:
 
 def raise_404_if_deleted(slug: str, error: Exception | None = None) -> None:
     """Raise 404 if the survey was deleted while a view made a page about it."""
-    if not isinstance(error, Http404) and DeletedWave.objects.filter(slug=slug).exists():
+    if isinstance(error, Http404):
+        return
+    is_deleted = DeletedWave.objects.filter(slug=slug).exists()
+    if is_deleted or not Survey.objects.filter(slug=slug).exists():  # a draft
         raise Http404 from error

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,16 +110,22 @@ def remove_claim(*, wave: Wave, claim: Claim) -> None:
             record(wave.survey, Verb.CHANGED, Kind.CLAIM)
 
 
-def open_half(*, wave: Wave, seen: int) -> None:
+def stamp_claims(claims: Iterable[Claim]) -> str:
+    """Return a short hash of claims, for a form that shows them."""
+    content = json.dumps([claim.to_json() for claim in claims])
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def open_half(*, wave: Wave, seen: str) -> None:
     """Test all claims on the sealed half, and let everything show all reports from now on.
 
-    `seen` is the number of claims on the author's page. A worker computes the tests, which depend
-    on nothing that can change any more.
+    `seen` is the stamp of the claims on the author's page. A worker computes the tests, which
+    depend on nothing that can change any more.
     """
     with transaction.atomic():
         half = _lock(wave)
         claims = list_stored(half)
-        if len(claims) != seen:
+        if stamp_claims(claims) != seen:
             raise ClaimsChanged
         through_batch = release_held(half)
         record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)

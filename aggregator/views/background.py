@@ -36,7 +36,6 @@ def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     if view.results is None or not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
     results, rows_file = view.results, find_rows_file(view.results.wave)
-    record_seen(survey)  # what is proposed depends on the sizes of groups
     if rows_file is None:
         response = _show(request, results, rows_file, None)
         response["Refresh"] = "2"
@@ -65,6 +64,7 @@ def _show(
     form: BackgroundForm | None,
 ) -> HttpResponse:
     proposed = read_background(rows_file.proposed) if rows_file else ()
+    record_seen(results.wave.survey)  # what is proposed depends on the sizes of groups
     context = {
         "survey": results.wave.survey,
         "results": results,

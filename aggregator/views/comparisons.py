@@ -105,7 +105,6 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
             request, "aggregator/comparisons/nothing_to_compare.html", context, status=status
         )
     results = view.results
-    record_seen(survey)
     rows_file = find_rows_file(results.wave)
     shown = _list_shown(results, rows_file)
     forms = {
@@ -128,6 +127,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
             segments=posted.segments,
         )
         return redirect("aggregator:comparison", slug=survey.slug, pk=comparison.pk)
+    record_seen(survey)
     context = _build_forms(results, shown, forms)
     context |= {"drawn_note": _describe_drawn(results, rows_file)}
     context |= {"survey": survey, "form": posted, "must_choose": must_choose(results, rows_file)}

@@ -22,6 +22,7 @@ from aggregator.comparisons.claims import (
     list_tested,
     open_half,
     remove_claim,
+    stamp_claims,
 )
 from aggregator.models import SealedHalf
 from aggregator.problems import SURVEY_NOT_COUNTED
@@ -30,6 +31,7 @@ from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
 from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
+from surveys.history.recording import record_seen
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
 
@@ -75,7 +77,7 @@ class ClaimForm(forms.Form):
 
 
 class OpenForm(forms.Form):
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    seen = forms.CharField(widget=forms.HiddenInput)
     knows = forms.BooleanField(
         label="I know that there is only one test", error_messages={"required": TICK}
     )
@@ -153,12 +155,14 @@ def _show(
             "held": count_held(wave),
             "claims": [(one, describe_claim(manifest, one)) for one in claims],
             "claim_form": claim_form or ClaimForm(manifest=manifest),
-            "open_form": open_form or OpenForm(initial={"seen": len(claims)}),
+            "open_form": open_form or OpenForm(initial={"seen": stamp_claims(claims)}),
             "form": claim_form or open_form,
             "can_add": len(claims) < MOST_CLAIMS,
         }
     elif half is not None and not half.problem:
         tested = list_tested(half, manifest)
+        if any(one.finding for one in tested):
+            record_seen(survey)
         context |= {
             "tested": tested,
             "confirmed": sum(one.is_confirmed is True for one in tested),

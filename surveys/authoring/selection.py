@@ -25,8 +25,7 @@ from surveys.authoring.stamps import stamp_order
 from surveys.models import MAX_QUESTIONS, Kind, PlannedRelease, Question, Survey
 
 NOT_RESTORED = (
-    "Questions or plans were added, moved or deleted after this deletion, so it can no longer be "
-    "undone."
+    "Questions, answers or plans were changed after this deletion, so it can no longer be undone."
 )
 MOST_KEPT = 200_000  # letters, because every page of the session reads them
 _RELEASE = ("kind", "questions", "epsilon_hundredths", "answer", "percent", "group")

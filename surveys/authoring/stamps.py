@@ -28,11 +28,16 @@ def stamp_questions(questions: Iterable[Question]) -> str:
 
 
 def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
-    """Stamp which questions and plans a draft has, and the order of the questions."""
+    """Stamp which questions, answers and plans a draft has, and the order of the questions.
+
+    Rules and plans have the codes of answers, so what each code says belongs to it.
+    """
     plans = (survey.planned_comparisons.all(), survey.planned_releases.all())
     return _stamp(
         {
-            "questions": [question.pk for question in questions],
+            "questions": [
+                [one.pk, one.type, one.options, one.minimum, one.maximum] for one in questions
+            ],
             "plans": [[plan.pk for plan in rows] for rows in plans],
         }
     )

@@ -113,7 +113,8 @@ def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:
 def accept(*, token: str, user: User) -> Survey | Team:
     """Give the invited role to the account with the invited address, once."""
     found = find_invitation(token)
-    if found is None:
+    # Operators cannot invite themselves, not even before they make the account.
+    if found is None or (found.invited_by is None and user.is_superuser):
         raise InvalidInvitation
     if found.address != user.email.lower():
         raise OtherAddress
@@ -121,7 +122,10 @@ def accept(*, token: str, user: User) -> Survey | Team:
     assert target is not None
     surveys = lock_team(target) if isinstance(target, Team) else []
     if isinstance(target, Survey):
-        lock_survey(target)
+        try:
+            lock_survey(target)
+        except Survey.DoesNotExist as error:
+            raise InvalidInvitation from error
     # Locked now: it may have been used, withdrawn or made again, or the sender lost the role.
     locked = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token)).first()
     if locked is None or not _is_valid(locked):

@@ -117,8 +117,12 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
         told |= set(survey.memberships.values_list("account", flat=True))
         replace_owner(survey=survey, owner=user.pk, new=owner.pk)
     _hand_over_teams(user.pk, new=owner)
-    give_up_roles(user.pk)
+    # From now on, nobody can give it a role.
     User.objects.filter(pk=user.pk).update(is_active=False)
+    try:
+        give_up_roles(user.pk)
+    except LastOwner as error:  # of a survey that it got at this moment
+        raise OwnsSurveys from error
     end_sessions(user)
     end_tokens(user)
     _mail(Mail.OWNER_CHANGED, told - {owner.pk if owner else 0, user.pk})

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from accounts.mail.composing import Kind as Mail
 from accounts.mail.queue import request_mail
+from accounts.models import User
 from surveys.access import Action, can
 from surveys.history.recording import OWNER, PERSON, Change, lock_survey, record
 from surveys.models import FormerMember, Kind, Membership, Role, Survey, Verb, Wave
@@ -54,7 +55,13 @@ def remove(*, survey: Survey, account: int, by: int) -> None:
 
 
 def grant(*, survey: Survey, account: int, role: Role) -> None:
-    """Give a role to an account, unless it has a higher one. The caller has locked the survey."""
+    """Give a role to an account, unless it has a higher one. The caller has locked the survey.
+
+    Raises NotAMember if the account was closed since it was chosen.
+    """
+    # Locked: an account that is being closed waits, and then gives this role up too.
+    if not User.objects.select_for_update(no_key=True).filter(pk=account, is_active=True).exists():
+        raise NotAMember
     membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})
     if membership.role < role:
         membership.role = role

@@ -100,8 +100,12 @@ def _detach(survey: Survey, team: Team) -> None:
 
 
 def lock_team(team: Team) -> list[Survey]:
-    """Lock a team and its surveys, in this order; return the surveys."""
-    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    """Lock a team and its surveys, in this order; return the surveys.
+
+    Raises NotAMember if the team was deleted.
+    """
+    if not Team.objects.select_for_update(no_key=True).filter(pk=team.pk).exists():
+        raise NotAMember
     surveys = list(Survey.objects.filter(teams__team=team).order_by("pk"))
     for survey in surveys:
         lock_survey(survey)

@@ -91,7 +91,7 @@ class SelectionForm(forms.Form):
     def ticked(self) -> list[int]:
         """The keys of the questions that stay selected."""
         found = self["question"].value() if self.is_bound else []
-        return [int(key) for key in found or [] if str(key).isdecimal()]
+        return [int(key) for key in found or [] if str(key).isdecimal() and len(key) < 20]
 
     @property
     def choices(self) -> list[tuple[forms.BoundField, str, str]]:

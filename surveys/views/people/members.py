@@ -112,7 +112,8 @@ def change_team(request: HttpRequest, survey: Survey) -> HttpResponse:
     account = account_of(request).pk
     if "detach" in request.POST:
         number = request.POST["detach"]
-        found = survey.teams.filter(team=int(number) if number.isdecimal() else 0).first()
+        is_number = number.isdecimal() and len(number) < 20
+        found = survey.teams.filter(team=int(number) if is_number else 0).first()
         if found is not None:
             attempt(
                 request,

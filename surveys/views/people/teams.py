@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
@@ -107,8 +106,11 @@ def withdraw(request: HttpRequest, pk: int, invitation: int) -> HttpResponse:
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     team = _find_team(request, pk, owns=True)
     if request.method == "POST":
-        teams.delete_team(team=team, by=account_of(request).pk)
-        messages.success(request, "The team was deleted. Its surveys stay.")
+        attempt(
+            request,
+            lambda: teams.delete_team(team=team, by=account_of(request).pk),
+            "The team was deleted. Its surveys stay.",
+        )
         return redirect("surveys:teams")
     context = {"team": team, "surveys": team.attachments.count()}
     return render(request, "surveys/people/delete_team.html", context)

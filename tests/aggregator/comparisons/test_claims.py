@@ -9,6 +9,7 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
+from django.urls import reverse
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.halves import HalfIsOpen, find_half
@@ -24,6 +25,7 @@ from aggregator.comparisons.claims import (
     list_tested,
     open_half,
     remove_claim,
+    stamp_claims,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
@@ -35,8 +37,8 @@ from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
 from surveys.leases import MAX_ATTEMPTS
 from surveys.lifecycle.services import close_wave
-from surveys.models import Wave
-from tests.support.fielding import process
+from surveys.models import HistoryRow, Verb, Wave
+from tests.support.fielding import process, sign_in
 from tests.support.halves import list_differences, make_divided_wave
 from tests.support.waves import make_wave
 
@@ -70,16 +72,20 @@ def run_tests(wave: Wave) -> list[JudgedClaim]:
     return list_tested(half, wave.description)
 
 
+@pytest.mark.usefixtures("static_files")
 def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> None:
     wave = make_related_wave()
     chosen = [HIGHER, Claim(names=("q1", "q3"), is_higher=True)]
     for claim in chosen:
         add_claim(wave=wave, claim=claim)
     held = list(Batch.every.filter(wave=wave, is_held=True))
-    open_half(wave=wave, seen=2)
+    open_half(wave=wave, seen=stamp_claims(chosen))
     process(wave)
     found = run_tests(wave)
     assert [one.verdict for one in found] == ["Confirmed", "Not confirmed"]
+    page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
+    assert "Not confirmed" in sign_in(wave.survey.owner).get(page).text
+    assert HistoryRow.objects.filter(slug=wave.survey.slug, verb=Verb.SAW).count() == 1
     [row, _] = Comparison.objects.filter(kind=Comparison.Kind.CLAIM).order_by("pk")
     result = read_result(row.kind, row.result, indicators=list_names(wave.description))
     assert isinstance(result, TwoQuestionsResult)
@@ -101,8 +107,9 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
 
 def test_the_direction_decides() -> None:
     wave = make_related_wave()
-    add_claim(wave=wave, claim=replace(HIGHER, is_higher=False))
-    open_half(wave=wave, seen=1)
+    lower = replace(HIGHER, is_higher=False)
+    add_claim(wave=wave, claim=lower)
+    open_half(wave=wave, seen=stamp_claims([lower]))
     [found] = run_tests(wave)
     assert (found.verdict, found.p_value[:3]) == ("Not confirmed", "p\N{NO-BREAK SPACE}<")
 
@@ -110,11 +117,11 @@ def test_the_direction_decides() -> None:
 def test_there_is_no_second_test() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     before = [one.verdict for one in run_tests(wave)]
     later = Claim(names=("q1", "q3"), is_higher=True)
     acts: tuple[Callable[[], None], ...] = (
-        lambda: open_half(wave=wave, seen=1),
+        lambda: open_half(wave=wave, seen=stamp_claims([HIGHER])),
         lambda: add_claim(wave=wave, claim=later),
         lambda: remove_claim(wave=wave, claim=HIGHER),
     )
@@ -146,8 +153,9 @@ def test_a_claim_is_written_down_once_and_at_most_ten_are() -> None:
 def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    with pytest.raises(ClaimsChanged):
-        open_half(wave=wave, seen=0)
+    for others in ([], [replace(HIGHER, is_higher=False)]):
+        with pytest.raises(ClaimsChanged):
+            open_half(wave=wave, seen=stamp_claims(others))
     half = find_half(wave)
     assert half is not None
     assert half.is_sealed
@@ -156,7 +164,7 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
 def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     with mock.patch.object(jobs, "METHOD_VERSION", METHOD_VERSION + 1):
         [found] = run_tests(wave)
     assert found.is_confirmed is not None
@@ -165,7 +173,7 @@ def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
 def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
@@ -179,7 +187,7 @@ def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
 def test_codes_that_no_answers_explain_confirm_nothing() -> None:
     wave = make_related_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([HIGHER]))
     run_tests(wave)
     row = Comparison.objects.get()
     result = read_result(row.kind, row.result, indicators=list_names(wave.description))

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.background.rows_files import find_waves_without_rows_file
-from aggregator.comparisons.claims import Claim, add_claim, open_half
+from aggregator.comparisons.claims import Claim, add_claim, open_half, stamp_claims
 from aggregator.comparisons.jobs import (
     find_comparisons_to_run,
     request_comparison,
@@ -128,7 +128,8 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test() -> None:
     assert snapshot is not None
     for kind, names in CHOICES:
         request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)
-    add_claim(wave=wave, claim=Claim(names=("q1", "q2"), is_higher=True))
+    claim = Claim(names=("q1", "q2"), is_higher=True)
+    add_claim(wave=wave, claim=claim)
     observe(wave)  # comparisons that are requested on the way
     before = observe(wave)
     assert before["differences"] == []
@@ -138,7 +139,7 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test() -> None:
     rewrite(list(wave.batches.all()), shift=1)
     changed = find_changed(before, observe(wave))
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}
-    open_half(wave=wave, seen=1)
+    open_half(wave=wave, seen=stamp_claims([claim]))
     written = HistoryRow.objects.filter(slug=wave.survey.slug).values_list("verb", "kind")
     assert {(Verb.CHANGED, Object.CLAIM), (Verb.OPENED, Object.SEALED_HALF)} <= set(written)
     held = list(Batch.every.filter(wave=wave).order_by("-number")[:5])
@@ -177,7 +178,7 @@ def test_rows_groups_and_the_public_page_wait_for_the_test() -> None:
             request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)
     with pytest.raises(NotComparable):
         add_claim(wave=wave, claim=Claim(names=("q1", "q4.0"), is_higher=True))
-    open_half(wave=wave, seen=0)
+    open_half(wave=wave, seen=stamp_claims([]))
     process(wave)
     last = newest_snapshot(wave)
     assert last is not None

@@ -19,7 +19,7 @@ from aggregator.tasks import tend_history
 from surveys.authoring.services import create_survey, delete_draft, edit_question, save_draft
 from surveys.history.downloads import DOWNLOADS
 from surveys.lifecycle.services import close_wave
-from surveys.models import HistoryRow, Kind, Survey, Verb, Wave
+from surveys.models import HistoryRow, Kind, Role, Survey, Verb, Wave
 from tests.support.factories import make_survey, make_user, open_survey
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.reading import words_of
@@ -194,6 +194,17 @@ def test_every_page_with_figures_counts_as_seeing_them(name: str) -> None:
     survey = field(make_wave(minimum_batch=10, display_minimum=10), yes=[9, 9, 9], total=40)
     sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]))
     assert HistoryRow.objects.filter(slug=survey.slug, verb=Verb.SAW).count() == 1
+
+
+def test_a_refused_form_comes_back_with_figures_and_counts_too() -> None:
+    survey = field(make_wave(minimum_batch=10, display_minimum=10), yes=[9, 9, 9], total=40)
+    people = [survey.owner, make_user()]
+    survey.memberships.create(account=people[1], role=Role.OWNER)
+    for person, name in zip(people, ("report", "compare"), strict=True):
+        reply = sign_in(person).post(page_of(survey, name), {"people_invited": "many"})
+        assert reply.status_code == 422
+    seen = HistoryRow.objects.filter(verb=Verb.SAW).order_by("number")
+    assert [row.account for row in seen] == [person.pk for person in people]
 
 
 def test_every_file_for_researchers_has_a_kind() -> None:

@@ -10,8 +10,14 @@ from django.test import Client
 
 from accounts.models import User
 from surveys.authoring import selection
-from surveys.authoring.services import add_question, plan_comparison, plan_release
+from surveys.authoring.services import (
+    add_question,
+    edit_question,
+    plan_comparison,
+    plan_release,
+)
 from surveys.manifest.manifest import Publication
+from surveys.manifest.question_types import QuestionType
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models import Question, Survey
 from tests.support.factories import make_survey
@@ -194,6 +200,19 @@ def test_a_deletion_is_not_undone_in_a_draft_that_changed_since(
     assert answer.status_code == 422
     assert "it can no longer be undone" in words_of(answer)
     assert order(survey) == "ACDEFG"
+
+
+def test_a_deletion_is_not_undone_where_its_rule_would_mean_another_answer(
+    author: Client, survey: Survey
+) -> None:
+    """The way that a page proposes: delete what depends on an answer, then move the answer."""
+    options = ["Never", "Often"]
+    asked = add_question(survey=survey, type=QuestionType.CHOICE, text="G?", options=options)
+    add_question(survey=survey, text="H?", rule={"name": str(asked.pk), "is": [1]})
+    do(author, survey, "H", "delete")
+    asked.refresh_from_db()
+    edit_question(question=asked, options=options[::-1])
+    assert undo(author, survey).status_code == 422
 
 
 def test_a_deletion_of_another_draft_is_not_undone_here(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+from unittest import mock
 
 import pytest
 from openpyxl import load_workbook
 
+from surveys.exchange import child
 from surveys.exchange.child import TOO_MUCH, read_in_child
 from surveys.exchange.reading.files import MAX_ROWS, Unreadable
 from tests.support.questionnaires import (
@@ -96,6 +99,17 @@ def test_entries_that_lie_about_their_size_are_refused() -> None:
     lying = big.replace((1_000_011).to_bytes(4, "little"), (11).to_bytes(4, "little"))
     with pytest.raises(Unreadable):
         read(lying)
+
+
+def test_the_child_writes_no_more_than_its_parent_may_hold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(child, "_limit", lambda: None)
+    for most, name in ((child.MOST_WRITTEN, "parsed"), (100, "problem")):
+        monkeypatch.setattr(child, "MOST_WRITTEN", most)
+        with mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x\0" + WORKBOOK))):
+            child.main()
+        assert name in json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ HOSTILE = (
     "[ever]",
     "a | b, c",
     "’quoted’ “text”",
+    "not in XML: \ufffe\uffff",
 )
 
 

@@ -14,8 +14,9 @@ from accounts.mail.queue import send_next_mail
 from accounts.models import AccountMail, User
 from surveys.access import Action, can
 from surveys.models import HistoryRow, Invitation, Role, Survey, Verb
-from surveys.people.errors import OwnsSurveys
+from surveys.people.errors import NotAMember, OwnsSurveys
 from surveys.people.leaving import delete_account, find_colleagues
+from surveys.people.members import hand_over
 from surveys.people.teams import attach, create_team
 from tests.support.factories import make_launched_survey, make_survey, make_user
 from tests.support.fielding import sign_in
@@ -68,7 +69,11 @@ def test_an_operator_never_becomes_an_owner(owner: User) -> None:
     for arguments in (("--owner", operator.email), ("--owner", operator.email, "--invite")):
         with pytest.raises(CommandError, match="not an operator"):
             close(owner, *arguments)
-    assert survey.owner == owner
+    close(owner, "--owner", "later@example.org", "--invite")
+    link = receive()
+    later = User.objects.create_superuser("later@example.org")
+    assert sign_in(later).post(link).status_code == 410
+    assert owners(survey) == [owner]
 
 
 def test_an_invited_owner_confirms_before_the_account_is_closed(owner: User) -> None:
@@ -122,6 +127,14 @@ def test_one_of_two_owners_may_go(owner: User) -> None:
     survey.memberships.filter(account=colleague).update(role=Role.OWNER)
     delete_account(owner)
     assert survey.owner == colleague
+
+
+def test_an_account_that_was_closed_since_it_was_chosen_gets_no_survey(owner: User) -> None:
+    survey, colleague = work_together(owner)
+    close(colleague)
+    with pytest.raises(NotAMember):
+        hand_over(survey=survey, to=colleague.pk, by=owner.pk)
+    assert survey.owner == owner
 
 
 def test_the_new_owner_is_chosen_among_people_whom_one_sees(owner: User) -> None:
