@@ -14,7 +14,6 @@ import hmac
 from collections import Counter
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import Any
 
 from django.apps import apps
 from django.conf import settings
