@@ -1,6 +1,7 @@
 """Shows the form of a question: as a page, or as a part of the editor's page, which saves it by itself.
 
-The editor's script names itself in a header. It reads from the part whether the question was saved.
+The editor's script names itself in a header. It reads from the part whether the question was saved,
+so the status is 200 either way: a half-typed question is no error.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from surveys.authoring.answer_options import name_answers, number_answered
+from surveys.authoring.answer_options import call_all, name_answers, number_answered
 from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import QUESTION_FORMS, QuestionForm, StoredValue
@@ -32,7 +33,6 @@ SAVED, UNSAVED, OVERTAKEN = "saved", "unsaved", "overtaken"
 # The disclosures of the editor's form. What is in them is made once they are open, because all of
 # it takes longer than the rest.
 PROTECTION, RULE, NAMES = FOLDS = ("protection", "rule", "names")
-CONFLICT = 409
 
 
 def is_in_editor(request: HttpRequest) -> bool:
@@ -68,8 +68,7 @@ def show_form(
         outcome = OVERTAKEN if stored else UNSAVED
         context = _panel_context(request, survey, form, stamp=stamp)
         context |= {"outcome": outcome, "stored": stored}
-        status = CONFLICT if stored else REFUSED if form.errors else 200
-        return render(request, "surveys/authoring/_panel.html", context, status=status)
+        return render(request, "surveys/authoring/_panel.html", context)
     context = {
         **_form_context(survey, form, stamp=stamp),
         "stored": stored,
@@ -102,6 +101,8 @@ def _panel_context(
 ) -> dict[str, Any]:
     shown = FOLDS if form.errors else request.POST.getlist("shown")
     context = _form_context(survey, form, stamp=stamp) | {"usual_flips": form.usual_flips}
+    if form.question is not None:
+        context["called"] = call_all(form.questions)[str(form.question.pk)]
     context |= _cost(survey, form, shown)
     context["folded"] = {fold: True for fold in FOLDS if fold not in shown}
     if facts := context.get("facts"):

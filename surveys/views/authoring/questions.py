@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from django.contrib import messages
@@ -69,7 +70,7 @@ def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
 def create(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the types to choose from, then the form of the chosen type."""
     require_draft(survey)
-    draft_key = request.POST.get("draft_key", "")
+    draft_key = _read_draft_key(request)
     if draft_key and (added := survey.questions.filter(draft_key=draft_key).first()):
         return _edit(request, survey, added)  # the page did not get the answer
     usual = Question.Type.YES_NO if request.method == "POST" else ""
@@ -143,6 +144,11 @@ def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpRespo
             said = [RULE_DROPPED] if had_rule and "rule" not in form.fields else []
             return _show_stored(request, survey, question, said=[*said, *filter(None, [dropped])])
     return show_form(request, survey, form, stamp=stamp, stored=stored)
+
+
+def _read_draft_key(request: HttpRequest) -> str:
+    sent = request.POST.get("draft_key", "")
+    return sent if re.fullmatch("[0-9-]{1,36}", sent) else ""
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:

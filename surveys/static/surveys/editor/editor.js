@@ -74,8 +74,9 @@ const showState = () => {
   if (!draft) setState(current && !isNew(current) ? "Saved" : "");
   else if (draft.state === "offline") setState(`${draft.problem}${room}`, true);
   else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
-  else if (draft.state === "waiting") setState(`Not saved yet.${room}`, saving.isFull());
-  else setState("Not saved", true);
+  else if (draft.state === "waiting" && !saving.isStopped()) {
+    setState(`Not saved yet.${room}`, saving.isFull());
+  } else setState("Not saved", true);
   showUnsaved();
 };
 
@@ -267,7 +268,10 @@ const open = async (
   const number = ++opening;
   saving.flush();
   const typed = drafts.get(id);
-  if (typed) await turn(async () => {});
+  if (typed) {
+    await turn(async () => {});
+    if (!drafts.has(id)) ({ id, url } = typed); // saved in between
+  }
   if (number !== opening) return;
   const draft = drafts.get(id);
   if (draft?.panel) return show(cloned(draft.panel), id, isFocused);
@@ -365,7 +369,8 @@ place.addEventListener("input", ({ target }) => {
   const isTyped = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
   if (isTyped) {
     const shown = place.querySelector(`[data-typed="${target.name}"]`);
-    if (shown) shown.textContent = target.value;
+    // With another node instead of another text, browsers would look at the styles of all rows.
+    if (shown?.firstChild) shown.firstChild.nodeValue = target.value || " ";
   }
   const isText = isTyped && !["radio", "checkbox"].includes(target.type);
   remember(isText ? saving.PAUSE : 100);
@@ -396,8 +401,9 @@ place.addEventListener("click", ({ target }) => {
 
 // --- the list ---------------------------------------------------------------------------------
 
-const addHandles = () => {
-  for (const row of editor.querySelectorAll(".question-mark")) {
+/** @param {ParentNode} part */
+const addHandles = (part) => {
+  for (const row of part.querySelectorAll(".question-mark")) {
     if (row.querySelector(".question-handle")) continue;
     const handle = document.createElement("button");
     handle.type = "button";
@@ -415,6 +421,7 @@ const putRow = (reply) => {
   const template = reply.querySelector("template#row");
   const row = template instanceof HTMLTemplateElement && template.content.firstElementChild;
   if (!row) return;
+  addHandles(template.content);
   const old = get(row.id);
   const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
   if (!old && !list()) {
@@ -428,13 +435,13 @@ const putRow = (reply) => {
     if (box instanceof HTMLInputElement) box.checked = isTicked;
     replace(old, row);
   } else list()?.append(row);
-  addHandles();
   setHash();
 };
 
 /** Replaces all but the form in place by the page's newer version. @param {Document} reply */
 const swapPage = (reply) => {
   if (!reply.getElementById("editor")) return false;
+  addHandles(reply);
   const ticked = [...editor.querySelectorAll(".question-list :checked")].map(({ id }) => id);
   const scrolled = list()?.scrollTop ?? 0;
   for (const id of ["told", "questions", "whole"]) {
@@ -450,7 +457,6 @@ const swapPage = (reply) => {
     const box = get(id);
     if (box instanceof HTMLInputElement) box.checked = true;
   }
-  addHandles();
   list()?.scrollTo({ top: scrolled, behavior: "instant" });
   setHash();
   showUnsaved();
@@ -466,6 +472,8 @@ const take = async (response) => {
 
 const refresh = () => {
   clearTimeout(refreshing);
+  if (isDragging()) return refreshLater();
+  sendMove();
   return turn(async () => take(await saving.request(page))).catch(() => refreshLater());
 };
 const refreshLater = () => {
@@ -543,7 +551,7 @@ const sendMove = () => {
   }).catch(() => refresh());
 };
 
-startMoving(editor, {
+const { isDragging } = startMoving(editor, {
   list,
   say,
   moved: (row) => {
@@ -604,7 +612,7 @@ const openTypes = (path) => {
 
 const start = async () => {
   editor.classList.add("editing");
-  addHandles();
+  addHandles(editor);
   loadBlank().catch(() => {});
   const found = await kept.adopt();
   for (const draft of found) saving.put(draft, 0);

@@ -12,6 +12,7 @@ const STEP = 14;
  * }} page
  */
 export const startMoving = (editor, { list, moved, say }) => {
+  let isDragging = false;
   const rows = () => /** @type {HTMLElement[]} */ ([...(list()?.children ?? [])]);
 
   /** @param {HTMLElement} row */
@@ -54,19 +55,18 @@ export const startMoving = (editor, { list, moved, say }) => {
       for (let other; (other = row.nextElementSibling) && y > middle(other);) other.after(row);
     };
     const scroll = () => {
-      const scrolls = place.scrollHeight > place.clientHeight + 1;
-      const box = scrolls ? place.getBoundingClientRect() : { top: 0, bottom: innerHeight };
-      const by = y < box.top + EDGE ? -STEP : y > box.bottom - EDGE ? STEP : 0;
-      if (by) {
-        (scrolls ? place : document.documentElement).scrollBy({ top: by, behavior: "instant" });
-        follow();
-      }
+      const { top, bottom } = place.getBoundingClientRect();
+      scrollAtEdge(place, y, Math.max(top, 0), Math.min(bottom, innerHeight));
+      const below = bottom > innerHeight ? innerHeight : Infinity;
+      scrollAtEdge(document.documentElement, y, top < 0 ? 0 : -Infinity, below);
+      follow();
       frame = requestAnimationFrame(scroll);
     };
     /** @param {boolean} isKept */
     const end = (isKept) => {
       cancelAnimationFrame(frame);
       watching.abort();
+      isDragging = false;
       row.classList.remove("question-dragged");
       if (!isKept) place.insertBefore(row, start);
       /** @type {HTMLElement} */ (handle).focus();
@@ -77,6 +77,7 @@ export const startMoving = (editor, { list, moved, say }) => {
 
     const watching = new AbortController();
     const { signal } = watching;
+    isDragging = true;
     row.classList.add("question-dragged");
     addEventListener("pointermove", (next) => {
       ({ clientX: x, clientY: y } = next);
@@ -90,6 +91,19 @@ export const startMoving = (editor, { list, moved, say }) => {
     }, { signal });
     frame = requestAnimationFrame(scroll);
   });
+
+  return { isDragging: () => isDragging };
+};
+
+/** @param {Element} part */
+const scrollAtEdge = (
+  part,
+  /** @type {number} */ y,
+  /** @type {number} */ top,
+  /** @type {number} */ bottom,
+) => {
+  const by = y < top + EDGE ? -STEP : y > bottom - EDGE ? STEP : 0;
+  if (by) part.scrollBy({ top: by, behavior: "instant" });
 };
 
 /** @param {Element} element */

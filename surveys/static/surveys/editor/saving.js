@@ -119,7 +119,8 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
   const halt = (response, reply) => {
     if (isStopped) return;
     isStopped = true;
-    const said = reply.querySelector("main [role=alert], main h1")?.textContent?.trim();
+    const told = reply.querySelector("main [role=alert]") ?? reply.querySelector("main h1");
+    const said = told?.textContent?.trim();
     stop(response.redirected ? "You were signed out." : said ?? "");
   };
 
