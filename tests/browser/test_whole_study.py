@@ -148,7 +148,7 @@ def add_question(study: Study, kind: str, fields: dict[str, str], *, confirm: bo
         page.locator(f"[name={name}]").fill(value)
     if confirm:
         page.locator("[name=confirmed]").check()
-    study.press("Add the question")
+    expect(page.locator("#panel-state")).to_have_text("Saved")
 
 
 def plan(study: Study) -> None:

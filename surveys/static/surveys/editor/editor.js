@@ -197,8 +197,8 @@ const setHash = () => {
  */
 const replace = (old, newer) => {
   const focused = old.contains(document.activeElement) ? document.activeElement : undefined;
-  const before = [...old.querySelectorAll("details"), old];
-  const opened = [...newer.querySelectorAll("details"), newer];
+  const before = [old, ...old.querySelectorAll("details")];
+  const opened = [newer, ...newer.querySelectorAll("details")];
   before.forEach((one, at) => {
     const other = opened[at];
     if (one instanceof HTMLDetailsElement && other instanceof HTMLDetailsElement) {
@@ -569,13 +569,15 @@ document.addEventListener("submit", async (event) => {
   if (!(sent instanceof HTMLFormElement) || sent.dataset.swaps === undefined) return;
   event.preventDefault();
   const body = new URLSearchParams(/** @type {any} */ (new FormData(sent, event.submitter)));
-  const added = await post(sent.action, body);
+  // Not sent.action: that is a button.
+  const added = await post(sent.getAttribute("action") ?? "", body);
   if (current && !isNew(current) && !get(`question-${current}`)) close();
   else if (current && !isNew(current) && !drafts.has(current)) {
     open(form()?.action ?? page, { isFocused: false });
   }
-  if (added?.length) openRow(added[0]);
-  else get("undo")?.focus();
+  const [first] = added ?? [];
+  if (first) await openRow(first, false);
+  (first?.querySelector("input") ?? get("undo"))?.focus();
 });
 
 document.addEventListener("click", async (event) => {
