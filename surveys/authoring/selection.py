@@ -100,7 +100,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
     questions = _find(survey, keys)
     if len(questions) + len(keys) > MAX_QUESTIONS:
         raise SelectionRefused(str(TooManyQuestions()))
-    spoken, taken = call_all(questions), [one.name for one in questions]
+    taken = [one.name for one in questions]
     order, copies = list[Question](), list[Question]()
     for question in questions:
         order.append(question)
@@ -115,7 +115,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
         copies.append(survey.questions.create(position=position, **content))
         order.append(copies[-1])
     place_questions(order)
-    check_rules(survey, spoken=spoken)
+    check_rules(survey)
     return copies
 
 

@@ -10,6 +10,7 @@ import { startMoving } from "./moving.js";
 import { findPanel, parse, startSaving } from "./saving.js";
 
 const QUESTION = /\/questions\/(?:new|(\d+)\/edit)$/;
+const OFFLINE = "No connection. ";
 const REFRESH = 2000; // after the last change of the list
 
 /** @param {string} id */
@@ -57,7 +58,7 @@ const serialize = (typed) => {
 const isNew = (id) => id.startsWith("new-");
 const draw = () => `new-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
 
-// --- the state of what is in place ------------------------------------------------------------
+// --- the state of what is in place
 
 /** @param {string} text @param {boolean} [isProblem] */
 const setState = (text, isProblem = false) => {
@@ -72,8 +73,9 @@ const showState = () => {
   const draft = drafts.get(current);
   const room = saving.isFull() ? " This browser has no room to keep it until then." : "";
   if (!draft) setState(current && !isNew(current) ? "Saved" : "");
-  else if (draft.state === "offline") setState(`${draft.problem}${room}`, true);
-  else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
+  else if (draft.state === "offline") {
+    setState(`${OFFLINE}It is saved as soon as there is one.${room}`, true);
+  } else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
   else if (draft.state === "waiting" && !saving.isStopped()) {
     setState(`Not saved yet.${room}`, saving.isFull());
   } else setState("Not saved", true);
@@ -132,8 +134,8 @@ function stop(problem) {
   const told = document.createElement("p");
   told.className = "notice notice-bad";
   told.setAttribute("role", "alert");
-  told.textContent =
-    `${problem} Nothing more is saved. What you typed stays in this browser for a week.`;
+  const where = kept.isForgotten() ? "is on this page only" : "stays in this browser for a week";
+  told.textContent = `${problem} Nothing more is saved. What you typed ${where}.`;
   get("told")?.replaceChildren(told);
   told.scrollIntoView({ block: "nearest" });
   showState();
@@ -228,7 +230,7 @@ const swapParts = (reply) => {
   if (title && old) old.textContent = title.textContent;
 };
 
-// --- what is in place -------------------------------------------------------------------------
+// --- what is in place
 
 const close = () => {
   current = "";
@@ -274,7 +276,7 @@ const open = async (
   }
   if (number !== opening) return;
   const draft = drafts.get(id);
-  if (draft?.panel) return show(cloned(draft.panel), id, isFocused);
+  if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
   // Shows it without saving it. What was overtaken is not saved, and both versions are shown.
@@ -285,7 +287,7 @@ const open = async (
     response = await saving.request(url, body);
     text = await response.text();
   } catch {
-    return say("No connection. Try again.");
+    return setState(`${OFFLINE}Try again.`, true);
   }
   if (number !== opening) return;
   const reply = parse(text);
@@ -293,9 +295,6 @@ const open = async (
   else if (response.status === 404) refresh();
   else saving.halt(response, reply);
 };
-
-/** @param {Document} reply */
-const cloned = (reply) => /** @type {Document} */ (reply.cloneNode(true));
 
 const loadBlank = async () => {
   const response = await saving.request(`${newUrl}?type=yes_no`);
@@ -310,7 +309,7 @@ const openBlank = async () => {
   try {
     if (!blank) await loadBlank();
   } catch {
-    return say("No connection. Try again.");
+    return setState(`${OFFLINE}Try again.`, true);
   }
   if (blank && number === opening) show(parse(blank), draw(), true);
   else if (!blank) open(`${newUrl}?type=yes_no`);
@@ -362,7 +361,7 @@ place.addEventListener("toggle", async ({ target }) => {
     const reply = parse(await (await saving.request(shown.action, body)).text());
     if (form() === shown && serialize(shown) === before) swapParts(reply);
   } catch {
-    setState("No connection. Try again.", true);
+    setState(`${OFFLINE}Try again.`, true);
   }
 }, true);
 place.addEventListener("input", ({ target }) => {
@@ -399,7 +398,7 @@ place.addEventListener("click", ({ target }) => {
   }
 });
 
-// --- the list ---------------------------------------------------------------------------------
+// --- the list
 
 /** @param {ParentNode} part */
 const addHandles = (part) => {
@@ -457,6 +456,7 @@ const swapPage = (reply) => {
     const box = get(id);
     if (box instanceof HTMLInputElement) box.checked = true;
   }
+  get("told")?.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" });
   list()?.scrollTo({ top: scrolled, behavior: "instant" });
   setHash();
   showUnsaved();
@@ -496,8 +496,7 @@ const post = (url, body) => {
     const rows = [...editor.querySelectorAll(".question-item")];
     return rows.filter(({ id }) => !before.has(id));
   }).catch(() => {
-    say("No connection. Nothing was changed.");
-    setState("No connection. Nothing was changed.", true);
+    setState(`${OFFLINE}Nothing was changed.`, true);
     return undefined;
   });
 };
@@ -568,7 +567,9 @@ document.addEventListener("submit", async (event) => {
   const sent = event.target;
   if (!(sent instanceof HTMLFormElement) || sent.dataset.swaps === undefined) return;
   event.preventDefault();
-  const body = new URLSearchParams(/** @type {any} */ (new FormData(sent, event.submitter)));
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(sent)));
+  const button = event.submitter;
+  if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
   // Not sent.action: that is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
   if (current && !isNew(current) && !get(`question-${current}`)) close();
@@ -588,11 +589,12 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     await saving.flush();
     const { pathname } = new URL(form()?.action ?? newUrl, location.href);
-    return openTypes(pathname);
+    Object.assign(place.dataset, { types: pathname, id: current });
+    return open(`${pathname}?type=`, { id: "" });
   }
   if (link.closest(".type-list")) {
     event.preventDefault();
-    return open(`${place.dataset.types}${url.search}`);
+    return chooseType(url.searchParams);
   }
   if (QUESTION.test(url.pathname) && url.origin === location.origin) {
     event.preventDefault();
@@ -606,10 +608,27 @@ document.addEventListener("click", async (event) => {
   location.assign(link.href);
 });
 
-/** @param {string} path Of the question whose type is chosen. */
-const openTypes = (path) => {
-  place.dataset.types = path;
-  return open(`${path}?type=`);
+/** Puts the form of another type in place, with what was typed. @param {URLSearchParams} query */
+const chooseType = async (query) => {
+  const { types, id = "" } = place.dataset;
+  const draft = drafts.get(id);
+  const text = new URLSearchParams(draft?.fields).get("text");
+  if (text) query.set("text", text);
+  if (draft) saving.drop(draft);
+  await open(`${types}?${query}`, isNew(id) ? { id } : {});
+  const shown = form();
+  if (!draft || !shown) return;
+  shown.dataset.fields = "";
+  remember(saving.PAUSE);
+};
+
+/** Puts what the address names in place. */
+const openNamed = async () => {
+  const hash = location.hash.slice(1);
+  const named = /^question-\d+$/.test(hash) && get(hash);
+  if (named) await openRow(named, false);
+  else if (hash === "new" || hash === newUrl) await openBlank();
+  else if (hash.startsWith(`${page}/`) && QUESTION.test(hash.split("?")[0])) await open(hash);
 };
 
 const start = async () => {
@@ -619,11 +638,10 @@ const start = async () => {
   const found = await kept.adopt();
   for (const draft of found) saving.put(draft, 0);
   const [latest] = found.sort((one, other) => other.at - one.at);
-  const hash = decodeURI(location.hash.slice(1));
-  const named = /^question-\d+$/.test(hash) && get(hash);
-  if (named) await openRow(named, false);
-  else if (latest) await open(latest.url, { id: latest.id, isFocused: false });
-  else if (hash === "new" || hash === newUrl) await openBlank();
-  else if (QUESTION.test(hash.split("?")[0])) await open(hash);
+  if (latest && !location.hash.startsWith("#question-")) {
+    await open(latest.url, { id: latest.id, isFocused: false });
+  } else await openNamed();
 };
+
+addEventListener("hashchange", openNamed);
 start();

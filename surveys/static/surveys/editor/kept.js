@@ -64,6 +64,7 @@ export const openKept = (account, survey) => {
   navigator.locks?.request(name(tab), () => new Promise(() => {}));
 
   return {
+    isForgotten: () => isForgotten,
     /** Returns whether there was room. @param {Draft} draft */
     put: (draft) => {
       try {

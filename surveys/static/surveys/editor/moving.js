@@ -50,9 +50,10 @@ export const startMoving = (editor, { list, moved, say }) => {
     let { clientX: x, clientY: y } = event;
     let frame = 0;
 
+    // The others move: a finger loses a row that is taken out.
     const follow = () => {
-      for (let other; (other = row.previousElementSibling) && y < middle(other);) other.before(row);
-      for (let other; (other = row.nextElementSibling) && y > middle(other);) other.after(row);
+      for (let other; (other = row.previousElementSibling) && y < middle(other);) row.after(other);
+      for (let other; (other = row.nextElementSibling) && y > middle(other);) row.before(other);
     };
     const scroll = () => {
       const { top, bottom } = place.getBoundingClientRect();

@@ -4,7 +4,7 @@
  *
  * @import { Draft } from "./kept.js"
  * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
- * @typedef {Draft & {state?: State, problem?: string, panel?: Document, next?: string, timer?: number}} Typed
+ * @typedef {Draft & {state?: State, problem?: string, panel?: string, next?: string, timer?: number}} Typed
  * @typedef {"saved" | State | "stopped"} Outcome
  */
 
@@ -53,11 +53,14 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
   };
 
   /** @param {string} url @param {URLSearchParams} [body] @param {RequestInit} [more] */
-  const request = (url, body, more = {}) => {
+  const request = async (url, body, more = {}) => {
     body?.set("csrfmiddlewaretoken", token());
     const method = body ? "POST" : "GET";
     const signal = AbortSignal.timeout(LONGEST);
-    return fetch(url, { method, body, headers: { "X-Editor": "1" }, signal, ...more });
+    const headers = { "X-Editor": "1" };
+    const response = await fetch(url, { method, body, headers, signal, ...more });
+    if (response.status >= 500 || response.status === 429) throw new Error(response.statusText);
+    return response;
   };
 
   /** @param {Typed} draft */
@@ -81,14 +84,6 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     kept.remove(draft.id);
   };
 
-  /** @param {Typed} draft @param {string} problem */
-  const pause = (draft, problem) => {
-    draft.state = "offline";
-    draft.problem = problem;
-    tell(draft, "offline");
-    schedule(draft, AGAIN);
-  };
-
   /** @param {Typed} draft */
   const send = async (draft) => {
     clearTimeout(draft.timer);
@@ -101,14 +96,13 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
       response = await request(draft.url, write(draft));
       text = await response.text();
     } catch {
-      return pause(draft, "No connection. It is saved as soon as there is one.");
-    }
-    if (response.status >= 500 || response.status === 429) {
-      return pause(draft, "The server cannot save it now. It is tried again.");
+      draft.state = "offline";
+      tell(draft, "offline");
+      return schedule(draft, AGAIN);
     }
     const reply = parse(text);
     const form = findPanel(reply);
-    if (form) settle(draft, form, reply);
+    if (form) settle(draft, form, reply, text);
     else if (response.status === 404) {
       draft.state = "gone";
       tell(draft, "gone");
@@ -120,12 +114,12 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     if (isStopped) return;
     isStopped = true;
     const told = reply.querySelector("main [role=alert]") ?? reply.querySelector("main h1");
-    const said = told?.textContent?.trim();
+    const said = response.ok ? "This survey has been opened." : told?.textContent?.trim();
     stop(response.redirected ? "You were signed out." : said ?? "");
   };
 
   /** @param {Typed} draft @param {HTMLFormElement} form @param {Document} reply */
-  const settle = (draft, form, reply) => {
+  const settle = (draft, form, reply, /** @type {string} */ text) => {
     const isCurrent = draft.sent === draft.fields;
     const outcome = /** @type {Outcome} */ (form.dataset.outcome);
     const stamp = String(new FormData(form).get("stamp"));
@@ -142,12 +136,12 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
       if (!isCurrent) put(draft, PAUSE);
     } else if (outcome === "overtaken") {
       draft.state = "overtaken";
-      draft.panel = reply;
+      draft.panel = text;
       draft.next = stamp;
       keep(draft);
     } else if (isCurrent) {
       draft.state = "refused";
-      draft.panel = reply;
+      draft.panel = text;
       keep(draft);
     } else schedule(draft, PAUSE);
     tell(
