@@ -72,13 +72,15 @@ def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
     assert found == list(texts)
 
 
-def drag(page: Page, handle: Locator, *, x: float | None = None, y: float) -> None:
+def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
+    """Press the mouse on a handle, and move it to the top of the list, or to its right."""
     handle.scroll_into_view_if_needed()
-    box = handle.bounding_box()
+    box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()
     assert box is not None
+    assert place is not None
     page.mouse.move(box["x"] + 5, box["y"] + 5)
     page.mouse.down()
-    page.mouse.move(box["x"] + 5 if x is None else x, y, steps=5)
+    page.mouse.move(box["x"] + 5 if x is None else x, max(place["y"], 0) + 5, steps=5)
 
 
 def assert_accessible(page: Page) -> None:
@@ -102,9 +104,7 @@ def test_questions_take_one_click_and_one_load_and_the_last_is_moved_in_one_drag
     assert (loads, page.evaluate("clicks") <= MOST_CLICKS) == ([], True)
 
     handles, said = page.locator(".question-handle"), page.locator("#said")
-    place = page.locator("#question-list").bounding_box()
-    assert place is not None
-    drag(page, handles.last, y=max(place["y"], 0) + 5)
+    drag(page, handles.last)
     expect(page.locator(".question-item").first).to_contain_text(asked[-1])
     page.mouse.up()
     expect(said).to_have_text(f"Place 1 of {number}")
@@ -114,7 +114,7 @@ def test_questions_take_one_click_and_one_load_and_the_last_is_moved_in_one_drag
     page.keyboard.press("ArrowUp")
     expect_texts(page, survey, *asked[:-2], asked[-1], asked[-2])
     expect(handles.nth(number - 2)).to_be_focused()
-    drag(page, handles.nth(1), x=1000, y=5)
+    drag(page, handles.nth(1), x=1000)
     page.mouse.up()
     expect(said).to_have_text("Not moved")
     expect_texts(page, survey, *asked[:-2], asked[-1], asked[-2])

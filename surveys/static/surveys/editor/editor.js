@@ -23,6 +23,12 @@ const page = location.pathname;
 const list = () => get("question-list");
 const token = () =>
   document.querySelector("[name=csrfmiddlewaretoken]")?.getAttribute("value") ?? "";
+/** @param {string} tag @param {Record<string, unknown>} properties @param {(Node | string)[]} parts */
+const make = (tag, properties, ...parts) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...parts);
+  return element;
+};
 /** @param {string} text */
 const say = (text) => {
   const said = get("said");
@@ -90,22 +96,13 @@ const showUnsaved = () => {
   );
   if (!waiting.length) return;
   const items = waiting.map((draft) => {
-    const item = document.createElement("li");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "button button-secondary button-small";
     const text = new URLSearchParams(draft.fields).get("text") || "No text";
-    button.textContent = `Not saved: ${text.slice(0, 60)}`;
-    button.onclick = () => open(draft.url, { id: draft.id });
-    item.append(button);
-    return item;
+    const onclick = () => open(draft.url, { id: draft.id });
+    const className = "button button-secondary button-small";
+    const textContent = `Not saved: ${text.slice(0, 60)}`;
+    return make("li", {}, make("button", { type: "button", className, textContent, onclick }));
   });
-  const unsaved = document.createElement("ul");
-  unsaved.id = "unsaved";
-  unsaved.className = "links";
-  unsaved.setAttribute("aria-label", "Not saved");
-  unsaved.append(...items);
-  get("questions")?.append(unsaved);
+  get("questions")?.append(make("ul", { id: "unsaved", className: "links" }, ...items));
 };
 
 /** @param {Typed} draft @param {Outcome} outcome @param {Document} [reply] @param {boolean} [isCurrent] @param {string} [before] */
@@ -131,11 +128,9 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
 
 /** @param {string} problem */
 function stop(problem) {
-  const told = document.createElement("p");
-  told.className = "notice notice-bad";
-  told.setAttribute("role", "alert");
   const where = kept.isForgotten() ? "is on this page only" : "stays in this browser for a week";
-  told.textContent = `${problem} Nothing more is saved. What you typed ${where}.`;
+  const textContent = `${problem} Nothing more is saved. What you typed ${where}.`;
+  const told = make("p", { className: "notice notice-bad", role: "alert", textContent });
   get("told")?.replaceChildren(told);
   told.scrollIntoView({ block: "nearest" });
   showState();
@@ -143,15 +138,7 @@ function stop(problem) {
 
 /** @param {Typed} draft */
 const offerAgain = (draft) => {
-  const told = place.querySelector("[data-part=told]");
-  const notice = document.createElement("p");
-  notice.className = "notice notice-warm";
-  notice.textContent = "This question was deleted in another window. What you typed is below. ";
-  const again = document.createElement("button");
-  again.type = "button";
-  again.className = "button button-small";
-  again.textContent = "Add it again";
-  again.onclick = () => {
+  const onclick = () => {
     const id = draw();
     const { search } = new URL(draft.url, location.href);
     current = id;
@@ -159,9 +146,12 @@ const offerAgain = (draft) => {
     notice.remove();
     saving.addAgain(draft, id, `${newUrl}${search}`);
   };
-  notice.append(again);
-  told?.replaceChildren(notice);
-  say("This question was deleted in another window.");
+  const className = "button button-small";
+  const again = make("button", { type: "button", className, textContent: "Add it again", onclick });
+  const text = "This question was deleted in another window. What you typed is below. ";
+  const notice = make("p", { className: "notice notice-warm" }, text, again);
+  place.querySelector("[data-part=told]")?.replaceChildren(notice);
+  say(text);
 };
 
 /** @param {HTMLFormElement} shown @param {string} stamp */
@@ -172,12 +162,10 @@ const setStamp = (shown, stamp) => {
 
 /** @param {HTMLFormElement} shown @param {string} id */
 const addKey = (shown, id) => {
+  const value = id.slice(4);
   const found = shown.elements.namedItem("draft_key");
-  const key = found instanceof HTMLInputElement ? found : document.createElement("input");
-  key.type = "hidden";
-  key.name = "draft_key";
-  key.value = id.slice(4);
-  if (!found) shown.append(key);
+  if (found instanceof HTMLInputElement) found.value = value;
+  else shown.append(make("input", { type: "hidden", name: "draft_key", value }));
 };
 
 const setHash = () => {
@@ -185,10 +173,8 @@ const setHash = () => {
   history.replaceState(null, "", `${page}${current ? hash : ""}`);
   for (const row of editor.querySelectorAll(".question-item")) {
     const link = row.querySelector(".question-edit");
-    if (row.id === `question-${current}`) {
-      link?.setAttribute("aria-current", "true");
-      row.scrollIntoView({ block: "nearest" });
-    } else link?.removeAttribute("aria-current");
+    if (row.id === `question-${current}`) link?.setAttribute("aria-current", "true");
+    else link?.removeAttribute("aria-current");
   }
 };
 
@@ -250,6 +236,8 @@ const show = (reply, id, isFocused) => {
   if (shown && isNew(id)) addKey(shown, id);
   setHash();
   showState();
+  const [rows, row] = [list(), get(`question-${current}`)];
+  if (row) rows?.scrollTo({ top: row.offsetTop - rows.offsetTop - rows.clientHeight / 2 });
   const draft = drafts.get(id);
   if (draft?.state === "gone") offerAgain(draft);
   if (!isFocused) return;
@@ -404,14 +392,14 @@ place.addEventListener("click", ({ target }) => {
 const addHandles = (part) => {
   for (const row of part.querySelectorAll(".question-mark")) {
     if (row.querySelector(".question-handle")) continue;
-    const handle = document.createElement("button");
-    handle.type = "button";
-    handle.className = "question-handle";
     const called = row.querySelector(".question-select")?.textContent?.trim() ?? "";
-    handle.setAttribute("aria-label", called.replace("Select", "Move"));
-    handle.title = "Drag, or use the arrow keys";
-    handle.id = `move-${row.querySelector("input")?.value}`;
-    row.append(handle);
+    row.append(make("button", {
+      type: "button",
+      className: "question-handle",
+      ariaLabel: called.replace("Select", "Move"),
+      title: "Drag, or use the arrow keys",
+      id: `move-${row.querySelector("input")?.value}`,
+    }));
   }
 };
 
@@ -464,17 +452,18 @@ const swapPage = (reply) => {
   return true;
 };
 
-/** @param {Response} response */
-const take = async (response) => {
+/** @param {Response} response @param {() => unknown} [isBusy] */
+const take = async (response, isBusy) => {
   const reply = parse(await response.text());
-  if (!swapPage(reply)) saving.halt(response, reply);
+  if (isBusy?.()) refreshLater();
+  else if (!swapPage(reply)) saving.halt(response, reply);
 };
 
+// The list stays as it is while a row is moved.
 const refresh = () => {
   clearTimeout(refreshing);
-  if (isDragging()) return refreshLater();
-  sendMove();
-  return turn(async () => take(await saving.request(page))).catch(() => refreshLater());
+  const isBusy = () => isDragging() || moving;
+  return turn(async () => take(await saving.request(page), isBusy)).catch(() => refreshLater());
 };
 const refreshLater = () => {
   clearTimeout(refreshing);

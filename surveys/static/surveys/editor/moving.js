@@ -113,8 +113,12 @@ const middle = (element) => {
   return top + height / 2;
 };
 
-/** Whether a drag ends at the list, with some room around it. @param {Element} list */
-const isOver = (list, /** @type {number} */ x, /** @type {number} */ y) => {
-  const { left, right, top, bottom } = list.getBoundingClientRect();
-  return x > left - EDGE && x < right + EDGE && y > top - 2 * EDGE && y < bottom + 2 * EDGE;
+/** Whether a drag ends at the list: above or below it is its first or last place. */
+const isOver = (
+  /** @type {Element} */ list,
+  /** @type {number} */ x,
+  /** @type {number} */ y,
+) => {
+  const { left, right } = list.getBoundingClientRect();
+  return x > left - EDGE && x < right + EDGE && y >= 0 && y <= innerHeight;
 };
