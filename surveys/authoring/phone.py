@@ -1,4 +1,4 @@
-"""What respondents read of one question, in the survey's language, for the preview beside its form."""
+"""What respondents read of one question, in the survey's language, for its preview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor of questions, in Chromium: one page, saved by itself; nothing that was typed is lost."""
+"""The editor of questions, in Chromium: one page, saved by itself; nothing typed is lost."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_what_was_typed_survives_lost_connections_answers_and_tabs(
     page.context.set_offline(False)
     expect_texts(page, survey, "One?", "Two, offline?")
 
-    # The server saves a new question, but its answer is lost. The author types on, and the tab dies.
+    # The server saves a new question, but its answer is lost. The author types on; the tab dies.
     def lose(route: Route) -> None:
         if route.request.method == "POST":
             route.fetch()

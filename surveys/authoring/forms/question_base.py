@@ -131,7 +131,7 @@ class QuestionForm(forms.Form):
 
     @property
     def differing(self) -> list[str]:
-        """Say how the question is protected where that differs from the survey's other questions."""
+        """Say how the question is protected, where most others differ."""
         said = []
         if "flips" in self.fields and str(flips := self["flips"].value()) != str(self.usual_flips):
             said.append(f"{flips} of 100")

@@ -1,4 +1,4 @@
-"""Shows the form of a question: as a page, or as a part of the editor's page, which saves it by itself.
+"""Shows the form of a question: as a page, or as a part of the editor's page, which saves it.
 
 The editor's script names itself in a header. It reads from the part whether the question was saved,
 so the status is 200 either way: a half-typed question is no error.
@@ -50,9 +50,7 @@ def choose_type(
         "others": [f for f in QUESTION_FORMS.values() if "flips" not in f.base_fields],
     }
     name = "_types" if is_in_editor(request) else "question_types"
-    return render(
-        request, f"surveys/authoring/{name}.html", context, status=404 if wrong else 200
-    )
+    return render(request, f"surveys/authoring/{name}.html", context, status=404 if wrong else 200)
 
 
 def show_form(
@@ -84,7 +82,7 @@ def show_form(
 def show_saved(
     request: HttpRequest, survey: Survey, *, pk: int, said: Sequence[str]
 ) -> HttpResponse:
-    """Show the part of the editor's page for a question that was saved, with its row in the list."""
+    """Show the editor's part for a question that was saved, with its row in the list."""
     questions = list(survey.questions.all())
     [question] = [one for one in questions if one.pk == pk]
     form = QUESTION_FORMS[question.type](

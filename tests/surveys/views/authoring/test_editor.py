@@ -1,4 +1,4 @@
-"""The editor's part for one question, over HTTP: it is saved once, and never over another version."""
+"""The editor's part for one question, over HTTP: saved once, and never over another version."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def new(survey: Survey) -> str:
 
 
 def send(author: Client, path: str, **fields: Any) -> dict[str, str]:
-    """Send a form as the editor does; return the attributes of its answer, its stamp and its row."""
+    """Send a form as the editor does; return the attributes, stamp and page of its answer."""
     page = author.post(path, {"flips": "25", **fields}, headers=IN_EDITOR)
     assert page.status_code == 200, page.status_code
     found = dict(re.findall(r'data-(pk|outcome|problem)="([^"]*)"', page.text))
@@ -132,7 +132,7 @@ def test_what_most_questions_have_is_set_once_and_said_where_it_differs(
 
 
 def test_questions_are_copied_to_the_place_behind_them(author: Client, survey: Survey) -> None:
-    first, second = survey.questions.all()
+    first = survey.questions.all()[0]
     add_question(survey=survey, text="If one?", rule={"name": str(first.pk), "is": [1]})
     keys = list(survey.questions.values_list("pk", flat=True))
     sent = {"action": "duplicate", "question": [keys[0], keys[2]]}
@@ -171,5 +171,8 @@ def test_the_scripts_of_the_page_are_small(author: Client, survey: Survey) -> No
     loaded = re.findall(r'src="/static/surveys/([\w/]+)\.\w+\.js"', page)
     assert sorted(loaded) == ["editor/editor", "forgetting"]
     assert page.count("<script") == len(loaded)
-    names = {"forgetting.js", *(f"editor/{one}.js" for one in ("editor", "kept", "moving", "saving"))}
+    names = {
+        "forgetting.js",
+        *(f"editor/{one}.js" for one in ("editor", "kept", "moving", "saving")),
+    }
     assert sum((STATIC / name).stat().st_size for name in names) <= MOST_BYTES
