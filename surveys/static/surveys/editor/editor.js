@@ -64,7 +64,7 @@ const serialize = (typed) => {
 const isNew = (id) => id.startsWith("new-");
 const draw = () => `new-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
 
-// --- the state of what is in place
+// the state of what is in place
 
 /** @param {string} text @param {boolean} [isProblem] */
 const setState = (text, isProblem = false) => {
@@ -216,7 +216,7 @@ const swapParts = (reply) => {
   if (title && old) old.textContent = title.textContent;
 };
 
-// --- what is in place
+// what is in place
 
 const close = () => {
   current = "";
@@ -249,7 +249,7 @@ const show = (reply, id, isFocused) => {
   }
 };
 
-/** Puts a question in place: what was typed and could not be saved, or what is saved. */
+/** Puts a question in place, as typed or as saved. */
 const open = async (
   /** @type {string} */ url,
   { isFocused = true, id = QUESTION.exec(new URL(url, location.href).pathname)?.[1] ?? draw() } =
@@ -290,7 +290,7 @@ const loadBlank = async () => {
   if (findPanel(parse(text))) blank = text;
 };
 
-/** Puts the form of a new question in place, at once if it is ready. */
+/** Puts the form of a new question in place. */
 const openBlank = async () => {
   saving.flush();
   const number = ++opening;
@@ -386,7 +386,7 @@ place.addEventListener("click", ({ target }) => {
   }
 });
 
-// --- the list
+// the list
 
 /** @param {ParentNode} part */
 const addHandles = (part) => {
@@ -459,10 +459,11 @@ const take = async (response, isBusy) => {
   else if (!swapPage(reply)) saving.halt(response, reply);
 };
 
-// The list stays as it is while a row is moved.
+// While a row is moved or a form filled in, all stays.
 const refresh = () => {
   clearTimeout(refreshing);
-  const isBusy = () => isDragging() || moving;
+  const isBusy = () =>
+    isDragging() || moving || document.activeElement?.closest("#whole, .everything");
   return turn(async () => take(await saving.request(page), isBusy)).catch(() => refreshLater());
 };
 const refreshLater = () => {
