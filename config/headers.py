@@ -56,7 +56,7 @@ def _researcher(**changes: str | None) -> dict[str, str | None]:
 
 
 _SAME_ORIGIN = {"Referrer-Policy": "same-origin"}
-# Trusted Types are off only for pages where htmx inserts HTML from the server.
+# Trusted Types are off only for pages where scripts insert HTML from the server.
 _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": None})
 
 TABLE = (
@@ -98,7 +98,7 @@ TABLE = (
             *("aggregator:results", "aggregator:results_panel"),
             *("aggregator:coin_results", "aggregator:coin_results_panel"),
             *("aggregator:comparison", "aggregator:comparison_panel"),
-            *("surveys:question_create", "surveys:question_edit", "surveys:imported"),
+            *("surveys:questions", "surveys:imported"),
         ),
         csp=_SWAPPED,
         extra=_SAME_ORIGIN,

@@ -112,8 +112,7 @@ def needs(
         def wrapper(request: HttpRequest, slug: str, **rest: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 # A panel may reload after the session has ended. It must not show the sign-in form,
-                # so the whole page reloads. A form that posts for the cost of its question does
-                # not, because the author would lose the typed text.
+                # so the whole page reloads.
                 if "HX-Request" in request.headers and request.method == "GET":
                     return HttpResponseClientRefresh()
                 return redirect_to_login(request.get_full_path())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from surveys.authoring.answer_options import call_all, number_answered
-from surveys.authoring.errors import SelectionRefused
+from surveys.authoring.errors import SelectionRefused, TooManyQuestions
 from surveys.authoring.naming import conform_name
 from surveys.authoring.planned.following import describe_dropped, find_plans
 from surveys.authoring.planned.release_card import drop_from_releases
@@ -88,6 +88,34 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
     switched = switch_refusals(_find(survey, keys), allowed=allowed, keys=keys)
     check_rules(survey)
     return switched
+
+
+@changes_draft(Kind.QUESTIONS)
+def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Question]:
+    """Copy questions, each to the place behind it, and return the copies.
+
+    A copy has the rule of its original. Raises SelectionRefused if there is no room.
+    """
+    questions = _find(survey, keys)
+    if len(questions) + len(keys) > MAX_QUESTIONS:
+        raise SelectionRefused(str(TooManyQuestions()))
+    taken = [one.name for one in questions]
+    order, copies = list[Question](), list[Question]()
+    for question in questions:
+        order.append(question)
+        if question.pk not in keys:
+            continue
+        content = list_content(question)
+        if content["name"]:
+            content["name"] = conform_name(content["name"], taken=taken)
+            taken.append(content["name"])
+        # Behind all others, until every question has its place.
+        position = len(questions) + len(copies) + 1
+        copies.append(survey.questions.create(position=position, **content))
+        order.append(copies[-1])
+    place_questions(order)
+    check_rules(survey)
+    return copies
 
 
 @changes_draft(Kind.QUESTIONS)

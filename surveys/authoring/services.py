@@ -9,7 +9,7 @@ from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar, Unpack, cast
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max
+from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import User
@@ -179,20 +179,25 @@ def switch_refusals(
 
 @changes_draft(Kind.QUESTIONS)
 def add_question(
-    *, survey: Survey, stamp: str = "", **content: Unpack[QuestionContent]
+    *, survey: Survey, stamp: str = "", draft_key: str = "", **content: Unpack[QuestionContent]
 ) -> Question:
-    """Add a question at the end.
+    """Add a question at the end, once for each key that is not empty.
 
     Raises AddedTwice if the list of questions no longer matches the stamp and already has a
-    question with the same content.
+    question with the same content, and Overtaken if the key was used for another content.
     """
     lock_draft(survey=survey)
-    _refuse_second_copy(survey, stamp, content)
-    last = survey.questions.aggregate(last=Max("position"))["last"] or 0
-    if survey.questions.count() >= MAX_QUESTIONS:
+    questions = list(survey.questions.all())
+    for added in questions:
+        if draft_key and added.draft_key == draft_key:
+            _refuse_other_content(added, content, questions)
+            return added
+    _refuse_second_copy(questions, stamp, content)
+    last = max((one.position for one in questions), default=0)
+    if len(questions) >= MAX_QUESTIONS:
         raise TooManyQuestions
     question = survey.questions.create(
-        position=last + 1, **_with_name(content, list(survey.questions.all()))
+        position=last + 1, draft_key=draft_key, **_with_name(content, questions)
     )
     check_rules(survey)
     return question
@@ -244,8 +249,21 @@ def _with_name(
     return content | {"name": suggest_name(content["text"], taken=[*taken, *kept])}
 
 
-def _refuse_second_copy(survey: Survey, stamp: str, content: QuestionContent) -> None:
-    questions = list(survey.questions.all())
+def _refuse_other_content(
+    stored: Question, content: QuestionContent, questions: Sequence[Question]
+) -> None:
+    others = [one for one in questions if one.pk != stored.pk]
+    if not _has_content(stored, _with_name(content, others)):
+        raise Overtaken
+
+
+def _has_content(question: Question, content: QuestionContent) -> bool:
+    return all(getattr(question, name) == value for name, value in content.items())
+
+
+def _refuse_second_copy(
+    questions: Sequence[Question], stamp: str, content: QuestionContent
+) -> None:
     if not stamp or stamp == stamp_questions(questions):
         return
     called = call_all(questions)
@@ -264,16 +282,18 @@ def edit_question(
 ) -> str:
     """Change a question, and return a sentence about the plans that this removed.
 
-    Raises Overtaken if the stored question no longer matches the stamp, and BrokenRules if a rule
-    would no longer make sense.
+    Raises Overtaken if the stored question no longer matches the stamp and has another content, and
+    BrokenRules if a rule would no longer make sense.
     """
     lock_draft(survey=question.survey)
     questions = list(question.survey.questions.all())
     [before] = [one for one in questions if one.pk == question.pk]
-    compare_stamps(stamp, stored=stamp_question(before))
-    parts = list_parts_of(before, questions)
     others = [one for one in questions if one.pk != question.pk]
     content["name"] = _with_name(list_content(before) | content, others)["name"]
+    if _has_content(before, content):
+        return ""  # saved before, and the page did not get the answer
+    compare_stamps(stamp, stored=stamp_question(before))
+    parts = list_parts_of(before, questions)
     for name, value in content.items():
         setattr(question, name, value)
     question.save(update_fields=list(content))

@@ -75,6 +75,9 @@ class Question(models.Model):
     # The primary key of an earlier question that asks for the same fact. Like rules, it has no
     # foreign key; surveys.authoring.rule_checks checks it.
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
+    # A number that the editor's page draws for a new question, so that sending it again, after the
+    # answer was lost, does not add it twice.
+    draft_key = models.CharField(max_length=36, blank=True, editable=False)
 
     CONTENT = tuple(QuestionContent.__annotations__)
 
@@ -89,6 +92,11 @@ class Question(models.Model):
                 Lower("name"),
                 condition=~models.Q(name=""),
                 name="surveys_question_name",
+            ),
+            models.UniqueConstraint(
+                fields=["survey", "draft_key"],
+                condition=~models.Q(draft_key=""),
+                name="surveys_question_draft_key",
             ),
             models.CheckConstraint(
                 condition=models.Q(flips__gte=1, flips__lte=49),

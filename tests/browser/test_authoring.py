@@ -85,17 +85,22 @@ def test_a_survey_is_authored_and_opened_by_keyboard(
     type_into(page, "Introduction", "We ask everybody.")
     press(page, "Create the draft", then="On the road")
 
-    press(page, "Add the first question", then="Choose a type of question")
-    press(page, "Yes or no", then="New question")
-    type_into(page, "Question", "Have you ever driven after drinking?")
-    press(page, "Add the question", then="On the road")
-    press(page, "Add a question", then="Choose a type of question")
-    press(page, "Yes or no", then="New question")
-    type_into(page, "Question", "Do you have children?")
+    press(page, "Add the first question", then="On the road")
+    for text in ("Have you ever driven after drinking?", "Do you have children?"):
+        expect(page.locator("#id_text")).to_be_focused()
+        expect(page.locator("#id_text")).to_be_empty()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+    page.get_by_role("link", name="Edit question 2").press("Enter")
+    expect(page.locator("#panel-title")).to_have_text("Question 2")
+    tab_to(page, "Strength and declining")
+    page.keyboard.press("Enter")
     tab_to(page, "As strong as 25 of 100")  # people may decline, so there are three codes
     page.keyboard.press("ArrowDown")  # 40 of 100
-    press(page, "Add the question", then="On the road")
-    press(page, "Up : move question 2", then="On the road")
+    expect(page.locator("#protection > summary")).to_contain_text("40 of 100")
+    page.get_by_role("button", name="Move question 2").press("ArrowUp")
+    expect(page.locator("#said")).to_have_text("Place 1 of 2")
+    expect(page.locator(".question-item").first).to_contain_text("Select question 1")
 
     press(page, "Settings", then="On the road")
     press(page, "Start and end", then="On the road")
@@ -120,31 +125,36 @@ def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveAp
     sign_in(page, live)
     survey = make_survey(owner=User.objects.get(), questions=["Do you smoke?"])
     page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")
-    card = page.get_by_role("region", name="Precision and privacy")
+    cost, state = page.locator("#cost"), page.locator("#panel-state")
+    expect(page.locator("#id_text")).to_be_focused()
+    page.keyboard.type("Do you drink?")
+    tab_to(page, "Strength and declining")
+    page.keyboard.press("Enter")
     tab_to(page, "Two coins")
-    expect(card).to_contain_text("one person gives away ε = 2.20 in the whole survey")
+    expect(cost).to_contain_text("Privacy used: ε = 2.20")
     page.keyboard.press("ArrowDown")  # 40 of 100
-    expect(card).to_contain_text("one person gives away ε = 1.51 in the whole survey")
+    expect(cost).to_contain_text("Privacy used: ε = 1.51")
     assert page.evaluate(FOCUSED).startswith("40 of 100"), "the focus stays on the row"
     page.keyboard.press("ArrowUp")
-    expect(card).to_contain_text("in the whole survey")
-    expect(page.get_by_role("status")).to_have_text(
-        "Protection: strong, ε = 1.10 for this question, 2.20 in all"
-    )
+    expect(cost).to_contain_text("Privacy used: ε = 2.20")
     tab_to(page, "Offer “Prefer not to say”")
     page.keyboard.press("Space")
-    expect(card).to_contain_text("3 codes")
+    expect(cost.get_by_text("3 codes")).to_be_attached()
     assert page.evaluate(FOCUSED).startswith("Offer")
+    tab_to(page, "Ask only if")
+    page.keyboard.press("Enter")
+    expect(page.locator("#rule_question_1")).to_be_visible()
     tab_to(page, "Type the rule instead")
     page.keyboard.press("Enter")
     type_into(page, "Rule", "Q1 is maybe")
-    expect(card).to_contain_text("The numbers appear once you fix this")
+    expect(state).to_contain_text("Not saved: “maybe”")
     for _ in "maybe":
         page.keyboard.press("Backspace")
     page.keyboard.type("yes")
-    expect(card).to_contain_text("4 codes")
+    expect(cost.get_by_text("4 codes")).to_be_attached()
+    expect(state).to_have_text("Saved")
     expect(page.get_by_label("Rule", exact=True)).to_have_value("Q1 is yes")
-    assert survey.questions.count() == 1
+    assert survey.questions.count() == 2
 
 
 def test_an_error_takes_the_focus_and_leads_to_its_field(
@@ -166,9 +176,11 @@ def test_an_error_takes_the_focus_and_leads_to_its_field(
     assert not Survey.objects.exists()
 
 
-def test_leaving_a_half_written_question_asks_first(page: Page, live: LiveApplication) -> None:
+def test_leaving_asks_first_except_in_the_editor_which_saves(
+    page: Page, live: LiveApplication
+) -> None:
     owner = sign_in(page, live)
-    survey = make_survey(owner=owner)
+    survey = make_survey(owner=owner, questions=())
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:
@@ -176,16 +188,20 @@ def test_leaving_a_half_written_question_asks_first(page: Page, live: LiveApplic
         dialog.dismiss()
 
     page.on("dialog", stay)
-    page.goto(f"{live.url}/surveys/{survey.slug}/questions/new?type=yes_no")
-    page.get_by_label("Question").fill("Half a ques")
+    page.goto(f"{live.url}/surveys/{survey.slug}/settings/text")
+    page.get_by_label("Title").fill("Half a ti")
     with page.expect_event("dialog"):
         page.get_by_role("link", name="Surveys").first.click()
     assert asked == ["beforeunload"]
-    expect(page.get_by_label("Question")).to_have_value("Half a ques")
-    # "Cancel" and the button that saves say already what they do.
-    page.get_by_role("link", name="Cancel").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(survey.title)
+    expect(page.get_by_label("Title")).to_have_value("Half a ti")
+    page.get_by_label("Title").fill(survey.title)
+    page.get_by_role("button", name="Save the settings").click()
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions#new")
+    page.get_by_label("Question", exact=True).fill("Half a ques")
+    page.get_by_role("link", name="Surveys").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your surveys")
     assert asked == ["beforeunload"]
+    assert [one.text for one in survey.questions.all()] == ["Half a ques"]
 
 
 def test_signing_out_from_the_account_menu_works_by_keyboard(
@@ -226,4 +242,5 @@ def test_nothing_scrolls_sideways_at_320_pixels(
     forms = [f"questions/new?type={type_}" for type_ in QUESTION_FORMS]
     for path in ("", "questions", "data", "settings/privacy", "launch", "questions/new", *forms):
         page.goto(f"{live.url}/surveys/{survey.slug}/{path}")
+        page.wait_for_load_state("networkidle")  # the editor follows
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path

@@ -29,8 +29,6 @@ SUB_PAGES = {
         ("history", "overview"),
         ("languages", "settings"),
         ("translations", "settings"),
-        ("questions/new", "questions"),
-        ("questions/new?type=choice", "questions"),
         ("questions/insert", "questions"),
     ],
     "open": [

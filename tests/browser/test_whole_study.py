@@ -143,12 +143,14 @@ def write_draft(study: Study) -> None:
 def add_question(study: Study, kind: str, fields: dict[str, str], *, confirm: bool = False) -> None:
     page = study.page
     slug = page.url.split("/surveys/")[1].split("/")[0]
-    page.goto(f"{study.world.stack.url}/surveys/{slug}/questions/new?type={kind}")
+    path = f"/surveys/{slug}/questions"
+    page.goto(f"{study.world.stack.url}{path}#{path}/new?type={kind}")
+    expect(page.locator(f"#panel[data-pk=''][action$='type={kind}']")).to_be_visible()
     for name, value in fields.items():
         page.locator(f"[name={name}]").fill(value)
     if confirm:
         page.locator("[name=confirmed]").check()
-    study.press("Add the question")
+    expect(page.locator("#panel-state")).to_have_text("Saved")
 
 
 def plan(study: Study) -> None:

@@ -18,6 +18,7 @@ from surveys.authoring.forms.rule_choice import RuleChoice
 from surveys.authoring.naming import conform_name, find_name_problem
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
+from surveys.authoring.usual import find_usual_strength
 from surveys.form_fields import PlainText
 from surveys.manifest.names import MAX_LABEL_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
@@ -85,11 +86,14 @@ class QuestionForm(forms.Form):
     ) -> None:
         """Build the form of a stored question, or of a new one if `question` is None.
 
-        `may_decline` says whether new questions of the survey offer "Prefer not to say".
+        `may_decline` says whether questions of the survey usually offer "Prefer not to say".
         """
         self.questions, self.question = list(questions), question
+        self.usual_flips, self.may_decline = find_usual_strength(self.questions), may_decline
         initial: dict[str, Any] = (
-            {"refusal": may_decline} if question is None else _read(question, self.questions)
+            {"refusal": may_decline, "flips": self.usual_flips}
+            if question is None
+            else _read(question, self.questions)
         )
         initial |= {name: value for name, value in (offered or {}).items() if name in OFFERED}
         super().__init__(data, initial=initial)
@@ -124,6 +128,18 @@ class QuestionForm(forms.Form):
     def details(self) -> list[forms.BoundField]:
         """The fields that only this type has."""
         return [field for field in self if field.name not in (*self.LAST, "text")]
+
+    @property
+    def differing(self) -> list[str]:
+        """Say how the question is protected, where most others differ."""
+        said = []
+        if "flips" in self.fields and str(flips := self["flips"].value()) != str(self.usual_flips):
+            said.append(f"{flips} of 100")
+        if "refusal" in self.fields and (allowed := bool(self["refusal"].value())) != bool(
+            self.may_decline
+        ):
+            said.append(describe_declining(allowed))
+        return said
 
     def _offer_strengths(self, present: int) -> None:
         choices = list(OFFERED_FLIPS)
@@ -327,6 +343,10 @@ class ProtectedForm(RuledForm, NamedForm):
         "together.",
         error_messages={"invalid_choice": "Choose one of the earlier questions in the list."},
     )
+
+
+def describe_declining(allowed: bool) -> str:
+    return "people may decline" if allowed else "nobody may decline"
 
 
 def _read_flips(value: Any) -> int:

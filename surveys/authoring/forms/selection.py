@@ -20,11 +20,15 @@ class Change(TextChoices):
     MOVE = "move", "Move"
     STRENGTH = "strength", "Set"
     DECLINING = "declining", "Set"
+    DUPLICATE = "duplicate", "Duplicate"
     DELETE = "delete", "Delete"
 
 
 class SelectionForm(forms.Form):
-    """Each button sends its action; `after`, `flips` and `declining` belong to one action each."""
+    """Each button sends its action; `after`, `flips` and `declining` belong to one action each.
+
+    With `everything`, all questions count as selected.
+    """
 
     question = forms.TypedMultipleChoiceField(
         coerce=int,
@@ -68,6 +72,9 @@ class SelectionForm(forms.Form):
     def __init__(self, data: QueryDict | None, *, questions: Sequence[Question]) -> None:
         """Build the form. The page shows what was chosen, but lists its errors at the top."""
         called = call_all(questions)
+        if data and "everything" in data:
+            data = data.copy()
+            data.setlist("question", [str(one.pk) for one in questions])
         super().__init__(data if data and "action" in data else None)
         self._offer("question", [(one.pk, called[str(one.pk)]) for one in questions])
         behind = [

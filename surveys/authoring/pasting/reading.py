@@ -110,7 +110,8 @@ class _Reader:
         """Return the question if its form is valid, or the form's errors."""
         form_type = QUESTION_FORMS[pasted.type]
         if pasted.type not in self._usual:
-            self._usual[pasted.type] = dict(form_type(may_decline=self.may_decline).initial)
+            form = form_type(questions=self.known[: self._stored], may_decline=self.may_decline)
+            self._usual[pasted.type] = dict(form.initial)
         usual, span = self._usual[pasted.type], pasted.found_range
         data = {
             "text": pasted.text,

@@ -29,8 +29,10 @@ from surveys.authoring.remedies import Undo
 from surveys.authoring.selection import Deletion
 from surveys.authoring.stamps import stamp_budget, stamp_order
 from surveys.authoring.translations import summarize_languages
+from surveys.authoring.usual import find_usual_strength
 from surveys.lifecycle.errors import SurveyError
 from surveys.manifest.manifest import Limit, Manifest
+from surveys.manifest.strength import OFFERED_FLIPS
 from surveys.models import Question, Survey
 from surveys.planning.expected import find_expected
 from surveys.planning.planner_links import plan_for, plan_for_question
@@ -150,6 +152,8 @@ def show_questions(
         "planned": build_card(survey, manifest),
         "releases": build_release_card(survey, manifest),
         "size": describe_size(manifest),
+        "usual_flips": find_usual_strength(questions),
+        "strengths": OFFERED_FLIPS,
         "selection": SelectionForm(posted_to(request), questions=questions),
         "deletion": find_deletion(request, survey, questions),
         **budget_context(request, survey, manifest, "questions"),

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+import re
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.forms.boundfield import BoundWidget
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from surveys.access import Action
 from surveys.authoring import services
-from surveys.authoring.answer_options import name_answers, number_answered
-from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import (
     AddedTwice,
     BrokenRules,
@@ -36,22 +32,22 @@ from surveys.authoring.forms.differences import KEEP, THEIRS
 from surveys.authoring.planned.card import list_titles
 from surveys.authoring.planned.release_card import list_release_titles
 from surveys.authoring.stamps import stamp_question, stamp_questions
-from surveys.manifest.strength import Strength, describe_strength
 from surveys.models import Question, Survey
-from surveys.planning.offered_strengths import describe_strength_for
-from surveys.planning.question_costs import describe_refusal_cost, describe_rule_cost, describe_ties
-from surveys.planning.question_facts import find_facts, list_facts
+from surveys.planning.question_facts import list_facts
 from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import (
-    REFUSED,
-    link_packing,
     page_or_form,
     posted_to,
     read_stamp,
     require_draft,
     show_questions,
     to_questions,
-    total_context,
+)
+from surveys.views.authoring.question_form import (
+    choose_type,
+    is_in_editor,
+    show_form,
+    show_saved,
 )
 
 KEEP_TYPE = f"{KEEP}type"
@@ -83,31 +79,38 @@ def list_questions(request: HttpRequest, survey: Survey) -> HttpResponse:
 def create(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the types to choose from, then the form of the chosen type."""
     require_draft(survey)
+    draft_key = _read_draft_key(request)
+    if draft_key and (added := survey.questions.filter(draft_key=draft_key).first()):
+        return _edit(request, survey, added)  # the page did not get the answer
     usual = Question.Type.YES_NO if request.method == "POST" else ""
     chosen = request.GET.get("type", usual)
     if chosen not in QUESTION_FORMS:
-        return _choose_type(request, survey, wrong=chosen != "")
+        return choose_type(request, survey, wrong=chosen != "")
     questions = list(survey.questions.all())
-    offered = request.GET.dict()
     form = QUESTION_FORMS[chosen](
-        _posted(request), questions=questions, offered=offered, may_decline=survey.may_decline
+        posted_to(request),
+        questions=questions,
+        offered=request.GET.dict(),
+        may_decline=survey.may_decline,
     )
     stamp = read_stamp(request) or stamp_questions(questions)
     if _is_to_be_stored(request, form):
         try:
             question = services.add_question(
-                survey=survey, stamp=read_stamp(request), **form.content()
+                survey=survey, stamp=read_stamp(request), draft_key=draft_key, **form.content()
             )
         except TooManyQuestions as error:
             form.add_error(None, f"{error} Delete one first.")
         except BrokenRules as error:
             form.add_error(None, str(error))
+        except Overtaken:
+            return _edit(request, survey, survey.questions.get(draft_key=draft_key))
         except AddedTwice as error:
             form.add_error(None, str(error))
             stamp = stamp_questions(questions)
         else:
-            return to_questions(survey, f"#question-{question.pk}")
-    return _show_form(request, survey, form, stamp=stamp)
+            return _show_stored(request, survey, question)
+    return show_form(request, survey, form, stamp=stamp)
 
 
 @page_or_form
@@ -117,17 +120,26 @@ def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
     require_draft(survey)
     question = survey.questions.filter(pk=pk).first()
     if question is None:
-        raise QuestionDeleted if request.method == "POST" else Http404
+        is_page = request.method == "POST" and not is_in_editor(request)
+        raise QuestionDeleted if is_page else Http404
+    return _edit(request, survey, question)
+
+
+def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpResponse:
     # Somebody else may have changed the type while this form was open.
     chosen = request.POST.get("type") or request.GET.get("type", question.type)
     if chosen not in QUESTION_FORMS:
-        return _choose_type(request, survey, question=question, wrong=chosen != "")
+        return choose_type(request, survey, question=question, wrong=chosen != "")
     questions = list(survey.questions.all())
-    posted = _posted(request)
+    posted = posted_to(request)
     if posted is not None:
         chosen, posted = _merge(posted, chosen, question, questions)
     form = QUESTION_FORMS[chosen](
-        posted, questions=questions, question=question, offered=request.GET.dict()
+        posted,
+        questions=questions,
+        question=question,
+        offered=request.GET.dict(),
+        may_decline=survey.may_decline,
     )
     had_rule = question.rule is not None
     stamp = read_stamp(request) or stamp_question(question)
@@ -140,19 +152,16 @@ def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
         except BrokenRules as error:
             form.add_error(None, str(error))
         except Overtaken as error:
-            newer = get_object_or_404(survey.questions, pk=pk)
+            newer = get_object_or_404(survey.questions, pk=question.pk)
             differences = _list_differences(form, newer, questions)
             if not differences:  # the same form was sent twice
-                return to_questions(survey, f"#question-{question.pk}")
+                return _show_stored(request, survey, newer)
             form.add_error(None, str(error))
             stamp = stamp_question(newer)
         else:
-            if had_rule and "rule" not in form.fields:
-                messages.warning(request, RULE_DROPPED)
-            if dropped:
-                messages.warning(request, dropped)
-            return to_questions(survey, f"#question-{question.pk}")
-    return _show_form(request, survey, form, stamp=stamp, differences=differences)
+            said = [RULE_DROPPED] if had_rule and "rule" not in form.fields else []
+            return _show_stored(request, survey, question, said=[*said, *filter(None, [dropped])])
+    return show_form(request, survey, form, stamp=stamp, differences=differences)
 
 
 def _merge(
@@ -176,109 +185,23 @@ def _list_differences(
     return [Difference(choice=KEEP_TYPE, label="Type", mine=form.type_name, theirs=theirs), *found]
 
 
-def _posted(request: HttpRequest) -> QueryDict | None:
-    """Return the posted data. While the author is writing, the question text may be missing."""
-    posted = posted_to(request)
-    if posted is None or not _is_while_writing(request) or posted.get("text", "").strip():
-        return posted
-    completed = posted.copy()
-    completed["text"] = "?"
-    return completed
-
-
-def _is_while_writing(request: HttpRequest) -> bool:
-    return "HX-Request" in request.headers
+def _read_draft_key(request: HttpRequest) -> str:
+    sent = request.POST.get("draft_key", "")
+    return sent if re.fullmatch("[0-9-]{1,36}", sent) else ""
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
     return request.method == "POST" and form.is_valid() and not form.is_cost_asked
 
 
-def _choose_type(
-    request: HttpRequest, survey: Survey, *, question: Question | None = None, wrong: bool
+def _show_stored(
+    request: HttpRequest, survey: Survey, question: Question, *, said: Sequence[str] = ()
 ) -> HttpResponse:
-    context = {
-        "survey": survey,
-        "question": question,
-        "wrong": wrong,
-        "protected": [f for f in QUESTION_FORMS.values() if "flips" in f.base_fields],
-        "others": [f for f in QUESTION_FORMS.values() if "flips" not in f.base_fields],
-    }
-    return render(
-        request, "surveys/authoring/question_types.html", context, status=404 if wrong else 200
-    )
-
-
-def _show_form(
-    request: HttpRequest,
-    survey: Survey,
-    form: QuestionForm,
-    *,
-    stamp: str,
-    differences: Sequence[Difference] = (),
-) -> HttpResponse:
-    writing = _is_while_writing(request)
-    context: dict[str, object] = {
-        "survey": survey,
-        "form": form,
-        "question": form.question,
-        "stamp": stamp,
-        "differences": differences,
-        "earlier": _list_answers(form.earlier),
-        "cost_asked": form.is_cost_asked and not form.errors and not writing,
-        "cost_problem": next(iter(form.errors.values()), [""])[0] if writing else "",
-        **_cost(survey, form),
-    }
-    status = REFUSED if form.errors and not writing else 200
-    return render(request, "surveys/authoring/question_form.html", context, status=status)
-
-
-def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
-    """List earlier questions with their answers' names in rules; no names if unusable."""
-    return [
-        (number, question, _call_answers(question)) for number, question in number_answered(earlier)
-    ]
-
-
-def _call_answers(question: Question) -> list[str]:
-    names = list(name_answers(question))
-    if question.options:
-        return [f"{name} “{text}”" for name, text in zip(names, question.options, strict=True)]
-    return names
-
-
-def _cost(survey: Survey, form: QuestionForm) -> dict[str, Any]:
-    """Return the cost of the question as the form has it, and the total with it."""
-    candidate = form.shown()
-    if candidate is None:
-        symbols = form.guess_codes()
-        return {"strengths": _pair(form, partial(describe_strength, symbols=symbols))}
-    questions = form.with_candidate(candidate)
-    manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
-    described = manifest.questions[form.position - 1]
-    facts = find_facts(manifest, described)
-    # The first question has no parent. It is its own parent here, and there is no offer for it.
-    parent = questions[max(0, form.position - 2)]
-    return {
-        "strengths": _pair(form, partial(describe_strength_for, manifest, described)),
-        "facts": facts,
-        "refusal_cost": describe_refusal_cost(manifest, described)
-        if described.is_scrambled
-        else "",
-        "rule_cost": describe_rule_cost(manifest, described) if described.is_scrambled else "",
-        "rule_ties": describe_ties(manifest, described) if described.is_scrambled else "",
-        "packing_link": link_packing(survey, facts=facts, parent=parent, child=candidate),
-        **total_context(manifest),
-    }
-
-
-def _pair(
-    form: QuestionForm, describe_choice: Callable[[int], Strength]
-) -> list[tuple[BoundWidget, Strength]]:
-    """Pair each strength that the form offers with its description."""
-    if "flips" not in form.fields:
-        return []
-    return [(radio, describe_choice(int(radio.data["value"]))) for radio in form["flips"]]
+    if is_in_editor(request):
+        return show_saved(request, survey, pk=question.pk, said=said)
+    for warning in said:
+        messages.warning(request, warning)
+    return to_questions(survey, f"#question-{question.pk}")
 
 
 @require_POST

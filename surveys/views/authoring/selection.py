@@ -13,6 +13,7 @@ from surveys.authoring.errors import BrokenRules, SelectionRefused
 from surveys.authoring.forms.selection import Change, SelectionForm
 from surveys.authoring.selection import (
     delete_questions,
+    duplicate_questions,
     move_questions,
     restore_questions,
     set_declining,
@@ -51,6 +52,9 @@ def _do(request: HttpRequest, survey: Survey, chosen: dict[str, Any]) -> HttpRes
         case Change.DELETE:
             keep_deletion(request, survey, delete_questions(survey=survey, keys=keys))
             return to_questions(survey, "#undo")
+        case Change.DUPLICATE:
+            copies = duplicate_questions(survey=survey, keys=keys)
+            return to_questions(survey, f"#question-{copies[0].pk}")
         case Change.MOVE:
             move_questions(survey=survey, keys=keys, after=chosen["after"])
         case Change.STRENGTH:

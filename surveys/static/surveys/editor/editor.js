@@ -1,0 +1,637 @@
+/**
+ * The editor of a draft's questions on one page. The server makes every form; this puts the chosen
+ * one in place, saves it while the author types, and moves, copies and deletes questions.
+ *
+ * @import { Outcome, Typed } from "./saving.js"
+ */
+
+import { openKept } from "./kept.js";
+import { startMoving } from "./moving.js";
+import { findPanel, parse, startSaving } from "./saving.js";
+
+const QUESTION = /\/questions\/(?:new|(\d+)\/edit)$/;
+const OFFLINE = "No connection. ";
+const REFRESH = 2000; // after the last change of the list
+
+/** @param {string} id */
+const get = (id) => document.getElementById(id);
+const editor = /** @type {HTMLElement} */ (get("editor"));
+const place = /** @type {HTMLElement} */ (get("place"));
+const { account = "", survey = "", new: newUrl = "", selected = "" } = editor.dataset;
+const page = location.pathname;
+
+const list = () => get("question-list");
+const token = () =>
+  document.querySelector("[name=csrfmiddlewaretoken]")?.getAttribute("value") ?? "";
+/** @param {string} tag @param {Record<string, unknown>} properties @param {(Node | string)[]} parts */
+const make = (tag, properties, ...parts) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...parts);
+  return element;
+};
+/** @param {string} text */
+const say = (text) => {
+  const said = get("said");
+  if (said) said.textContent = text;
+};
+
+/** @type {string} The question in place: the id of its draft; empty without one. */
+let current = "";
+/** @type {string | undefined} The form of a new question, ready before it is needed. */
+let blank;
+let opening = 0;
+let refreshing = 0;
+
+/** The open disclosures: the server makes what is in them only then. */
+const listOpen = () =>
+  [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
+    /** @type {HTMLElement} */ (one).dataset.fold ?? ""
+  );
+const kept = openKept(account, survey);
+const saving = startSaving({ kept, token, listOpen, tell, stop });
+const { drafts, turn } = saving;
+const form = () => findPanel(place);
+
+/** @param {HTMLFormElement} typed */
+const serialize = (typed) => {
+  const fields = new URLSearchParams(/** @type {any} */ (new FormData(typed)));
+  fields.delete("csrfmiddlewaretoken");
+  fields.delete("stamp");
+  return fields.toString();
+};
+
+/** @param {string} id */
+const isNew = (id) => id.startsWith("new-");
+const draw = () => `new-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
+
+// the state of what is in place
+
+/** @param {string} text @param {boolean} [isProblem] */
+const setState = (text, isProblem = false) => {
+  const state = get("panel-state");
+  if (!state || state.textContent === text) return;
+  state.textContent = text;
+  state.classList.toggle("warn", isProblem);
+  if (isProblem) say(text);
+};
+
+const showState = () => {
+  const draft = drafts.get(current);
+  const room = saving.isFull() ? " This browser has no room to keep it until then." : "";
+  if (!draft) setState(current && !isNew(current) ? "Saved" : "");
+  else if (draft.state === "offline") {
+    setState(`${OFFLINE}It is saved as soon as there is one.${room}`, true);
+  } else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
+  else if (draft.state === "waiting" && !saving.isStopped()) {
+    setState(`Not saved yet.${room}`, saving.isFull());
+  } else setState("Not saved", true);
+  showUnsaved();
+};
+
+/** Lists what could not be saved and is not in place, so that it can be opened. */
+const showUnsaved = () => {
+  get("unsaved")?.remove();
+  const waiting = [...drafts.values()].filter((one) =>
+    one.id !== current && one.state !== "waiting"
+  );
+  if (!waiting.length) return;
+  const items = waiting.map((draft) => {
+    const text = new URLSearchParams(draft.fields).get("text") || "No text";
+    const onclick = () => open(draft.url, { id: draft.id });
+    const className = "button button-secondary button-small";
+    const textContent = `Not saved: ${text.slice(0, 60)}`;
+    return make("li", {}, make("button", { type: "button", className, textContent, onclick }));
+  });
+  get("questions")?.append(make("ul", { id: "unsaved", className: "links" }, ...items));
+};
+
+/** @param {Typed} draft @param {Outcome} outcome @param {Document} [reply] @param {boolean} [isCurrent] @param {string} [before] */
+function tell(draft, outcome, reply, isCurrent, before = draft.id) {
+  const panel = reply && findPanel(reply);
+  if (outcome === "saved" && reply) putRow(reply);
+  const shown = form();
+  if (before === current && shown) {
+    current = draft.id;
+    if (panel && outcome === "saved") {
+      shown.action = panel.action;
+      shown.dataset.pk = panel.dataset.pk;
+      setStamp(shown, String(new FormData(panel).get("stamp")));
+      setHash();
+    }
+    // What was typed since then is newer than the reply.
+    if (reply && panel && (isCurrent || outcome === "overtaken")) swapParts(reply);
+    if (outcome === "overtaken") say("This was changed in another window.");
+    if (outcome === "gone") offerAgain(draft);
+  }
+  showState();
+}
+
+/** @param {string} problem */
+function stop(problem) {
+  const where = kept.isForgotten() ? "is on this page only" : "stays in this browser for a week";
+  const textContent = `${problem} Nothing more is saved. What you typed ${where}.`;
+  const told = make("p", { className: "notice notice-bad", role: "alert", textContent });
+  get("told")?.replaceChildren(told);
+  told.scrollIntoView({ block: "nearest" });
+  showState();
+}
+
+/** @param {Typed} draft */
+const offerAgain = (draft) => {
+  const onclick = () => {
+    const id = draw();
+    const { search } = new URL(draft.url, location.href);
+    current = id;
+    addKey(/** @type {HTMLFormElement} */ (form()), id);
+    notice.remove();
+    saving.addAgain(draft, id, `${newUrl}${search}`);
+  };
+  const className = "button button-small";
+  const again = make("button", { type: "button", className, textContent: "Add it again", onclick });
+  const text = "This question was deleted in another window. What you typed is below. ";
+  const notice = make("p", { className: "notice notice-warm" }, text, again);
+  place.querySelector("[data-part=told]")?.replaceChildren(notice);
+  say(text);
+};
+
+/** @param {HTMLFormElement} shown @param {string} stamp */
+const setStamp = (shown, stamp) => {
+  const field = shown.elements.namedItem("stamp");
+  if (field instanceof HTMLInputElement) field.value = stamp;
+};
+
+/** @param {HTMLFormElement} shown @param {string} id */
+const addKey = (shown, id) => {
+  const value = id.slice(4);
+  const found = shown.elements.namedItem("draft_key");
+  if (found instanceof HTMLInputElement) found.value = value;
+  else shown.append(make("input", { type: "hidden", name: "draft_key", value }));
+};
+
+const setHash = () => {
+  const hash = isNew(current) ? "#new" : `#question-${current}`;
+  history.replaceState(null, "", `${page}${current ? hash : ""}`);
+  for (const row of editor.querySelectorAll(".question-item")) {
+    const link = row.querySelector(".question-edit");
+    if (row.id === `question-${current}`) link?.setAttribute("aria-current", "true");
+    else link?.removeAttribute("aria-current");
+  }
+};
+
+/**
+ * Replaces an element by its newer version. The focus stays, and disclosures stay open.
+ * @param {Element} old
+ * @param {Element} newer
+ */
+const replace = (old, newer) => {
+  const focused = old.contains(document.activeElement) ? document.activeElement : undefined;
+  const before = [old, ...old.querySelectorAll("details")];
+  const opened = [newer, ...newer.querySelectorAll("details")];
+  before.forEach((one, at) => {
+    const other = opened[at];
+    if (one instanceof HTMLDetailsElement && other instanceof HTMLDetailsElement) {
+      other.open ||= one.open;
+    }
+  });
+  old.replaceWith(newer);
+  if (!focused) return;
+  const same = focused.id ? `#${CSS.escape(focused.id)}` : `.${focused.classList[0]}`;
+  /** @type {HTMLElement | null} */
+  const again = focused.id || focused.classList.length ? document.querySelector(same) : null;
+  const summary = focused.closest("details")?.id ?? "";
+  (again ?? get(summary)?.querySelector("summary"))?.focus({ preventScroll: true });
+};
+
+/** @param {Document} reply */
+const swapParts = (reply) => {
+  for (const newer of reply.querySelectorAll("[data-part]")) {
+    const old = place.querySelector(`[data-part="${newer.getAttribute("data-part")}"]`);
+    const isTyped = document.activeElement?.matches(
+      "textarea, input:not([type=radio], [type=checkbox])",
+    );
+    if (old && !(isTyped && old.contains(document.activeElement))) replace(old, newer);
+  }
+  const title = reply.getElementById("panel-title");
+  const old = get("panel-title");
+  if (title && old) old.textContent = title.textContent;
+};
+
+// what is in place
+
+const close = () => {
+  current = "";
+  place.hidden = true;
+  place.replaceChildren();
+  editor.classList.remove("editor-open");
+};
+
+/** @param {Document} reply @param {string} id @param {boolean} isFocused */
+const show = (reply, id, isFocused) => {
+  place.replaceChildren(...reply.body.childNodes);
+  place.querySelector("template#row")?.remove();
+  place.hidden = false;
+  editor.classList.add("editor-open");
+  const shown = form();
+  current = shown ? id : "";
+  if (shown && isNew(id)) addKey(shown, id);
+  setHash();
+  showState();
+  const [rows, row] = [list(), get(`question-${current}`)];
+  if (row) rows?.scrollTo({ top: row.offsetTop - rows.offsetTop - rows.clientHeight / 2 });
+  const draft = drafts.get(id);
+  if (draft?.state === "gone") offerAgain(draft);
+  if (!isFocused) return;
+  const first = shown?.elements.namedItem("text") ?? place.querySelector("a");
+  if (!(first instanceof HTMLElement)) return;
+  first.focus({ preventScroll: innerWidth >= 960 });
+  if (first instanceof HTMLTextAreaElement) {
+    first.setSelectionRange(first.value.length, first.value.length);
+  }
+};
+
+/** Puts a question in place, as typed or as saved. */
+const open = async (
+  /** @type {string} */ url,
+  { isFocused = true, id = QUESTION.exec(new URL(url, location.href).pathname)?.[1] ?? draw() } =
+    {},
+) => {
+  const number = ++opening;
+  saving.flush();
+  const typed = drafts.get(id);
+  if (typed) {
+    await turn(async () => {});
+    if (!drafts.has(id)) ({ id, url } = typed); // saved in between
+  }
+  if (number !== opening) return;
+  const draft = drafts.get(id);
+  if (draft?.panel) return show(parse(draft.panel), id, isFocused);
+  const body = draft && new URLSearchParams(draft.fields);
+  body?.set("stamp", draft?.stamp ?? "");
+  // Shows it without saving it. What was overtaken is not saved, and both versions are shown.
+  if (draft?.state !== "overtaken") body?.set("cost", "1");
+  if (draft?.state === "gone") url = `${newUrl}${new URL(url, location.href).search}`;
+  let response, text;
+  try {
+    response = await saving.request(url, body);
+    text = await response.text();
+  } catch {
+    return setState(`${OFFLINE}Try again.`, true);
+  }
+  if (number !== opening) return;
+  const reply = parse(text);
+  if (findPanel(reply) || reply.querySelector(".type-list")) show(reply, id, isFocused);
+  else if (response.status === 404) refresh();
+  else saving.halt(response, reply);
+};
+
+const loadBlank = async () => {
+  const response = await saving.request(`${newUrl}?type=yes_no`);
+  const text = await response.text();
+  if (findPanel(parse(text))) blank = text;
+};
+
+/** Puts the form of a new question in place. */
+const openBlank = async () => {
+  saving.flush();
+  const number = ++opening;
+  try {
+    if (!blank) await loadBlank();
+  } catch {
+    return setState(`${OFFLINE}Try again.`, true);
+  }
+  if (blank && number === opening) show(parse(blank), draw(), true);
+  else if (!blank) open(`${newUrl}?type=yes_no`);
+};
+
+const goOn = () => {
+  const text = form()?.elements.namedItem("text");
+  if (text instanceof HTMLTextAreaElement && !text.value.trim()) return text.focus();
+  remember(0);
+  const next = get(`question-${current}`)?.nextElementSibling?.querySelector(".question-edit");
+  if (next instanceof HTMLAnchorElement) open(next.href);
+  else openBlank();
+};
+
+/** @param {number} wait */
+const remember = (wait) => {
+  const typed = form();
+  if (!typed || !current) return;
+  const fields = serialize(typed);
+  const draft = drafts.get(current);
+  if (!draft && fields === typed.dataset.fields) return;
+  typed.dataset.fields = fields;
+  if (draft && draft.fields === fields && draft.state !== "waiting") return;
+  const stamp = typed.elements.namedItem("stamp");
+  const at = Date.now();
+  const made = draft ?? { id: current, url: typed.action, fields, stamp: "", sent: "", at };
+  if (!draft && !isNew(current) && stamp instanceof HTMLInputElement) made.stamp = stamp.value;
+  made.url = draft ? made.url : typed.action;
+  made.fields = fields;
+  saving.put(made, wait);
+  showState();
+};
+
+place.addEventListener("focusin", () => {
+  const typed = form();
+  if (typed && typed.dataset.fields === undefined) typed.dataset.fields = serialize(typed);
+});
+place.addEventListener("toggle", async ({ target }) => {
+  const shown = form();
+  const isEmpty = target instanceof HTMLDetailsElement && target.open &&
+    target.querySelector("[data-folded]");
+  if (!isEmpty || !shown) return;
+  const before = serialize(shown);
+  const body = new URLSearchParams(before);
+  body.set("stamp", String(new FormData(shown).get("stamp")));
+  body.set("cost", "1");
+  for (const fold of listOpen()) body.append("shown", fold);
+  try {
+    const reply = parse(await (await saving.request(shown.action, body)).text());
+    if (form() === shown && serialize(shown) === before) swapParts(reply);
+  } catch {
+    setState(`${OFFLINE}Try again.`, true);
+  }
+}, true);
+place.addEventListener("input", ({ target }) => {
+  const isTyped = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+  if (isTyped) {
+    const shown = place.querySelector(`[data-typed="${target.name}"]`);
+    // With another node instead of another text, browsers would look at the styles of all rows.
+    if (shown?.firstChild) shown.firstChild.nodeValue = target.value || " ";
+  }
+  const isText = isTyped && !["radio", "checkbox"].includes(target.type);
+  remember(isText ? saving.PAUSE : 100);
+});
+place.addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  if (key !== "Enter" || event.shiftKey || event.isComposing) return;
+  if (!(target instanceof HTMLTextAreaElement) || target.name !== "text") return;
+  if (form()?.dataset.plain === undefined) return;
+  event.preventDefault();
+  goOn();
+});
+place.addEventListener("submit", (event) => {
+  event.preventDefault();
+  goOn();
+});
+place.addEventListener("click", ({ target }) => {
+  const button = target instanceof Element && target.closest("button");
+  const draft = drafts.get(current);
+  if (!button) return;
+  if (button.dataset.act) act(button.dataset.act);
+  else if (button.dataset.keep !== undefined && draft) saving.insist(draft);
+  else if (button.dataset.drop !== undefined && draft) {
+    saving.drop(draft);
+    open(draft.url);
+  }
+});
+
+// the list
+
+/** @param {ParentNode} part */
+const addHandles = (part) => {
+  for (const row of part.querySelectorAll(".question-mark")) {
+    if (row.querySelector(".question-handle")) continue;
+    const called = row.querySelector(".question-select")?.textContent?.trim() ?? "";
+    row.append(make("button", {
+      type: "button",
+      className: "question-handle",
+      ariaLabel: called.replace("Select", "Move"),
+      title: "Drag, or use the arrow keys",
+      id: `move-${row.querySelector("input")?.value}`,
+    }));
+  }
+};
+
+/** @param {Document} reply */
+const putRow = (reply) => {
+  const template = reply.querySelector("template#row");
+  const row = template instanceof HTMLTemplateElement && template.content.firstElementChild;
+  if (!row) return;
+  addHandles(template.content);
+  const old = get(row.id);
+  const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
+  if (!old && !list()) {
+    refresh();
+    return;
+  }
+  if (!old || facts(old) !== facts(row)) refreshLater();
+  if (old) {
+    const box = row.querySelector("input[type=checkbox]");
+    const isTicked = old.querySelector(":checked") !== null;
+    if (box instanceof HTMLInputElement) box.checked = isTicked;
+    replace(old, row);
+  } else list()?.append(row);
+  setHash();
+};
+
+/** Replaces all but the form in place by the page's newer version. @param {Document} reply */
+const swapPage = (reply) => {
+  if (!reply.getElementById("editor")) return false;
+  addHandles(reply);
+  const ticked = [...editor.querySelectorAll(".question-list :checked")].map(({ id }) => id);
+  const scrolled = list()?.scrollTop ?? 0;
+  for (const id of ["told", "questions", "whole"]) {
+    const [old, newer] = [get(id), reply.getElementById(id)];
+    if (old && newer) replace(old, newer);
+  }
+  const [old, newer] = [
+    document.querySelector(".survey-head"),
+    reply.querySelector(".survey-head"),
+  ];
+  if (old && newer) replace(old, newer);
+  for (const id of ticked) {
+    const box = get(id);
+    if (box instanceof HTMLInputElement) box.checked = true;
+  }
+  get("told")?.querySelector("[role=alert]")?.scrollIntoView({ block: "nearest" });
+  list()?.scrollTo({ top: scrolled, behavior: "instant" });
+  setHash();
+  showUnsaved();
+  loadBlank().catch(() => {});
+  return true;
+};
+
+/** @param {Response} response @param {() => unknown} [isBusy] */
+const take = async (response, isBusy) => {
+  const reply = parse(await response.text());
+  if (isBusy?.()) refreshLater();
+  else if (!swapPage(reply)) saving.halt(response, reply);
+};
+
+// While a row is moved or a form filled in, all stays.
+const refresh = () => {
+  clearTimeout(refreshing);
+  const isBusy = () =>
+    isDragging() || moving || document.activeElement?.closest("#whole, .everything");
+  return turn(async () => take(await saving.request(page), isBusy)).catch(() => refreshLater());
+};
+const refreshLater = () => {
+  clearTimeout(refreshing);
+  refreshing = setTimeout(refresh, REFRESH);
+};
+
+/**
+ * Posts a form that changes the list, and shows the page that it leads to.
+ * @param {string} url
+ * @param {URLSearchParams} body
+ */
+const post = (url, body) => {
+  saving.flush();
+  sendMove();
+  clearTimeout(refreshing);
+  return turn(async () => {
+    const before = new Set([...editor.querySelectorAll(".question-item")].map(({ id }) => id));
+    await take(await saving.request(url, body));
+    const rows = [...editor.querySelectorAll(".question-item")];
+    return rows.filter(({ id }) => !before.has(id));
+  }).catch(() => {
+    setState(`${OFFLINE}Nothing was changed.`, true);
+    return undefined;
+  });
+};
+
+/** @param {string} action Of the question in place. */
+const act = async (action) => {
+  const id = current;
+  const row = get(`question-${id}`);
+  const near = (row?.nextElementSibling ?? row?.previousElementSibling)?.id;
+  const draft = drafts.get(id);
+  if (action === "delete" && draft) saving.drop(draft);
+  if (isNew(id) && action === "delete") {
+    close();
+    return setHash();
+  }
+  remember(0);
+  await saving.flush();
+  if (isNew(current)) return showState(); // it could not be saved
+  const added = await post(selected, new URLSearchParams({ action, question: current }));
+  if (added?.length) openRow(added[0]);
+  else if (action === "delete" && !get(`question-${id}`)) {
+    close();
+    const next = near && get(near);
+    if (next) await openRow(next, false);
+    get("undo")?.focus();
+  }
+};
+
+/** @param {Element} row */
+const openRow = async (row, isFocused = true) => {
+  const link = row.querySelector(".question-edit");
+  if (link instanceof HTMLAnchorElement) await open(link.href, { isFocused });
+};
+
+/** @type {{row: HTMLElement, timer: number} | undefined} */
+let moving;
+
+const sendMove = () => {
+  if (!moving) return;
+  const { row, timer } = moving;
+  clearTimeout(timer);
+  moving = undefined;
+  const key = (/** @type {Element | null} */ one) => one?.id.replace("question-", "") ?? "";
+  const after = key(row.previousElementSibling);
+  const body = new URLSearchParams({ action: "move", question: key(row), after });
+  turn(async () => {
+    const response = await saving.request(selected, body, { redirect: "manual" });
+    if (response.type === "opaqueredirect") return refreshLater();
+    await take(response);
+    get(`move-${key(row)}`)?.focus();
+  }).catch(() => refresh());
+};
+
+const { isDragging } = startMoving(editor, {
+  list,
+  say,
+  moved: (row) => {
+    if (moving && moving.row !== row) sendMove();
+    clearTimeout(moving?.timer);
+    moving = { row, timer: setTimeout(sendMove, 500) };
+    list()?.querySelectorAll(".question-number[data-number]").forEach((one, at) => {
+      one.lastChild && (one.lastChild.textContent = ` ${at + 1}`);
+    });
+  },
+});
+
+document.addEventListener("submit", async (event) => {
+  const sent = event.target;
+  if (!(sent instanceof HTMLFormElement) || sent.dataset.swaps === undefined) return;
+  event.preventDefault();
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(sent)));
+  const button = event.submitter;
+  if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
+  // Not sent.action: that is a button.
+  const added = await post(sent.getAttribute("action") ?? "", body);
+  if (current && !isNew(current) && !get(`question-${current}`)) close();
+  else if (current && !isNew(current) && !drafts.has(current)) {
+    open(form()?.action ?? page, { isFocused: false });
+  }
+  const [first] = added ?? [];
+  if (first) await openRow(first, false);
+  (first?.querySelector("input") ?? get("undo"))?.focus();
+});
+
+document.addEventListener("click", async (event) => {
+  const link = event.target instanceof Element && event.target.closest("a");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey) return;
+  const url = new URL(link.href);
+  if (link.dataset.types !== undefined) {
+    event.preventDefault();
+    await saving.flush();
+    const { pathname } = new URL(form()?.action ?? newUrl, location.href);
+    Object.assign(place.dataset, { types: pathname, id: current });
+    return open(`${pathname}?type=`, { id: "" });
+  }
+  if (link.closest(".type-list")) {
+    event.preventDefault();
+    return chooseType(url.searchParams);
+  }
+  if (QUESTION.test(url.pathname) && url.origin === location.origin) {
+    event.preventDefault();
+    return url.pathname === newUrl && !url.search ? openBlank() : open(link.href);
+  }
+  // Another page: what was typed is saved first.
+  const isLeaving = link.target === "" && (url.pathname !== page || url.search);
+  if (!isLeaving || ![...drafts.values()].some(({ state }) => state === "waiting")) return;
+  event.preventDefault();
+  await Promise.race([saving.flush(), new Promise((done) => setTimeout(done, 1500))]);
+  location.assign(link.href);
+});
+
+/** Puts the form of another type in place, with what was typed. @param {URLSearchParams} query */
+const chooseType = async (query) => {
+  const { types, id = "" } = place.dataset;
+  const draft = drafts.get(id);
+  const text = new URLSearchParams(draft?.fields).get("text");
+  if (text) query.set("text", text);
+  if (draft) saving.drop(draft);
+  await open(`${types}?${query}`, isNew(id) ? { id } : {});
+  const shown = form();
+  if (!draft || !shown) return;
+  shown.dataset.fields = "";
+  remember(saving.PAUSE);
+};
+
+/** Puts what the address names in place. */
+const openNamed = async () => {
+  const hash = location.hash.slice(1);
+  const named = /^question-\d+$/.test(hash) && get(hash);
+  if (named) await openRow(named, false);
+  else if (hash === "new" || hash === newUrl) await openBlank();
+  else if (hash.startsWith(`${page}/`) && QUESTION.test(hash.split("?")[0])) await open(hash);
+};
+
+const start = async () => {
+  editor.classList.add("editing");
+  addHandles(editor);
+  loadBlank().catch(() => {});
+  const found = await kept.adopt();
+  for (const draft of found) saving.put(draft, 0);
+  const [latest] = found.sort((one, other) => other.at - one.at);
+  if (latest && !location.hash.startsWith("#question-")) {
+    await open(latest.url, { id: latest.id, isFocused: false });
+  } else await openNamed();
+};
+
+addEventListener("hashchange", openNamed);
+start();

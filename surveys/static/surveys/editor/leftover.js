@@ -1,0 +1,26 @@
+// On the page of an opened survey: what was typed and could not be saved before somebody opened it.
+
+import { forget, listDrafts } from "./kept.js";
+
+const place = document.getElementById("leftover");
+const owner = place?.dataset.owner ?? "";
+const drafts = listDrafts(owner);
+const texts = drafts.map(({ fields }) => {
+  const typed = new URLSearchParams(fields);
+  return ["text", "follow_up", "options"].flatMap((name) => typed.get(name) || []).join("\n");
+});
+
+if (place && texts.length) {
+  place.querySelector("ul")?.replaceChildren(...texts.map((text) => {
+    const item = document.createElement("li");
+    item.className = "pre-line";
+    item.dir = "auto";
+    item.textContent = text;
+    return item;
+  }));
+  place.hidden = false;
+  place.querySelector("button")?.addEventListener("click", () => {
+    forget(owner);
+    place.hidden = true;
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * Saves what was typed by itself, one request at a time. A request whose answer was lost is sent
+ * again unchanged before anything newer, so that the server can tell that it has it already.
+ *
+ * @import { Draft } from "./kept.js"
+ * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
+ * @typedef {Draft & {state?: State, problem?: string, panel?: string, next?: string, timer?: number}} Typed
+ * @typedef {"saved" | State | "stopped"} Outcome
+ */
+
+const PAUSE = 1500; // after the last key
+const AGAIN = 5000; // after a failure
+const LONGEST = 30_000; // for an answer
+
+/** @param {string} text */
+export const parse = (text) => new DOMParser().parseFromString(text, "text/html");
+
+/** @param {Document | Element} part @returns {HTMLFormElement | null} */
+export const findPanel = (part) => part.querySelector("form#panel");
+
+/**
+ * @param {{
+ *   kept: ReturnType<typeof import("./kept.js").openKept>,
+ *   token: () => string,
+ *   listOpen: () => string[],
+ *   tell: (draft: Typed, outcome: Outcome, reply?: Document, isCurrent?: boolean, before?: string) => void,
+ *   stop: (problem: string) => void,
+ * }} page
+ */
+export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
+  /** @type {Map<string, Typed>} */
+  const drafts = new Map();
+  let isFull = false;
+  let isStopped = false;
+  /** @type {Promise<unknown>} */
+  let chain = Promise.resolve();
+
+  /** @param {Typed} draft */
+  const keep = ({ id, url, fields, stamp, sent, at }) => {
+    isFull = !kept.put({ id, url, fields, stamp, sent, at });
+  };
+
+  /**
+   * Runs a request after all others.
+   * @template T
+   * @param {() => Promise<T>} act
+   * @returns {Promise<T>}
+   */
+  const turn = (act) => {
+    const result = chain.then(act);
+    chain = result.catch(() => {});
+    return result;
+  };
+
+  /** @param {string} url @param {URLSearchParams} [body] @param {RequestInit} [more] */
+  const request = async (url, body, more = {}) => {
+    body?.set("csrfmiddlewaretoken", token());
+    const method = body ? "POST" : "GET";
+    const signal = AbortSignal.timeout(LONGEST);
+    const headers = { "X-Editor": "1" };
+    const response = await fetch(url, { method, body, headers, signal, ...more });
+    if (response.status >= 500 || response.status === 429) throw new Error(response.statusText);
+    return response;
+  };
+
+  /** @param {Typed} draft */
+  const write = (draft) => {
+    const body = new URLSearchParams(draft.sent);
+    body.set("stamp", draft.stamp);
+    for (const fold of listOpen()) body.append("shown", fold);
+    return body;
+  };
+
+  /** @param {Typed} draft @param {number} wait */
+  const schedule = (draft, wait) => {
+    clearTimeout(draft.timer);
+    draft.timer = setTimeout(() => turn(() => send(draft)), wait);
+  };
+
+  /** @param {Typed} draft */
+  const drop = (draft) => {
+    clearTimeout(draft.timer);
+    drafts.delete(draft.id);
+    kept.remove(draft.id);
+  };
+
+  /** @param {Typed} draft */
+  const send = async (draft) => {
+    clearTimeout(draft.timer);
+    if (isStopped || drafts.get(draft.id) !== draft) return;
+    if (draft.state !== "waiting" && draft.state !== "offline") return;
+    draft.sent ||= draft.fields;
+    keep(draft);
+    let response, text;
+    try {
+      response = await request(draft.url, write(draft));
+      text = await response.text();
+    } catch {
+      draft.state = "offline";
+      tell(draft, "offline");
+      return schedule(draft, AGAIN);
+    }
+    const reply = parse(text);
+    const form = findPanel(reply);
+    if (form) settle(draft, form, reply, text);
+    else if (response.status === 404) {
+      draft.state = "gone";
+      tell(draft, "gone");
+    } else halt(response, reply);
+  };
+
+  /** @param {Response} response @param {Document} reply */
+  const halt = (response, reply) => {
+    if (isStopped) return;
+    isStopped = true;
+    const told = reply.querySelector("main [role=alert]") ?? reply.querySelector("main h1");
+    const said = response.ok ? "This survey has been opened." : told?.textContent?.trim();
+    stop(response.redirected ? "You were signed out." : said ?? "");
+  };
+
+  /** @param {Typed} draft @param {HTMLFormElement} form @param {Document} reply */
+  const settle = (draft, form, reply, /** @type {string} */ text) => {
+    const isCurrent = draft.sent === draft.fields;
+    const outcome = /** @type {Outcome} */ (form.dataset.outcome);
+    const stamp = String(new FormData(form).get("stamp"));
+    const before = draft.id;
+    draft.sent = "";
+    draft.state = undefined;
+    draft.problem = form.dataset.problem;
+    draft.panel = undefined;
+    if (outcome === "saved") {
+      drop(draft);
+      draft.id = form.dataset.pk ?? draft.id;
+      draft.url = form.action;
+      draft.stamp = stamp;
+      if (!isCurrent) put(draft, PAUSE);
+    } else if (outcome === "overtaken") {
+      draft.state = "overtaken";
+      draft.panel = text;
+      draft.next = stamp;
+      keep(draft);
+    } else if (isCurrent) {
+      draft.state = "refused";
+      draft.panel = text;
+      keep(draft);
+    } else schedule(draft, PAUSE);
+    tell(
+      draft,
+      outcome === "saved" || outcome === "overtaken" ? outcome : "refused",
+      reply,
+      isCurrent,
+      before,
+    );
+  };
+
+  /** @param {Typed} draft @param {number} wait */
+  const put = (draft, wait) => {
+    drafts.set(draft.id, draft);
+    draft.at = Date.now();
+    keep(draft);
+    draft.panel = undefined; // it has what was typed before
+    if (draft.state === "overtaken" || draft.state === "gone" || isStopped) return;
+    if (draft.state !== "offline") draft.state = "waiting";
+    schedule(draft, wait);
+  };
+
+  addEventListener("online", () => {
+    for (const draft of drafts.values()) if (draft.state === "offline") schedule(draft, 0);
+  });
+  // The answer is not seen. The next page sends it again, and the server knows it then.
+  addEventListener("pagehide", () => {
+    for (const draft of drafts.values()) {
+      if (draft.state !== "waiting" || draft.sent || isStopped) continue;
+      draft.sent = draft.fields;
+      keep(draft);
+      request(draft.url, write(draft), { keepalive: true }).catch(() => {});
+    }
+  });
+  addEventListener("beforeunload", (event) => {
+    if (drafts.size && isFull) event.returnValue = true;
+  });
+
+  return {
+    drafts,
+    request,
+    turn,
+    halt,
+    put,
+    drop,
+    isFull: () => isFull,
+    isStopped: () => isStopped,
+    PAUSE,
+    /** Sends everything that waits, and returns when it is answered. */
+    flush: () => {
+      for (const draft of drafts.values()) {
+        clearTimeout(draft.timer);
+        if (draft.state === "waiting") turn(() => send(draft));
+        else if (draft.state === "offline") schedule(draft, AGAIN);
+      }
+      return turn(async () => {});
+    },
+    /** Saves what was typed over the version of the other window. @param {Typed} draft */
+    insist: (draft) => {
+      draft.stamp = draft.next ?? draft.stamp;
+      draft.state = undefined;
+      draft.sent = "";
+      put(draft, 0);
+    },
+    /** Adds what was typed as a new question. @param {Typed} draft @param {string} id */
+    addAgain: (draft, id, /** @type {string} */ url) => {
+      drop(draft);
+      const fields = new URLSearchParams(draft.fields);
+      fields.set("draft_key", id.slice(4));
+      put({ id, url, fields: fields.toString(), stamp: "", sent: "", at: 0 }, 0);
+    },
+  };
+};

@@ -1,0 +1,282 @@
+"""The editor of questions, in Chromium: one page, saved by itself; nothing typed is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
+
+from surveys.authoring.selection import delete_questions
+from surveys.authoring.services import add_question
+from surveys.models import Survey
+from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.live import LiveApplication
+from tests.support.browser.researcher import DESK, PHONE, WATCH_VIOLATIONS, make_context
+from tests.support.factories import make_survey, open_survey
+
+TEXT = "#id_text"
+MOST_CLICKS, MOST_PIXELS, MOST_WORDS = 35, 900, 120
+KEPT = "Object.values(localStorage).join()"
+NO_ROOM = "Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError'); };"
+SAVES = "**/questions/*"
+
+
+@pytest.fixture
+def survey(live: LiveApplication) -> Survey:
+    return make_survey(questions=())
+
+
+@pytest.fixture
+def page(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Page]:
+    with make_context(chromium, live, survey) as context:
+        page = context.new_page()
+        faults: list[str] = []
+        page.add_init_script(WATCH_VIOLATIONS)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        go(page, live, survey)
+        yield page
+        assert (faults, page.evaluate("window.violations")) == ([], [])
+
+
+def go(page: Page, live: LiveApplication, survey: Survey, fragment: str = "") -> Page:
+    page.goto(f"{live.url}/surveys/{survey.slug}/questions{fragment}")
+    return page
+
+
+def write(page: Page, *texts: str) -> None:
+    """Type questions into the form of a new one, each ended by Enter."""
+    for text in texts:
+        expect(page.locator(TEXT)).to_be_focused()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+
+
+def add(page: Page, *texts: str) -> None:
+    page.locator("#questions").get_by_role("link", name="Add").click()
+    write(page, *texts)
+
+
+def expect_state(page: Page, text: str) -> None:
+    expect(page.locator("#panel-state")).to_contain_text(text)
+
+
+def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
+    """Wait until the list shows these questions, and the server has them."""
+    expect(page.locator(".question-text")).to_have_text(list(texts))
+    for _ in range(100):
+        found = list(survey.questions.values_list("text", flat=True))
+        if found == list(texts):
+            break
+        page.wait_for_timeout(100)
+    assert found == list(texts)
+
+
+def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
+    """Press the mouse on a handle, and move it to the top of the list, or to its right."""
+    handle.scroll_into_view_if_needed()
+    box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()
+    assert box is not None
+    assert place is not None
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 5 if x is None else x, max(place["y"], 0) + 5, steps=5)
+
+
+def assert_accessible(page: Page) -> None:
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == [], size
+
+
+@pytest.mark.parametrize("number", [4, pytest.param(30, marks=pytest.mark.long)])
+def test_questions_take_one_click_and_one_load_and_the_last_is_moved_in_one_drag(
+    page: Page, survey: Survey, number: int
+) -> None:
+    loads: list[Request] = []
+    page.on("request", lambda one: loads.append(one) if one.is_navigation_request() else None)
+    page.evaluate("clicks = 0; addEventListener('click', () => clicks++, true)")
+    asked = [f"Do you do thing number {place}?" for place in range(1, number + 1)]
+    add(page, *asked)
+    expect_texts(page, survey, *asked)
+    assert (loads, page.evaluate("clicks") <= MOST_CLICKS) == ([], True)
+
+    handles, said = page.locator(".question-handle"), page.locator("#said")
+    drag(page, handles.last)
+    expect(page.locator(".question-item").first).to_contain_text(asked[-1])
+    page.mouse.up()
+    expect(said).to_have_text(f"Place 1 of {number}")
+    expect_texts(page, survey, asked[-1], *asked[:-1])
+    expect(handles.first).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowUp")
+    expect_texts(page, survey, *asked[:-2], asked[-1], asked[-2])
+    expect(handles.nth(number - 2)).to_be_focused()
+    drag(page, handles.nth(1), x=1000)
+    page.mouse.up()
+    expect(said).to_have_text("Not moved")
+    expect_texts(page, survey, *asked[:-2], asked[-1], asked[-2])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keyboard(
+    page: Page, live: LiveApplication, survey: Survey, scheme: str
+) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    first, second = "<b>Do</b> you smoke?", "Do you drink?"
+    add_question(survey=survey, text=first)
+    rule = {"name": str(survey.questions.get().pk), "is": [1]}
+    add_question(survey=survey, text=second, flips=40, rule=rule)
+    page.reload()
+    panel = page.locator("#panel")
+    page.get_by_role("link", name="Edit question 1").press("Enter")
+    expect(page.locator(".phone")).to_contain_text(first)
+    box = panel.bounding_box()
+    assert box is not None
+    assert box["height"] <= MOST_PIXELS
+    assert len(panel.inner_text().split()) <= MOST_WORDS
+    assert_accessible(page)
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.get_by_role("link", name="Edit question 2").press("Enter")
+    expect(panel).to_contain_text("40 of 100")
+    assert_accessible(page)
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+
+    page.get_by_role("button", name="Move question 2").press("Home")
+    expect(page.locator("#told")).to_contain_text("depends on question 1")
+    expect_texts(page, survey, first, second)
+    expect(page.get_by_role("button", name="Move question 2")).to_be_focused()
+    panel.get_by_role("button", name="Duplicate").press("Enter")
+    expect(page.locator("#panel-title")).to_have_text("Question 3")
+    expect_texts(page, survey, first, second, second)
+    panel.get_by_role("button", name="Delete").press("Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect_texts(page, survey, first, second)
+    page.keyboard.press("Enter")
+    expect_texts(page, survey, first, second, second)
+    page.get_by_role("link", name="Change the type").press("Enter")
+    page.get_by_role("link", name="One of several").press("Enter")
+    page.get_by_label("Options, one per line").fill("\n".join(map(str, range(63))))
+    expect_state(page, "Saved")
+    expect(page.locator(".phone-radio")).to_have_count(63)
+    page.get_by_label("Strength of all").select_option("33")
+    page.get_by_role("button", name="Set the strength of all questions").press("Enter")
+    expect(page.locator(".question-differs .tag")).to_have_count(0)
+    assert set(survey.questions.values_list("flips", flat=True)) == {33}
+
+
+def test_of_two_people_the_later_is_told_and_nothing_is_lost(
+    chromium: Browser, page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    add(page, "One?", "Two?")
+    expect_texts(page, survey, "One?", "Two?")
+    key = survey.questions.get(text="One?").pk
+    with make_context(chromium, live, survey) as context:
+        other = go(context.new_page(), live, survey, f"#question-{key}")
+        expect(other.locator(TEXT)).to_have_value("One?")
+        page.get_by_role("link", name="Edit question 1").click()
+        expect(page.locator(TEXT)).to_have_value("One?")
+        page.locator(TEXT).fill("One, by the first?")
+        expect(page.locator(".question-text").first).to_have_text("One, by the first?")
+        other.locator(TEXT).fill("One, by the second?")
+        told = other.locator("#panel [data-part=told]")
+        expect(told).to_contain_text("Question One, by the first?", use_inner_text=True)
+        other.locator(TEXT).press_sequentially(" Really?")
+        assert survey.questions.get(pk=key).text == "One, by the first?"
+        other.get_by_role("button", name="Keep what I typed").click()
+        expect_state(other, "Saved")
+        expect(told).to_be_empty()
+        assert survey.questions.get(pk=key).text == "One, by the second? Really?"
+
+        delete_questions(survey=survey, keys=[key])
+        other.locator(TEXT).fill("One, after all?")
+        other.get_by_role("button", name="Add it again").click()
+        expect_state(other, "Saved")
+        texts = list(survey.questions.values_list("text", flat=True))
+        assert texts == ["Two?", "One, after all?"]
+
+        open_survey(survey=survey)
+        other.locator(TEXT).fill("Too late?")
+        expect(other.get_by_role("alert")).to_contain_text("This survey has been opened")
+        expect(other.locator(TEXT)).to_have_value("Too late?")
+        other.reload()
+        expect(other.locator("#leftover")).to_contain_text("Too late?")
+        other.get_by_role("button", name="Remove it from this browser").click()
+        assert other.evaluate(KEPT) == ""
+
+
+def test_what_was_typed_survives_lost_connections_answers_and_tabs(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    add(page, "One?")
+    page.context.set_offline(True)
+    write(page, "Two, offline?")
+    expect(page.locator("#unsaved")).to_contain_text("Two, offline?")
+    page.context.set_offline(False)
+    expect_texts(page, survey, "One?", "Two, offline?")
+
+    # The server saves a new question, but its answer is lost. The author types on; the tab dies.
+    def lose(route: Route) -> None:
+        if route.request.method == "POST":
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(SAVES, lose)
+    page.locator(TEXT).fill("Three, lost?")
+    expect_state(page, "No connection")
+    page.locator(TEXT).fill("Three, lost and found?")
+    assert "lost+and+found" in page.evaluate(KEPT)
+    page.unroute(SAVES)
+    page.reload()
+    expect_texts(page, survey, "One?", "Two, offline?", "Three, lost and found?")
+    expect_state(page, "Saved")
+    assert page.evaluate(KEPT) == ""
+
+    # A text that is too long stays, even if another question is opened.
+    page.locator(TEXT).fill("x" * 2000)
+    expect_state(page, "Shorten it to 1000")
+    page.get_by_role("link", name="Edit question 1").click()
+    expect(page.locator(TEXT)).to_have_value("One?")
+    page.locator("#unsaved").get_by_role("button").click()
+    expect(page.locator(TEXT)).to_have_value("x" * 2000)
+    page.locator(TEXT).fill("Three?")
+    expect_texts(page, survey, "One?", "Two, offline?", "Three?")
+
+    page.route(SAVES, lambda route: route.abort())
+    page.locator(TEXT).fill("A secret?")
+    assert "A+secret" in page.evaluate(KEPT)
+    page.get_by_role("button", name="Account").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    assert page.evaluate(KEPT) == ""
+
+
+def test_two_tabs_keep_their_own_drafts_and_a_full_storage_is_said(
+    page: Page, live: LiveApplication, survey: Survey
+) -> None:
+    add(page)
+    other = page.context.new_page()
+    go(other, live, survey, "#new")
+    for tab, text in ((page, "In the first?"), (other, "In the second?")):
+        tab.route(SAVES, lambda route: route.abort())
+        tab.locator(TEXT).fill(text)
+    other.close()
+    page.unroute(SAVES)
+    page.reload()
+    expect(page.locator(".question-text")).to_have_count(2)
+    texts = set(survey.questions.values_list("text", flat=True))
+    assert texts == {"In the first?", "In the second?"}
+
+    page.add_init_script(NO_ROOM)
+    page.reload()
+    expect(page.locator(TEXT)).to_be_visible()
+    page.route(SAVES, lambda route: route.abort())
+    page.locator(TEXT).fill("Without room?")
+    expect_state(page, "no room to keep it")
+    page.unroute(SAVES)
+    expect_state(page, "Saved")
+    assert survey.questions.filter(text="Without room?").count() == 1
