@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.names import call_question, gate_name, item_name, rename_in_files
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
-from surveys.manifest.scores import CARRIERS, Output, Score, find_output
+from surveys.manifest.scores import CARRIERS, Output, Score, find_output, write_total
 
 # A longer scale reports only its mean: with k-ary response, the distribution of that many points
 # needs several times as many people (docs/methods/other-kinds.md, rating scales).
@@ -120,6 +122,27 @@ class ManifestQuestion:
     def type_name(self) -> str:
         """What authors call its type."""
         return (self.type if self.score is None else QuestionType.SCORE).label
+
+    @property
+    def computed(self) -> str:
+        """Say for results what the device computes; empty if people choose the answer."""
+        if self.score is None:
+            return ""
+        words = {
+            Output.TOTAL: gettext("total, from %(low)s to %(high)s"),
+            Output.BANDS: gettext("band of the total, from %(low)s to %(high)s"),
+            # Translators: what Yes stands for; "bound" is a total.
+            Output.CUT_OFF: gettext("total of %(bound)s or more, from %(low)s to %(high)s"),
+        }
+        totals = {"low": self.score.minimum, "high": self.score.maximum}
+        totals["bound"] = next(iter(self.score.bounds), self.score.minimum)
+        written = {name: write_total(total) for name, total in totals.items()}
+        return words[find_output(self.type)] % written
+
+    @property
+    def full_text(self) -> str:
+        """Its text, and what the device computes from the items below it."""
+        return f"{self.text} [{self.computed}]" if self.computed else self.text
 
     @property
     def described(self) -> TypeDescription:

@@ -129,6 +129,10 @@ def _add_shifted(reached: int, shifts: set[int]) -> int:
     return found
 
 
+def write_total(total: int) -> str:
+    return f"{total:,}".replace("-", "\N{MINUS SIGN}")
+
+
 def find_output(carrier: str) -> Output:
     """Return the output that a question of this type carries."""
     return _OUTPUTS[QuestionType(carrier)]
