@@ -178,7 +178,9 @@ def _draw_table(
     )
     yield Panel(
         axis=_axis_of_groups(result, outcome, rows if ends_at_data else ()),
-        sections=(_head(outcome, f", by Q{group.question.number} {group.question.full_text}", rows),),
+        sections=(
+            _head(outcome, f", by Q{group.question.number} {group.question.full_text}", rows),
+        ),
     )
     difference = scale_to_range(result, result.difference)
     row = _row_of("Difference", write_difference(result), difference, rate_difference(result))
@@ -190,7 +192,9 @@ def _draw_table(
 def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
     what = "Mean" if outcome.is_number else f"“{outcome.answer or YES}”"
     question = outcome.question
-    return Section(heading=f"Q{question.number}  {question.full_text}", note=f"{what}{by}", rows=rows)
+    return Section(
+        heading=f"Q{question.number}  {question.full_text}", note=f"{what}{by}", rows=rows
+    )
 
 
 def _name_answer(term: Term, indicator: Indicator) -> str:

@@ -154,7 +154,9 @@ class _Checker:
             kept: Mapping[str, Any] = form.content()
             for name in ("options", "cut_off"):
                 if kept[name] in (None, []) and content.get(name) not in (None, []):
-                    self._add("This output does not use it. Leave it out.", "questions", place, name)
+                    self._add(
+                        "This output does not use it. Leave it out.", "questions", place, name
+                    )
         if rule is not None and form.cleaned_data.get("rule", rule) != rule:
             self._add(
                 "Authors could not write this rule. Write it more simply.",

@@ -87,9 +87,9 @@ def test_the_page_and_python_compute_the_same_scores(page: Page, sets: int) -> N
         found = page.evaluate(COUNT_MANY, {"question": question, "sets": sets, "seed": seed})
         drawn = draw_answers(seed, options=len(score.options))
         places = range(len(score.items))
-        assert found == [
-            score.find_answer([next(drawn) for _ in places]) for _ in range(sets)
-        ], score
+        assert found == [score.find_answer([next(drawn) for _ in places]) for _ in range(sets)], (
+            score
+        )
 
 
 def draw_answers(state: int, *, options: int) -> Iterator[int]:
@@ -137,5 +137,3 @@ def test_items_without_answers_are_not_counted(page: Page) -> None:
     for chosen in ([0] * 8, [0] * 10):
         with pytest.raises(Exception, match="whole number"):
             page.evaluate(COUNT, [{"question": describe(TOTAL), "chosen": [chosen]}])
-
-

@@ -106,7 +106,7 @@ kinds.score = {
     const given = items.map(({ text }, i) =>
       make("small", {}, quote(text), " ", make("b", {}, quote(options[chosen[i]].text)))
     );
-    return [make("span", { dir: "auto" }, told), ...given];
+    return [say("total"), " ", make("span", { dir: "auto" }, told), ...given];
   },
   spell: (page, quote) => [[...listNames(page, quote), ...listExtras(page)]],
 };
