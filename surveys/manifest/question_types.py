@@ -128,9 +128,9 @@ TYPES: Mapping[str, TypeDescription] = {
     # Manifests never contain this type: a launched score has the type that carries it, and its
     # items (surveys/manifest/scores.py).
     QuestionType.SCORE: TypeDescription(
-        explanation="Several items with the same answers, which the device adds up. Only the sum, "
-        "or where it lies, is sent, in one code. It needs far fewer people than a question for "
-        "each item.",
+        explanation="Items with the same answers, which the device adds up. Only the total, or "
+        "where it lies, is sent. It needs far fewer people than a question for each item, but "
+        "gives no results of items.",
     ),
     QuestionType.DECLARED: TypeDescription(
         explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "
