@@ -8,35 +8,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.models import RawReport
-from surveys.models import Wave
-from tests.support.browser.every_type import REFUSED, ask
+from tests.support.browser.every_type import REFUSED
 from tests.support.browser.live import LiveApplication
+from tests.support.browser.scales import ITEMS, NEVER, OFTEN, SOME, WORSE, make_scales
 from tests.support.browser.visit import NEXT, SENT, Visitor, go_back, press, status, visiting
-from tests.support.factories import make_survey, open_survey
 
-SCALE = "In the last two weeks, how often …"
-ITEMS = ["did you sleep badly?", "were you calm? | reversed", "did you miss work? | ×2"]
-OPTIONS = ["0 Never", "1 On some days", "3 Nearly every day"]
-WORSE = "Did it get worse?"
 EACH = "Choose one answer for each item."
-
-
-def make_scales(**settings: object) -> Wave:
-    """A total that may be declined, bands, a question that hangs on a band, and a cut-off."""
-    survey = make_survey(title="Stress", questions=(), **settings)
-    ask(survey, SCALE, type="score", **scale("Working,"), output="total", refusal=True)
-    bands = ["0–4 Low", "5–8 Middle", "9–12 High"]
-    banded = ask(
-        survey, "At home …", type="score", **scale("Resting,"), output="bands", options=bands
-    )
-    rule = {"name": f"{banded.pk}", "is": [1, 2]}
-    ask(survey, WORSE, type="yes_no", rule=rule)
-    ask(survey, "With friends …", type="score", **scale("Talking,"), output="cut_off", cut_off=6)
-    return open_survey(survey=survey)
-
-
-def scale(mark: str) -> dict[str, list[str]]:
-    return {"scored_items": [f"{mark} {item}" for item in ITEMS], "scored_options": OPTIONS}
 
 
 def items(page: Page) -> list[str]:
@@ -46,9 +23,6 @@ def items(page: Page) -> list[str]:
 def fill(page: Page, *answers: str) -> None:
     for item, answer in zip(page.locator(".item").all(), answers, strict=True):
         item.get_by_label(answer, exact=True).check()
-
-
-NEVER, SOME, OFTEN = (option.split(" ", 1)[1] for option in OPTIONS)
 
 
 def told(page: Page) -> list[str]:
