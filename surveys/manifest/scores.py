@@ -1,7 +1,8 @@
 """Scores: the answers to the items of a scale, added up on the respondent's device.
 
 A score is a number, a choice or a yes/no question whose answer the device computes. Everything
-after the respondent's page treats it as a question of that type. In JavaScript: client/parts/score.js.
+after the respondent's page treats it as a question of that type. In JavaScript:
+client/parts/score.js.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from django.db.models.functions import Lower
 from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.names import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_SOURCE_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
-from surveys.manifest.scores import CARRIERS, Output
 from surveys.manifest.questions import has_point_shares
+from surveys.manifest.scores import CARRIERS, Output
 from surveys.models.surveys import Survey
 
 MAX_QUESTION_LENGTH = 1000

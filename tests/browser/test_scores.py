@@ -1,10 +1,9 @@
-"""The page that computes scores, in Chromium: the same as Python, and contradictions are refused."""
+"""The page computes scores as Python does, and refuses manifests that contradict themselves."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 from typing import Any
 

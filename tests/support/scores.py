@@ -23,7 +23,7 @@ def draw_scale(random: Random) -> dict[str, Any]:
     middle = (score.minimum + score.maximum + 1) // 2
     if content["output"] == Output.BANDS:
         ends = (score.minimum, middle - 1), (middle, score.maximum)
-        content["options"] = [f"{low} to {high} {name}" for (low, high), name in zip(ends, "ab")]
+        content["options"] = [f"{low} to {high} Band" for low, high in ends]
     if content["output"] == Output.CUT_OFF:
         content["cut_off"] = middle
     return content

@@ -1,7 +1,7 @@
 """Writes scores.json: what both implementations must make of answers to items, worked out again.
 
-`python -m tests.vectors.make_scores` regenerates the file. Each item has a table of what its answers
-count, so a fault in reversing or weighting shows.
+`python -m tests.vectors.make_scores` regenerates the file. The rule is spelled out here without
+sharing a line with surveys/manifest/scores.py or score.js, so that a fault in either shows.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ def _list_texts(question: ManifestQuestion) -> Iterator[str]:
     if question.score is None:
         yield from (option.text for option in question.options)
     else:  # people read the items, and their answers once
-        yield from (one.text for one in (*question.score.items, *question.score.options))
+        yield from (item.text for item in question.score.items)
+        yield from (shared.text for shared in question.score.options)
 
 
 def _list_most(manifest: Manifest) -> list[ManifestQuestion]:

@@ -74,7 +74,8 @@ def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
     tab.press("Continue")
     tab.wait_for_heading(FELT)
     tab.run(
-        "document.querySelectorAll('.item').forEach((one) => one.querySelectorAll('input')[1].click())"
+        "for (const item of document.querySelectorAll('.item')) "
+        "item.querySelectorAll('input')[1].click()"
     )
     tab.press("Continue")
     tab.wait_for_heading(HOURS)

@@ -242,8 +242,9 @@ WALK_SCALES = """(way) => {
       const items = [...document.querySelectorAll(".item")];
       const declines = document.querySelector("[type=checkbox]");
       if (declines && way[page] === 3) declines.click();
-      else if (items.length) items.forEach((item) => item.querySelectorAll("input")[way[page]].click());
-      else document.querySelector("fieldset input").click();
+      else if (items.length) {
+        for (const item of items) item.querySelectorAll("input")[way[page]].click();
+      } else document.querySelector("fieldset input").click();
       press("Continue");
     }
 }"""
