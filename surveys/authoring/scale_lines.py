@@ -22,9 +22,10 @@ from surveys.models import Question
 REVERSED = "reversed"
 _MINUS = "\N{MINUS SIGN}"
 _NUMBER = rf"[-{_MINUS}]?\d{{1,7}}"
-_OPTION = re.compile(rf"({_NUMBER})(?:[\s.:)=]\s*)(\S.*)", re.ASCII)
+_AFTER = r"(?:\s|[.:)=](?!\d))"  # a number, but no decimal point
+_OPTION = re.compile(rf"({_NUMBER}){_AFTER}\s*(\S.*)", re.ASCII)
 _BAND = re.compile(
-    rf"({_NUMBER})(?:\s*(?:[-\N{{EN DASH}}\N{{EM DASH}}]|to)\s*({_NUMBER}))?(?:[\s.:)=].*)?",
+    rf"({_NUMBER})(?:\s*(?:[-\N{{EN DASH}}\N{{EM DASH}}]|to)\s*({_NUMBER}))?(?:{_AFTER}.*)?",
     re.ASCII,
 )
 _WEIGHT = re.compile(r"[×x*]\s*(\d{1,3})", re.ASCII)
