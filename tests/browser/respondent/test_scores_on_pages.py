@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aggregator.models import RawReport
+from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.every_type import REFUSED
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.scales import ITEMS, NEVER, OFTEN, SOME, WORSE, make_scales
@@ -56,6 +57,8 @@ def test_a_visit_answers_scales_and_sends_a_code_for_each(
         expect(page.locator(".error-summary a")).to_have_text(EACH)
         page.locator(".error-summary a").click()
         expect(page.locator(".item").first.locator("input").first).to_be_focused()
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE, []) == []
         fill(page, OFTEN, NEVER, OFTEN)  # 3 + 3 + 6
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         press(page, NEXT)
@@ -76,6 +79,7 @@ def test_a_visit_answers_scales_and_sends_a_code_for_each(
             f"Working, did you miss work? {OFTEN}"
         )
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(RUN_AXE, []) == []
         press(page, "Submit")
         expect(status(page)).to_have_text(SENT)
         assert len(json.loads(visitor.bodies()[0])["symbols"]) == 4
