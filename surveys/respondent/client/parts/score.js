@@ -16,6 +16,7 @@ import { say } from "../visit/words.js";
 const MOST_ITEMS = 30;
 const MOST_WEIGHT = 100;
 const FURTHEST_VALUE = 1000;
+const MOST_BESIDE = 5; // answers beside each other on a wide page
 
 additions.readScores = (questions) => {
   try {
@@ -78,7 +79,8 @@ kinds.score = {
         box.id += `-${i}`;
         box.addEventListener("change", () => refusal.boxes.forEach((one) => (one.checked = false)));
       }
-      const list = make("fieldset", { class: "item" }, make("legend", {}, quote(text)), ...rows);
+      const row = make("div", { class: rows.length > MOST_BESIDE ? "" : "row" }, ...rows);
+      const list = make("fieldset", { class: "item" }, make("legend", {}, quote(text)), row);
       return { boxes, list, readChosen };
     });
     // One answer and a refusal of the whole scale exclude each other.
