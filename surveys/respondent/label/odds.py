@@ -105,7 +105,9 @@ def _describe_odds(manifest: Manifest, question: ManifestQuestion) -> str:
 def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[str]:
     if question.score is not None:
         yield _describe_score(question, question.score)
-    if question.is_rounded:
+    if question.is_rounded and question.score is not None:
+        yield _("Your total is turned into one of two codes by chance.")
+    elif question.is_rounded:
         yield _("Your number is turned into one of two codes by chance.")
     yield _describe_true_codes(question) or _describe_same_codes(question)
     if question.has_gate:
@@ -159,7 +161,7 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
             "on average at least %(count)s send your code too.",
             count,
         )
-    elif question.is_rounded:
+    elif question.is_rounded and question.score is None:
         sentence = ngettext(
             "Of %(people)s people with another number, "
             "on average at least %(count)s sends your code too.",
