@@ -85,9 +85,10 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
         pages = "pages, each item of a score counted as one," if has_scores else "pages"
         yield (
             f"The rules lead some people through {about}{paths.shortest} {pages} and others "
-            f"through {about}{paths.longest}. Someone who sees when a person opens the page and sends the "
-            "code can guess the way, and so the answers that decide it. Make the ways more alike: "
-            "ask something harmless on the shorter one, or use a follow-up in the same code."
+            f"through {about}{paths.longest}. Someone who sees when a person opens the page and "
+            "sends the code can guess the way, and so the answers that decide it. Make the ways "
+            "more alike: ask something harmless on the shorter one, or use a follow-up in the same "
+            "code."
         )
 
 
