@@ -98,13 +98,26 @@ class PlainText(forms.CharField):
 
 
 class Lines(PlainText):
-    """Several different texts, one per line. The cleaned list has no empty lines."""
+    """Several different texts, one per line. The cleaned list has no empty lines.
 
-    def __init__(self, *, least: int, most: int, longest: int, **kwargs: Any) -> None:
-        self.least, self.most, self.longest = least, most, longest
+    `find_line_problem` says what is wrong with one of them; empty if nothing is.
+    """
+
+    def __init__(
+        self,
+        *,
+        least: int,
+        most: int,
+        longest: int,
+        noun: str = "option",
+        find_line_problem: Callable[[str], str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.least, self.most, self.longest, self.noun = least, most, longest, noun
+        self.find_line_problem = find_line_problem
         super().__init__(
             name="list",
-            missing=f"Enter at least {least} options, one per line.",
+            missing=f"Enter at least {least} {noun}s, one per line.",
             max_length=(most + 100) * (longest + 1),
             lines=True,
             strip=False,
@@ -115,7 +128,7 @@ class Lines(PlainText):
         typed = [line.strip() for line in super().clean(value).split("\n")]
         # Pasted lists often have empty lines. Messages use the line numbers as typed.
         lines = {number: line for number, line in enumerate(typed, 1) if _shows_something(line)}
-        problems = list(self._find_problems(lines))
+        problems = list(self._find_problems(lines)) if lines or self.required else []
         if problems:
             raise ValidationError(problems[:MOST_LINE_ERRORS])
         return list(lines.values())
@@ -129,15 +142,19 @@ class Lines(PlainText):
                     f"Line {number} has {len(line)} characters. "
                     f"Shorten it to {self.longest} or fewer."
                 )
+            elif self.find_line_problem and (problem := self.find_line_problem(line)):
+                problems.append(f"Line {number} {problem}")
             first = first_with.setdefault(fold(line), number)
             if first != number:
                 problems.append(f"Line {number} is the same as line {first}. Change one of them.")
         if not problems and len(lines) < self.least:
-            problems.append(f"There is only one option. Enter at least {self.least}, one per line.")
+            problems.append(
+                f"There is only one {self.noun}. Enter at least {self.least}, one per line."
+            )
         if len(lines) > self.most:
             problems.insert(
                 0,
-                f"There are {len(lines)} options. Delete some: the maximum is {self.most}.",
+                f"There are {len(lines)} {self.noun}s. Delete some: the maximum is {self.most}.",
             )
         return problems
 

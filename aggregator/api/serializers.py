@@ -127,7 +127,7 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
 class QuestionSerializer(serializers.Serializer[QuestionResult]):
     name = serializers.CharField(source="question.variable", help_text=NAME)
     type = serializers.CharField(source="question.type")
-    text = serializers.CharField(source="question.text")
+    text = serializers.CharField(source="question.full_text")
     k = serializers.IntegerField(
         source="question.k", help_text="codes of the question's symbol, or of each item's"
     )

@@ -178,7 +178,9 @@ def _draw_table(
     )
     yield Panel(
         axis=_axis_of_groups(result, outcome, rows if ends_at_data else ()),
-        sections=(_head(outcome, f", by Q{group.question.number} {group.question.text}", rows),),
+        sections=(
+            _head(outcome, f", by Q{group.question.number} {group.question.full_text}", rows),
+        ),
     )
     difference = scale_to_range(result, result.difference)
     row = _row_of("Difference", write_difference(result), difference, rate_difference(result))
@@ -190,7 +192,9 @@ def _draw_table(
 def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
     what = "Mean" if outcome.is_number else f"“{outcome.answer or YES}”"
     question = outcome.question
-    return Section(heading=f"Q{question.number}  {question.text}", note=f"{what}{by}", rows=rows)
+    return Section(
+        heading=f"Q{question.number}  {question.full_text}", note=f"{what}{by}", rows=rows
+    )
 
 
 def _name_answer(term: Term, indicator: Indicator) -> str:
@@ -198,7 +202,7 @@ def _name_answer(term: Term, indicator: Indicator) -> str:
     question, answer = indicator.question, indicator.answer or YES
     if isinstance(indicator, Factor) and not indicator.is_trend:
         answer = name_term(term, indicator).removesuffix(f" (Q{question.number})")
-    return f"Q{question.number}  {question.text} {answer}"
+    return f"Q{question.number}  {question.full_text} {answer}"
 
 
 def _row_of(label: str, text: str, figure: AssociationEstimate, rating: Reliability) -> Row:
@@ -266,7 +270,7 @@ def _row_of_pair(line: PairLine) -> Row:
 
 
 def _name_shortly(indicator: Indicator) -> str:
-    return f"{indicator.label} {shorten(indicator.question.text, SHORT_TEXT)}"
+    return f"{indicator.label} {shorten(indicator.question.full_text, SHORT_TEXT)}"
 
 
 def _draw_regression(
@@ -318,7 +322,7 @@ def list_breakdown_menu(
             )
         )
     return menu + [
-        (f"{stem}-{block.question.name}", f"Q{block.question.number} {block.question.text}")
+        (f"{stem}-{block.question.name}", f"Q{block.question.number} {block.question.full_text}")
         for block in blocks
         if block.answers
     ]
@@ -382,7 +386,7 @@ def _describe_groups(declared: ManifestQuestion, result: BreakdownResult) -> str
 def _make_section(block: BrokenBlock) -> Section:
     among = f"{block.among[0].upper()}{block.among[1:]}." if block.among else ""
     return Section(
-        heading=f"Q{block.question.number}  {block.question.text}",
+        heading=f"Q{block.question.number}  {block.question.full_text}",
         note=" ".join(filter(None, (among, block.note))),
         rows=tuple(row for answer in block.answers for row in _list_rows(answer)),
     )

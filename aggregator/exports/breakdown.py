@@ -141,7 +141,7 @@ def _list_cells(results: Results, result: BreakdownResult) -> Iterator[tuple[int
 def _list_estimand_cells(estimand: Estimand) -> dict[str, Cell]:
     return {
         "question": estimand.question.variable,
-        "question_text": estimand.question.text,
+        "question_text": estimand.question.full_text,
         "estimand": estimand.name,
         "estimand_text": estimand.text,
         "kind": estimand.kind.value,
@@ -159,7 +159,7 @@ def _list_crossed_cells(
     return {
         "section": "count",
         "question": question.variable,
-        "question_text": question.text,
+        "question_text": question.full_text,
         "estimand": str(written),
         "estimand_text": name_level(crossed, question),
         "kind": "share",

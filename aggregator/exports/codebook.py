@@ -149,7 +149,7 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "meaning": lambda row: row.meaning,
     "question_number": lambda row: row.column.question.number,
     "question_type": lambda row: row.column.question.type,
-    "question_text": lambda row: row.column.question.text,
+    "question_text": lambda row: row.column.question.full_text,
     "part": lambda row: row.part,
     "block": lambda row: None if row.column.symbol.block is None else row.column.symbol.block + 1,
     "randomization": lambda row: row.randomization,

@@ -55,7 +55,7 @@ ESTIMATE_COLUMNS: Mapping[str, Callable[[EstimateRow], Cell]] = {
     "day": lambda row: row.results.snapshot.day.isoformat(),
     "question": lambda row: row.question.variable,
     "question_type": lambda row: row.question.type,
-    "question_text": lambda row: row.question.text,
+    "question_text": lambda row: row.question.full_text,
     "estimand": lambda row: row.estimate.estimand.name,
     "estimand_text": lambda row: row.estimate.estimand.text,
     "kind": lambda row: row.estimate.estimand.kind.value,

@@ -71,7 +71,7 @@ def _list_columns(*, browser: Results, coins: Results, pooled: bool) -> Columns:
     return {
         **list_wave_columns(lambda _: browser.wave),
         "question": lambda row: row.browser.question.variable,
-        "question_text": lambda row: row.browser.question.text,
+        "question_text": lambda row: row.browser.question.full_text,
         "design": lambda _: DESIGN,
         **dict(_list_side("browser", browser, lambda row: row.browser.shown[0])),
         **dict(_list_side("coins", coins, lambda row: row.coins.shown[0])),

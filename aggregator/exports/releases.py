@@ -91,7 +91,7 @@ COLUMNS: Mapping[str, Callable[[_Source], Cell]] = {
     "release_kind": lambda one: one.release.kind,
     "public_from": lambda one: one.release.public_from.isoformat(),
     "question": lambda one: one.question.variable,
-    "question_text": lambda one: one.question.text,
+    "question_text": lambda one: one.question.full_text,
     "follow_up": lambda one: one.question.follow_up or None,
     "unit": lambda one: one.question.unit or None,
     "group_question": _of_group(lambda group: group.question.variable),

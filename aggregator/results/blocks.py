@@ -138,7 +138,7 @@ class Block:
 
     @property
     def text(self) -> str:
-        return self.question.text
+        return self.question.full_text
 
     @property
     def caption(self) -> str:

@@ -246,7 +246,7 @@ STUDY = Demo(
     key="study",
     title="Student life (invented people)",
     introduction=(
-        "Every kind of question that there is. The 3,000 people who answered it do not exist: "
+        "Every kind of question but a score. The 3,000 people who answered it do not exist: "
         "their answers are drawn from assumptions, so that the estimates can be checked. Everyone "
         "can read their number, because a demo fixes it. A survey of real people with protected "
         "figures cannot close by number."

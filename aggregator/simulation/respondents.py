@@ -16,7 +16,8 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds
 
-# A code, a number, the chosen items of a "select several", or None for "prefer not to say".
+# A code, a number, the chosen items of a "select several", or None for "prefer not to say". For a
+# score: its answer, or the place of the chosen answer for each item.
 Answer = int | Collection[int] | None
 Answers = Mapping[str, Answer]
 
@@ -78,8 +79,15 @@ def find_asked(
         if question.rule is not None and not holds(question.rule, codes):
             continue
         asked.add(question.name)
-        codes |= _codes_for_rules(question, answers.get(question.name))
+        codes |= _codes_for_rules(question, _find_answer(question, answers))
     return frozenset(asked)
+
+
+def _find_answer(question: ManifestQuestion, answers: Answers) -> Answer:
+    answer = answers.get(question.name)
+    if question.score is None or answer is None or isinstance(answer, int):
+        return answer
+    return question.score.find_answer(list(answer))
 
 
 def _codes_for_rules(question: ManifestQuestion, answer: Answer) -> dict[str, int | None]:
@@ -101,7 +109,7 @@ def find_code(
     random_uint32: Callable[[], int] = secure_uint32,
 ) -> int:
     """Return the true code of a symbol; a number is first rounded, always with one draw."""
-    answer = answers.get(question.name) if question.name in asked else None
+    answer = _find_answer(question, answers) if question.name in asked else None
     missing = None
     if question.name not in asked:
         missing = question.not_asked_code

@@ -1,7 +1,8 @@
-"""How many people a share needs for ±5 points.
+"""How many people a share needs for ±5 points, and a scale's mean for ±1.
 
-Everything at two coins (25 flips of 100) and a true share of 20 %, from the interval at the
-expected counts of reports. Nothing is random, so every run gives the same figures.
+Everything at a total ε of ln 3 (two coins, 25 flips of 100). Shares are 20 %, with the interval at
+the expected counts of reports. The scale has nine items that count 0 to 3, and a mean of 8.1 of 27.
+Nothing is random, so every run gives the same figures.
 """
 
 from __future__ import annotations
@@ -9,13 +10,20 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privacy.checks import Floats
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.planning.precision import smallest_number, watched_level
+from privacy.planning.precision import (
+    normal_quantile,
+    one_report_spread,
+    people_for_half_width,
+    smallest_number,
+    watched_level,
+)
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import clopper_pearson
 from privacy.shares.joint.cells import JointCells
@@ -24,6 +32,9 @@ from privacy.shares.joint.likelihood import joint_share
 FLIPS, SHARE, HALF_WIDTH, LEVEL = 25, 0.2, 0.05, 0.95
 REFUSING = 0.05  # of those who are asked
 ANSWERING = 0.8  # at a gate
+# A scale of nine items, such as PHQ-9, with the shares of each answer to an item.
+ITEMS, HIGHEST, ITEM_MEAN, SCALE_HALF_WIDTH = 9, 3, 0.9, 1.0
+ITEM_SHARES = np.array([0.45, 0.3, 0.15, 0.1])
 
 Ends = tuple[float, float]
 IntervalOf = Callable[[int], Ends]  # the interval expected from this many people
@@ -39,11 +50,63 @@ def main() -> None:
         "live_conditional_4": find_people(watch_answer(asked=0.3, symbols=4)),
         **{f"follow_up_{asked}": find_people(follow_up(asked / 100)) for asked in (10, 30, 60)},
         "item_behind_gate": find_people(item_behind_gate()),
+        "score_nine_choices": people_for_mean(nine_choices()),
+        "score_nine_numbers": people_for_mean(nine_numbers()),
+        "score_total": people_for_mean(one_total()),
+        "score_total_declinable": people_for_mean(declinable_total()),
+        "score_cut_off": people_for_half_width(
+            share=SHARE, half_width=HALF_WIDTH, mechanism=strength(2)
+        ),
     }
-    print(f"people for ±{HALF_WIDTH:.0%} at a share of {SHARE:.0%}, {FLIPS} flips of 100")
+    print(f"people for ±{HALF_WIDTH:.0%} at a share of {SHARE:.0%}, {FLIPS} flips of 100;")
+    print(f"for ±{SCALE_HALF_WIDTH:.0f} of a total from 0 to {ITEMS * HIGHEST}")
     for name, people in needs.items():
         print(f"{name:<24}{people:>10,}")
     print(f"RESULT {json.dumps(needs)}")
+
+
+def people_for_mean(variance: float) -> int:
+    """Return how many people the mean of a scale needs; the variance is that of one report."""
+    z = float(normal_quantile(LEVEL))
+    return smallest_number(lambda people: z * sqrt(variance / people) <= SCALE_HALF_WIDTH)
+
+
+def weaker(symbols: int) -> RandomizedResponse:
+    """Protect one of nine items, so that all of them together have the same ε."""
+    epsilon = strength(2).epsilon / ITEMS
+    return RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
+
+
+def nine_choices() -> float:
+    """Each item is a choice: its mean is that of the estimated shares."""
+    mechanism = weaker(len(ITEM_SHARES))
+    reported = mechanism.channel() @ ITEM_SHARES
+    points = np.arange(len(ITEM_SHARES))
+    spread = reported @ points**2 - (reported @ points) ** 2
+    return float(ITEMS * spread / mechanism.slope**2)
+
+
+def nine_numbers() -> float:
+    """Each item is rounded at random to 0 or 3."""
+    share = ITEM_MEAN / HIGHEST
+    spread = HIGHEST * one_report_spread(share=share, mechanism=weaker(2))
+    return float(ITEMS * spread**2)
+
+
+def one_total() -> float:
+    """The total is rounded at random to 0 or 27."""
+    share = ITEM_MEAN / HIGHEST
+    return float((ITEMS * HIGHEST * one_report_spread(share=share, mechanism=strength(2))) ** 2)
+
+
+def declinable_total() -> float:
+    """The same with a third code for declining, which nobody sends as the truth."""
+    mechanism, share = strength(3), ITEM_MEAN / HIGHEST
+    reported = mechanism.channel() @ [1 - share, share, 0]
+    # The delta method for high / (low + high).
+    weights = np.array([-share, 1 - share, 0])
+    spread = reported @ weights**2 - (reported @ weights) ** 2
+    return float((ITEMS * HIGHEST) ** 2 * spread / mechanism.slope**2)
 
 
 def find_people(interval_of: IntervalOf) -> int:

@@ -42,7 +42,7 @@ def list_options(question: Question) -> tuple[Option, ...]:
     described = question.described
     if described.fixed_answers:
         return tuple(
-            replace(option, text=gettext(option.text)) for option in fixed_options(question.type)
+            replace(option, text=gettext(option.text)) for option in fixed_options(question.carrier)
         )
     if described.has_options:
         texts = question.options

@@ -9,11 +9,11 @@ from django.db.models import prefetch_related_objects
 from django.utils.translation import override
 
 from surveys.authoring.answer_options import list_options, number_all
+from surveys.authoring.scale_lines import build_score
 from surveys.comparing.indicators import indicator_name
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.names import question_name, rename_question
-from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.rules import rename
@@ -141,21 +141,23 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
 
 
 def _build_question(question: Question, names: dict[str, str]) -> ManifestQuestion:
-    rule = question.rule
+    rule, score = question.rule, build_score(question)
+    has_total = score is not None and question.described.has_range
     described = ManifestQuestion(
         name=names[str(question.pk)],
-        type=QuestionType(question.type),
+        type=question.carrier,
         text=question.text,
         options=list_options(question),
         refusal=question.refusal,
         rule=None if rule is None else rename(rule, lambda name: rename_question(name, names)),
-        minimum=question.minimum,
-        maximum=question.maximum,
+        minimum=score.minimum if score and has_total else question.minimum,
+        maximum=score.maximum if score and has_total else question.maximum,
         unit=question.unit,
         low_label=question.low_label,
         high_label=question.high_label,
         limit=question.limit,
         follow_up=question.follow_up,
+        score=score,
         same_fact=names.get(str(question.same_fact), ""),
         var=question.name,
     )

@@ -81,11 +81,14 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
     paths = manifest.paths
     if paths.differ_much:
         about = "" if paths.is_exact else "about "
+        has_scores = any(question.score is not None for question in manifest.questions)
+        pages = "pages, each item of a score counted as one," if has_scores else "pages"
         yield (
-            f"The rules lead some people through {about}{paths.shortest} pages and others through "
-            f"{about}{paths.longest}. Someone who sees when a person opens the page and sends the "
-            "code can guess the way, and so the answers that decide it. Make the ways more alike: "
-            "ask something harmless on the shorter one, or use a follow-up in the same code."
+            f"The rules lead some people through {about}{paths.shortest} {pages} and others "
+            f"through {about}{paths.longest}. Someone who sees when a person opens the page and "
+            "sends the code can guess the way, and so the answers that decide it. Make the ways "
+            "more alike: ask something harmless on the shorter one, or use a follow-up in the same "
+            "code."
         )
 
 

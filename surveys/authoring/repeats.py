@@ -14,7 +14,7 @@ from django.db.models import Case, Value, When
 from accounts.acting import acting_account
 from surveys.formatting import join_list, list_numbers
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.plain_text import are_similar
+from surveys.manifest.plain_text import are_similar, find_skeleton
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 from surveys.models.asked_questions import AskedQuestion, count_deleted, list_asked, list_keys
@@ -44,7 +44,11 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     for place, question in enumerate(protected):
         fact = manifest.facts[question.name]
         earlier = [one for one in protected[:place] if manifest.facts[one.name] != fact]
-        equal = (one for one in earlier if asked[one.name] & asked[question.name])
+        equal = (
+            one
+            for one in earlier
+            if asked[one.name] & asked[question.name] or _share_item(one, question)
+        )
         similar = (one for one in earlier if _ask_nearly_the_same(one, question))
         for is_equal, repeated in ((True, next(equal, None)), (False, next(similar, None))):
             if repeated is not None:
@@ -54,7 +58,17 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
     return found
 
 
+def _share_item(one: ManifestQuestion, other: ManifestQuestion) -> bool:
+    """Return whether one is a scale with an item that the other asks too, with any answers."""
+    if one.score is None and other.score is None:
+        return False
+    first, second = ({find_skeleton(text) for text, _ in each.statements} for each in (one, other))
+    return not first.isdisjoint(second)
+
+
 def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool:
+    if one.score is not None or other.score is not None:
+        return False  # items of one scale resemble each other; comparing all pairs takes minutes
     pairs = product(one.statements, other.statements)
     return any(are_similar(first, second) for (first, _), (second, _) in pairs)
 

@@ -13,6 +13,7 @@ from django.http import QueryDict
 
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.forms import QUESTION_FORMS, SettingsForm, TranslationForm
+from surveys.authoring.forms.question_base import LISTS
 from surveys.authoring.forms.translations import field_name
 from surveys.comparing.indicators import list_parts, split_indicator
 from surveys.definition.format import LABEL, QUESTION_KEYS, Problem, point
@@ -149,6 +150,13 @@ class _Checker:
                 stripped = value.strip() if isinstance(value, str) else value
                 if form.cleaned_data.get(name, stripped) != value:
                     self._add(_SPACES, "questions", place, key)
+        if not form.errors:
+            kept: Mapping[str, Any] = form.content()
+            for name in ("options", "cut_off"):
+                if kept[name] in (None, []) and content.get(name) not in (None, []):
+                    self._add(
+                        "This output does not use it. Leave it out.", "questions", place, name
+                    )
         if rule is not None and form.cleaned_data.get("rule", rule) != rule:
             self._add(
                 "Authors could not write this rule. Write it more simply.",
@@ -272,7 +280,8 @@ def _as_data(values: Mapping[str, Any]) -> dict[str, Any]:
 def _list_values(content: Mapping[str, Any], *, rule: str, same_fact: int | None) -> dict[str, Any]:
     """Return a question as its form takes it, without what is empty."""
     data = dict(content) | {"rule": rule, "same_fact": same_fact, "confirmed": True}
-    data["options"] = "\n".join(content.get("options", ()))
+    for name in LISTS:
+        data[name] = "\n".join(content.get(name, ()))
     if TYPES[content["type"]].is_scrambled:
         data["flips"] = str(content["flips"])
     return {name: value for name, value in data.items() if value is not None}

@@ -91,7 +91,7 @@ def _list_values(question: Mapping[str, Any]) -> dict[str, str]:
     return {
         _call(key): _write(value)
         for key, value in question.items()
-        if (key in needed or value not in (None, False, ""))
+        if (key in needed or value not in (None, False, "", []))
         and (key != "flips" or is_scrambled)
         and key != "name"
     }

@@ -118,7 +118,7 @@ def _describe_question(question: Question, names: Mapping[str, str]) -> dict[str
     return {
         key: value
         for key, value in described.items()
-        if key in needed or value not in (None, False, "")
+        if key in needed or value not in (None, False, "", [])
     }
 
 

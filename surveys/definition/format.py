@@ -43,6 +43,11 @@ class QuestionDefinition(TypedDict):
     high_label: NotRequired[str]
     limit: NotRequired[int]
     follow_up: NotRequired[str]
+    # A score's lines are as authors write them; its options are bands.
+    scored_items: NotRequired[list[str]]
+    scored_options: NotRequired[list[str]]
+    output: NotRequired[str]
+    cut_off: NotRequired[int]
     refusal: NotRequired[bool]
     rule: NotRequired[dict[str, Any]]
     same_fact: NotRequired[str]

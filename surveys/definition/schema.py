@@ -21,6 +21,7 @@ from surveys.manifest.manifest import (
 )
 from surveys.manifest.names import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_SOURCE_LENGTH
 from surveys.manifest.question_types import TYPES
+from surveys.manifest.scores import Output
 from surveys.models import MAX_QUESTIONS, Question, Survey
 from surveys.models.planned_comparisons import MAX_PLANNED
 from surveys.models.settings import SETTINGS
@@ -220,6 +221,8 @@ def _describe_field(key: str, field: forms.Field) -> Schema:
         return _whole(field.min_value, field.max_value)
     if isinstance(field, forms.BooleanField):
         return {"type": "boolean"}
+    if key == "output":
+        return {"enum": list(Output.values)}
     assert isinstance(field, forms.TypedChoiceField)  # the strength, replaced by all strengths
     return {}
 

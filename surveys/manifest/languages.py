@@ -16,6 +16,7 @@ from surveys.base64url import encode_base64url
 from surveys.manifest.manifest import TRANSLATED, Manifest
 from surveys.manifest.question_types import own_words
 from surveys.manifest.questions import ManifestQuestion, Option
+from surveys.manifest.scores import Score
 
 LANGUAGES: tuple[tuple[str, str], ...] = tuple(settings.LANGUAGES)
 NAMES = dict(LANGUAGES)
@@ -86,6 +87,11 @@ def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str
     if question.described.has_options:
         for number, option in enumerate(question.options, start=1):
             yield "options", f"{place}, answer {number}", option.text
+    if question.score is not None:
+        for number, item in enumerate(question.score.items, start=1):
+            yield "scored_items", f"{place}, item {number}", item.text
+        for number, scored in enumerate(question.score.options, start=1):
+            yield "scored_options", f"{place}, answer to each item {number}", scored.text
     yield "unit", f"{place}, unit", question.unit
     yield "low_label", f"{place}, label of the lowest point", question.low_label
     yield "high_label", f"{place}, label of the highest point", question.high_label
@@ -153,6 +159,7 @@ def translate_manifest(manifest: Manifest, language: str, words: str) -> Manifes
                 low_label=find(question.low_label),
                 high_label=find(question.high_label),
                 options=_translate_options(question, language, known),
+                score=None if question.score is None else _translate_score(question.score, known),
             )
             for question in manifest.questions
         ),
@@ -172,6 +179,14 @@ def _translate_options(
             )
             for option in question.options
         )
+
+
+def _translate_score(score: Score, known: Mapping[str, str]) -> Score:
+    return replace(
+        score,
+        items=tuple(replace(one, text=known.get(one.text, one.text)) for one in score.items),
+        options=tuple(replace(one, text=known.get(one.text, one.text)) for one in score.options),
+    )
 
 
 def name_language(language: str) -> str:

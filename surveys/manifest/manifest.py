@@ -398,9 +398,9 @@ class Manifest:
 
     @cached_property
     def coin_questions(self) -> tuple[ManifestQuestion, ...]:
-        """The questions for people who toss two coins: those whose only codes are Yes and No."""
+        """The questions for people who toss two coins: those that they answer with Yes or No."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
-        asked = [one for one in self.questions if self.coins and one.has_only_yes_and_no]
+        asked = [one for one in self.questions if self.coins and one.is_answered_yes_or_no]
         # The first question about a fact might not be among these, so find the first that is.
         first: dict[str, str] = {}
         for one in asked:

@@ -21,6 +21,7 @@ class QuestionType(TextChoices):
     SEVERAL = "several", "Select several"
     NUMBER = "number", "Number in a range"
     FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
+    SCORE = "score", "Score of a scale"
     DECLARED = "declared", "Background group (sent unprotected)"
     INFORMATION = "information", "Information text"
 
@@ -123,6 +124,13 @@ TYPES: Mapping[str, TypeDescription] = {
         ),
         own_words=(YES, NO, YES_YES, YES_NO),
         has_follow_up=True,
+    ),
+    # Manifests never contain this type: a launched score has the type that carries it, and its
+    # items (surveys/manifest/scores.py).
+    QuestionType.SCORE: TypeDescription(
+        explanation="Items with the same answers, which the device adds up. Only the total, or "
+        "where it lies, is sent. It needs far fewer people than a question for each item, but "
+        "gives no results of items.",
     ),
     QuestionType.DECLARED: TypeDescription(
         explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from privacy.mechanism.accounting import round_up_sum
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.names import call_question, gate_name, item_name, rename_in_files
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
+from surveys.manifest.scores import CARRIERS, Output, Score, find_output, write_total
 
 # A longer scale reports only its mean: with k-ary response, the distribution of that many points
 # needs several times as many people (docs/methods/other-kinds.md, rating scales).
@@ -86,11 +89,60 @@ class ManifestQuestion:
     limit: int | None = None
     gate_threshold: int | None = None
     follow_up: str = ""
+    # How the device computes the answer from items, if it does. `type` is then the type that
+    # carries the score. Items are never sent, so they are no answers of the question.
+    score: Score | None = None
     # The earlier question that asks for the same fact, in other words or with other answers.
     same_fact: str = ""
     # The variable in files. Empty for texts, and in manifests that are older than this key: their
     # files use the name. The key is short because every respondent's page contains it.
     var: str = ""
+
+    def __post_init__(self) -> None:
+        if self.score is not None and (problem := self._find_score_problem(self.score)):
+            raise ValueError(f"score of {self.name}: {problem}")
+
+    def _find_score_problem(self, score: Score) -> str:
+        """Say how the items contradict the rest of the question; empty if they do not."""
+        if self.type not in CARRIERS.values():
+            return f"a {self.type} question cannot carry it"
+        codes = {
+            Output.TOTAL: 1,
+            Output.BANDS: len(self.options),
+            Output.CUT_OFF: 2,
+        }[find_output(self.type)]
+        if len(score.bounds) + 1 != codes:
+            return f"{len(score.bounds)} bounds do not fit {codes} answers"
+        ends = (score.minimum, score.maximum) if self.is_rounded else (None, None)
+        if (self.minimum, self.maximum) != ends:
+            return f"the range must be {ends}, got {(self.minimum, self.maximum)}"
+        return score.find_problem()
+
+    @property
+    def type_name(self) -> str:
+        """What authors call its type."""
+        return (self.type if self.score is None else QuestionType.SCORE).label
+
+    @property
+    def computed(self) -> str:
+        """Say for results what the device computes; empty if people choose the answer."""
+        if self.score is None:
+            return ""
+        words = {
+            Output.TOTAL: gettext("total, from %(low)s to %(high)s"),
+            Output.BANDS: gettext("band of the total, from %(low)s to %(high)s"),
+            # Translators: what Yes stands for; "bound" is a total.
+            Output.CUT_OFF: gettext("total of %(bound)s or more, from %(low)s to %(high)s"),
+        }
+        totals = {"low": self.score.minimum, "high": self.score.maximum}
+        totals["bound"] = next(iter(self.score.bounds), self.score.minimum)
+        written = {name: write_total(total) for name, total in totals.items()}
+        return words[find_output(self.type)] % written
+
+    @property
+    def full_text(self) -> str:
+        """Its text, and what the device computes from the items below it."""
+        return f"{self.text} [{self.computed}]" if self.computed else self.text
 
     @property
     def described(self) -> TypeDescription:
@@ -136,6 +188,15 @@ class ManifestQuestion:
     def has_only_yes_and_no(self) -> bool:
         """Whether Yes and No are the only codes."""
         return self.is_yes_or_no and self.k == 2
+
+    @property
+    def is_answered_yes_or_no(self) -> bool:
+        """Whether people themselves choose Yes or No, and these are the only codes.
+
+        A score is not chosen: sentences about people who say Yes are not about it, and nobody can
+        be trusted to add one up and toss coins for it.
+        """
+        return self.has_only_yes_and_no and self.score is None
 
     @property
     def is_rounded(self) -> bool:
@@ -246,6 +307,9 @@ class ManifestQuestion:
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Each text that it asks, with the possible answers; a follow-up is a second text."""
         answers = [option.text for option in self.options]
+        if self.score is not None:
+            shared = tuple(option.text for option in self.score.options)
+            return tuple((item.text, shared) for item in self.score.items)
         two_points = self.described.has_range and self.points == 2
         if self.is_yes_or_no or self.described.has_follow_up or two_points:
             answers = ["yes", "no"]  # in every language

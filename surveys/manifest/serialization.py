@@ -19,12 +19,14 @@ from surveys.manifest.modes import Mode
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.manifest.releases import ReleaseRequest
+from surveys.manifest.scores import Score, ScoredItem, ScoredOption
 
 FORMAT = 1
 # Phones load all of it, and servers keep it compressed in six languages.
 MOST_BYTES = 256_000
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
-_Read = TypeVar("_Read", Manifest, ManifestQuestion, Option)
+_Read = TypeVar("_Read", Manifest, ManifestQuestion, Option, Score, ScoredItem, ScoredOption)
+_SCORED = (Score, ScoredItem, ScoredOption)
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
@@ -39,7 +41,9 @@ def serialize_manifest(manifest: Manifest) -> bytes:
     return text.encode("utf-8")
 
 
-def _list_values(source: Manifest | ManifestQuestion) -> dict[str, Any]:
+def _list_values(
+    source: Manifest | ManifestQuestion | Score | ScoredItem | ScoredOption,
+) -> dict[str, Any]:
     """Return the values of all fields that are not at their default."""
     values = {field: getattr(source, field.name) for field in fields(source)}
     return {field.name: value for field, value in values.items() if value != _find_default(field)}
@@ -53,6 +57,8 @@ def _write(value: object) -> object:
     """Convert a value of a type that JSON lacks."""
     if isinstance(value, ManifestQuestion):
         return _build_question_object(value)
+    if isinstance(value, _SCORED):
+        return _list_values(value)
     if isinstance(value, ReleaseRequest):
         return value.to_json()
     if isinstance(value, datetime):
@@ -108,7 +114,7 @@ def _parse_moment(text: str | None) -> datetime | None:
 
 
 _HINTS: dict[Any, dict[str, Any]] = {
-    kind: get_type_hints(kind) for kind in (Manifest, ManifestQuestion, Option)
+    kind: get_type_hints(kind) for kind in (Manifest, ManifestQuestion, Option, *_SCORED)
 }
 # How to read the types that JSON lacks.
 _READERS: dict[Any, Callable[[Any], Any]] = {
@@ -119,5 +125,8 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
     QuestionType: QuestionType,
     tuple[ManifestQuestion, ...]: lambda raw: tuple(_read(ManifestQuestion, one) for one in raw),
     tuple[ReleaseRequest, ...] | None: lambda raw: tuple(map(ReleaseRequest.from_json, raw)),
+    Score | None: lambda raw: _read(Score, raw),
+    tuple[ScoredItem, ...]: lambda raw: tuple(_read(ScoredItem, one) for one in raw),
+    tuple[ScoredOption, ...]: lambda raw: tuple(_read(ScoredOption, one) for one in raw),
     tuple[Option, ...]: lambda raw: tuple(_read(Option, one) for one in raw),
 }

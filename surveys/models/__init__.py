@@ -15,8 +15,10 @@ from surveys.models.people import (
 from surveys.models.planned_comparisons import PlannedComparison
 from surveys.models.planned_releases import PlannedRelease
 from surveys.models.questions import (
+    MAX_ITEM_LENGTH,
     MAX_OPTION_LENGTH,
     MAX_QUESTION_LENGTH,
+    MAX_SCORED_OPTION_LENGTH,
     Question,
     QuestionContent,
     Translation,
@@ -39,9 +41,11 @@ from surveys.models.surveys import (
 
 __all__ = [
     "DAYS_BEFORE_DELETION",
+    "MAX_ITEM_LENGTH",
     "MAX_OPTION_LENGTH",
     "MAX_QUESTIONS",
     "MAX_QUESTION_LENGTH",
+    "MAX_SCORED_OPTION_LENGTH",
     "SLUG_ALPHABET",
     "SLUG_LENGTH",
     "AskedBefore",

@@ -37,10 +37,13 @@ def list_asked(question: ManifestQuestion) -> list[str]:
     """Return what a scrambled question asks, in reduced form; empty for other questions."""
     if not question.is_scrambled:
         return []
-    return [
+    asked = [
         "\n".join([find_skeleton(text), *sorted(map(find_skeleton, answers))])
         for text, answers in question.statements
     ]
+    if question.score is not None:  # two scales may ask the same item with different answers
+        asked += [find_skeleton(text) for text, _ in question.statements]
+    return asked
 
 
 def list_keys(asked: str, *, people: str = "") -> list[bytes]:

@@ -11,10 +11,14 @@ from surveys.manifest.languages import LANGUAGES
 from surveys.manifest.names import MAX_LABEL_LENGTH, MAX_NAME_LENGTH, MAX_SOURCE_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import has_point_shares
+from surveys.manifest.scores import CARRIERS, Output
 from surveys.models.surveys import Survey
 
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
+# Of a line: an item with its marks, and an answer with its number.
+MAX_ITEM_LENGTH = 320
+MAX_SCORED_OPTION_LENGTH = 110
 
 
 class QuestionContent(TypedDict, total=False):
@@ -34,6 +38,10 @@ class QuestionContent(TypedDict, total=False):
     high_label: str
     limit: int | None
     follow_up: str
+    scored_items: list[str]
+    scored_options: list[str]
+    output: str
+    cut_off: int | None
     refusal: bool
     rule: dict[str, Any] | None
     same_fact: int | None
@@ -55,7 +63,7 @@ class Question(models.Model):
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
     # Strength: how many of 100 people with one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
-    # Texts to choose from, for types whose answers the author writes.
+    # Texts to choose from, for types whose answers the author writes. For a score, its bands.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The range of a number, or the first and last point of a scale.
     minimum = models.IntegerField(null=True, blank=True)
@@ -67,6 +75,12 @@ class Question(models.Model):
     limit = models.PositiveSmallIntegerField(null=True, blank=True)
     # The question asked after Yes. Its answer is sent in the same symbol.
     follow_up = models.CharField(max_length=MAX_QUESTION_LENGTH, blank=True)
+    # For a score: the items and the answers that they share, in lines as authors write them
+    # (surveys.authoring.scale_lines), what is sent, and the least total that reaches the cut-off.
+    scored_items: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    scored_options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
+    output = models.CharField(max_length=16, choices=Output.choices, blank=True)
+    cut_off = models.IntegerField(null=True, blank=True)
     # Whether "Prefer not to say" is among the answers.
     refusal = models.BooleanField(default=False)
     # Ask only if this holds (surveys.manifest.rules). Questions are named by primary key, and items
@@ -119,6 +133,14 @@ class Question(models.Model):
                 condition=~models.Q(type="information") | models.Q(refusal=False),
                 name="surveys_question_text_without_refusal",
             ),
+            models.CheckConstraint(
+                condition=~models.Q(type="score") | models.Q(output__in=Output.values),
+                name="surveys_question_score_has_output",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(output=Output.CUT_OFF) | models.Q(cut_off__isnull=False),
+                name="surveys_question_cut_off_present",
+            ),
             # A rule would reveal another answer, because "not asked" would be sent unscrambled.
             models.CheckConstraint(
                 condition=~models.Q(type="declared") | models.Q(rule__isnull=True),
@@ -130,13 +152,19 @@ class Question(models.Model):
         return self.text
 
     @property
+    def carrier(self) -> QuestionType:
+        """The type that it has in a manifest. A score has that of what is sent."""
+        is_score = self.type == QuestionType.SCORE
+        return CARRIERS[Output(self.output)] if is_score else QuestionType(self.type)
+
+    @property
     def described(self) -> TypeDescription:
-        return TYPES[self.type]
+        return TYPES[self.carrier]
 
     @property
     def has_point_shares(self) -> bool:
         """Whether each point of a scale gets an estimated share, not only the mean."""
-        return has_point_shares(self.type, minimum=self.minimum, maximum=self.maximum)
+        return has_point_shares(self.carrier, minimum=self.minimum, maximum=self.maximum)
 
 
 class Translation(models.Model):

@@ -26,10 +26,11 @@ class PackedOffer:
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
     """Offer one code where a yes/no question follows Yes to the question above, if that helps."""
     place = manifest.questions.index(question)
-    if place == 0 or not question.is_yes_or_no or question.refusal:
+    if place == 0 or not question.is_yes_or_no or question.refusal or question.score is not None:
         return None
     parent = manifest.questions[place - 1]
-    plain = parent.is_yes_or_no and not parent.refusal and parent.rule is None
+    asks = parent.is_yes_or_no and parent.score is None  # nobody chooses a score
+    plain = asks and not parent.refusal and parent.rule is None
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon

@@ -27,6 +27,7 @@ from surveys.planning.assumptions import ASKED, FOLLOW_UP_ASKED, MARGIN, REFUSIN
 from surveys.planning.expected import ExpectedFigure, describe_assumptions, expect_figures
 from surveys.planning.long_lists import describe_long_list
 from surveys.planning.people_needed import find_follow_up, people_needed
+from surveys.planning.score_gain import describe_score_gain
 
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
@@ -170,8 +171,9 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
     if question.has_items:
         return f"For each option: {true if kept else f'{swapped} code.'}"
     if question.is_rounded and (kept or question.k == 2):
+        what = "number" if question.score is None else "total"
         then = f" {kept} of 100 codes stay as they are" if kept else f", {swapped} end’s code"
-        return f"The number is rounded at random to one end of the range. Then{then}."
+        return f"The {what} is rounded at random to one end of the range. Then{then}."
     return true if kept else strength.sentence
 
 
@@ -201,6 +203,8 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
         )
     if question.has_items:
         lines.append(_describe_several(question))
+    if question.score is not None:
+        lines += describe_score_gain(question, people=people_needed(manifest, question))
     if question.described.has_follow_up:
         lines.append(
             f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "

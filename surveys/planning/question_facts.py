@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from surveys.formatting import join_list
@@ -10,6 +10,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.names import split_name
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 from surveys.manifest.rules import Rule
+from surveys.manifest.scores import Score, write_total
 from surveys.planning.packing import PackedOffer, offer_packing
 from surveys.planning.question_costs import QuestionCost, find_question_cost
 
@@ -39,7 +40,7 @@ def find_facts(manifest: Manifest, question: ManifestQuestion) -> QuestionFacts:
         number=question.number,
         called=question.called,
         question=question,
-        type_name=question.type.label,
+        type_name=question.type_name,
         options=_list_options(question),
         details=(*_list_details(question), *_describe_same_fact(manifest, question)),
         rule="" if rule is None else describe_rule(rule, questions=manifest.questions),
@@ -65,6 +66,8 @@ def _list_details(question: ManifestQuestion) -> list[str]:
             )
         ]
         found.append(f"From {ends[0]} to {ends[1]}.")
+    elif question.score is not None:
+        found += _describe_score(question, question.score)
     elif question.described.has_range:
         unit = f" {question.unit}" if question.unit else ""
         low, high = _write(question.minimum), _write(question.maximum)
@@ -76,6 +79,16 @@ def _list_details(question: ManifestQuestion) -> list[str]:
     if question.refusal:
         found.append(f"“{REFUSED_TEXT}” is offered.")
     return found
+
+
+def _describe_score(question: ManifestQuestion, score: Score) -> Iterator[str]:
+    items = [
+        f"{one.text}{' (reversed)' * one.reversed}{f' (×{one.weight})' * (one.weight > 1)}"
+        for one in score.items
+    ]
+    yield f"Items: {'; '.join(items)}"
+    yield f"Answers: {', '.join(f'{write_total(one.value)} {one.text}' for one in score.options)}."
+    yield f"Sent: {question.computed}."
 
 
 def _describe_same_fact(manifest: Manifest, question: ManifestQuestion) -> list[str]:

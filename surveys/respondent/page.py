@@ -46,7 +46,7 @@ from surveys.respondent.guard import GUARD
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
 from surveys.respondent.label.names import branches, counts_pages
-from surveys.respondent.parts import choose_parts
+from surveys.respondent.parts import choose_parts, list_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,6 @@ def render_questions(
         label = describe_protection(manifest, asked_elsewhere=asked_elsewhere)
 
     parts = choose_parts(source, mode=mode)
-    types = {question.type for question in manifest.questions}
     demo = _choose_demo(manifest)
 
     def find_url(code: str) -> str:
@@ -121,7 +120,7 @@ def render_questions(
         "stylesheet": page_style(parts),
         "demo_threshold": demo.threshold,
         "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
-        "types": types,
+        "types": list_kinds(manifest),
         "refusals": any(question.refusal for question in manifest.questions),
         "branches": branches(manifest),
         "counts_pages": counts_pages(manifest),

@@ -18,15 +18,23 @@ PARTS = (
     "moments",
     "number",
     "scale",
+    "score",
     "several",
     "shared",
 )
 ONLY_IN_THE_FILE = "file"
 
 
+def list_kinds(manifest: Manifest) -> set[str]:
+    """List the types of questions that people see. They see the items of a score."""
+    return {
+        str(question.type) if question.score is None else "score" for question in manifest.questions
+    }
+
+
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     """Return the parts for a survey and a mode of the page (surveys.respondent.page)."""
-    needed: set[str] = {question.type for question in manifest.questions}
+    needed = list_kinds(manifest)
     if manifest.asks_consent:
         needed.add("consent")
     if manifest.drawn:

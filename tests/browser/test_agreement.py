@@ -18,11 +18,13 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 from surveys.manifest.rules import Rule, holds
+from surveys.manifest.scores import Output
 from surveys.manifest.serialization import serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON
 from tests.support.browser.modules import loading
 from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.support.manifests import make_manifest
+from tests.support.scores import carry, draw_score
 
 SEED = 20260214
 HOLDS = """async (cases) => {
@@ -49,9 +51,12 @@ VISIT = """async (cases) => {
     const { findLatents } = await import("/report/envelope.js");
     const { listPages, walk } = await import("/report/rules.js");
     const { markDrawn } = await import("/report/drawing.js");
+    const { additions } = await import("/visit/additions.js");
+    await import("/parts/score.js");
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);
+      additions.readScores(manifest.questions);
       const { blocks, drawn, questions } = manifest;
       let used = 0;
       const next = () => {
@@ -111,7 +116,7 @@ def yes_no(name: str, *, flips: int) -> ManifestQuestion:
 def draw_question(
     rng: random.Random, name: str, symbols: dict[str, int], *, flips: int
 ) -> ManifestQuestion:
-    kinds = ["yes_no", "choice", "scale", "several", "number", "follow_up"]
+    kinds = ["yes_no", "choice", "scale", "several", "number", "follow_up", "score"]
     kind = rng.choice([*kinds, "declared", "information"])
     first = int(kind == "several")
     count = rng.randint(2, 5)
@@ -135,6 +140,10 @@ def draw_question(
         content["rule"] = draw_rule(rng, symbols)
     if kind != "information":
         content["refusal"] = rng.random() < 0.5
+    if kind == "score":
+        output = rng.choice(list(Output))
+        content = {key: content[key] for key in ("rule", "refusal") if key in content}
+        return carry(draw_score(rng, output=output), output, name=name, flips=flips, **content)
     question = ManifestQuestion(name=name, type=QuestionType(kind), text="?", **content)
     return with_strength(question, flips=flips)
 
@@ -143,6 +152,8 @@ def draw_answer(rng: random.Random, question: ManifestQuestion) -> Answer:
     """Draw the answers that a person might give, in the form that the Python version uses."""
     if question.refusal and rng.random() < 0.3:
         return None
+    if question.score is not None:
+        return [rng.randrange(len(question.score.options)) for _ in question.score.items]
     if question.is_rounded:
         assert question.minimum is not None
         assert question.maximum is not None

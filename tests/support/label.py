@@ -13,10 +13,12 @@ from django.template.loader import render_to_string
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
+from surveys.manifest.scores import Output
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
 from surveys.respondent.label.parts import Odds
 from tests.support.factories import FOLLOW_UP, YES_NO
 from tests.support.manifests import make_manifest
+from tests.support.scores import carry, draw_score
 
 FORBIDDEN = re.compile(
     r"anonym|\blie[sd]?\b|\blying\b|false answer|\bfake|\bnois[ey]|garbl|epsilon|ε", re.IGNORECASE
@@ -90,13 +92,17 @@ def make(kind: str, *, flips: int = 25, text: str = "Driven?", **content: Any) -
         "declared": {"options": THREE},
         "information": {},
     }
+    if kind in Output:
+        output = Output(kind)
+        scale = draw_score(Random(len(text)), output=output)
+        return carry(scale, output, flips=flips, text=text, **content)
     question = ManifestQuestion(
         name="", type=QuestionType(kind), text=text, **(usual[kind] | content)
     )
     return with_strength(question, flips=flips)
 
 
-KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up")
+KINDS = ("yes_no", "choice", "scale", "several", "number", "follow_up", *Output.values)
 
 
 def draw_manifest(random: Random) -> Manifest:

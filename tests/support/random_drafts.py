@@ -16,10 +16,12 @@ from surveys.comparing.indicators import list_predictors
 from surveys.manifest.languages import LANGUAGES, list_texts
 from surveys.manifest.manifest import Publication
 from surveys.manifest.names import item_name
+from surveys.manifest.question_types import TYPES
 from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import Rule
 from surveys.models import Question, Survey
 from surveys.releasing.choice import PLANNABLE, NotReleasable
+from tests.support.scores import draw_scale
 
 WORDS = (
     *("ever", "weeks", "drive", "Überstunden", "年龄", "عمر", "\u200fكم", "50 %", "<b>bold</b>"),
@@ -85,7 +87,7 @@ def _add_question(random: Random, survey: Survey, number: int) -> None:
     kind = random.choice(_TYPES)
     earlier = list(survey.questions.all())
     content: dict[str, Any] = {"type": kind, "text": f"{_say(random, words=9)} {number}"}
-    scrambled = Question(type=kind).described.is_scrambled
+    scrambled = TYPES[kind].is_scrambled
     if scrambled:
         content["flips"] = random.choice([1, 12, 25, 33, 49])
     if kind in ("choice", "several", "declared"):
@@ -101,6 +103,8 @@ def _add_question(random: Random, survey: Survey, number: int) -> None:
         content["unit"] = random.choice(["", "hours"])
     if kind == "follow_up":
         content["follow_up"] = _say(random)
+    if kind == "score":
+        content |= draw_scale(random)
     if kind != "information":
         content["refusal"] = random.random() < 0.4
         content["source_name"] = random.choice(["", f"PHQ9_{number}", "=cmd()"])
@@ -136,7 +140,7 @@ def _draw_rule(random: Random, earlier: list[Question], *, depth: int) -> Rule |
         "choice": len(one.options),
         "declared": len(one.options),
         "scale": (one.maximum or 0) - (one.minimum or 0) + 1 if one.has_point_shares else 0,
-    }.get(one.type, 0)
+    }.get(one.carrier, 0)
     if not codes:
         return None
     chosen = random.sample(range(codes), random.randint(1, max(1, codes - 1)))

@@ -104,6 +104,11 @@ def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
         "and each other code with probability c = (1 − t)/(k − 1). The parameters were "
         f"{_list_parameters(scrambled)}."
     )
+    if scores := [question for question in scrambled if question.score is not None]:
+        yield (
+            f"Each respondent’s device added up the items of {name_questions(scores)}. Only the "
+            "total, its band, or whether it reached the cut-off was randomized and sent."
+        )
     if any(question.is_rounded for question in scrambled):
         yield f"Numbers were first rounded at random to one of two codes ({source.DING})."
     yield (

@@ -129,7 +129,7 @@ def _describe_alert(figure: AlertFigure) -> str:
 
 def _list_rows(figures: QuestionFigures) -> Iterator[Row]:
     question = figures.question
-    name = Words(text=f"Q{question.number} {question.text}", is_authors=True)
+    name = Words(text=f"Q{question.number} {question.full_text}", is_authors=True)
     yield Row(cells=(name,), is_heading=True)
     if figures.group is not None:
         yield Row(cells=(_name_group(figures.group),), is_heading=True)

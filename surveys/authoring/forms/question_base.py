@@ -30,6 +30,7 @@ from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 MAX_RULE_LENGTH = 1000
 ASK_COST = "cost"  # the name of the button; the page also sends it after every change
 # Fields that the query string may fill in, for links that suggest another way to ask.
+LISTS = ("options", "scored_items", "scored_options")
 OFFERED = ("text", "follow_up", "flips", "refusal")
 
 
@@ -58,7 +59,11 @@ class QuestionForm(forms.Form):
     field_order = (
         "text",
         "follow_up",
+        "scored_items",
+        "scored_options",
+        "output",
         "options",
+        "cut_off",
         "limit",
         "minimum",
         "maximum",
@@ -358,7 +363,8 @@ def _read_flips(value: Any) -> int:
 def _read(question: Question, questions: Sequence[Question]) -> dict[str, Any]:
     """Return the values that the form of a stored question shows."""
     initial = {name: getattr(question, name) for name in Question.CONTENT}
-    initial["options"] = "\n".join(question.options)
+    for name in LISTS:
+        initial[name] = "\n".join(initial[name])
     initial["rule"] = (
         "" if question.rule is None else write_rule(question.rule, questions=questions)
     )

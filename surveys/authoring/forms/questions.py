@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from django import forms
 
 from privacy.mechanism.drawing import MAX_RANGE
@@ -14,11 +17,34 @@ from surveys.authoring.forms.question_base import (
     question_text,
     refusal_switch,
 )
+from surveys.authoring.scale_lines import (
+    find_band_problems,
+    parse_band,
+    parse_item,
+    parse_option,
+)
 from surveys.form_fields import Lines, PlainText, WholeNumber, write_number
 from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
 from surveys.manifest.questions import FIRST_RESERVED, NONE_TEXT, REFUSED_TEXT
-from surveys.models import MAX_OPTION_LENGTH, Question
+from surveys.manifest.scores import (
+    FURTHEST_VALUE,
+    LEAST_BANDS,
+    LEAST_ITEMS,
+    LEAST_OPTIONS,
+    MOST_BANDS,
+    MOST_ITEMS,
+    MOST_OPTIONS,
+    Output,
+    Score,
+)
+from surveys.models import (
+    MAX_ITEM_LENGTH,
+    MAX_OPTION_LENGTH,
+    MAX_SCORED_OPTION_LENGTH,
+    Question,
+    QuestionContent,
+)
 
 MAX_SCALE_POINTS = 11
 LOWEST_POINT, HIGHEST_POINT = FIRST_RESERVED + 1, 100
@@ -233,6 +259,143 @@ class NumberForm(ProtectedForm, RangeForm):
         return example
 
 
+def _find_problem_with(parse: Callable[[str], object]) -> Callable[[str], str]:
+    def find_problem(line: str) -> str:
+        try:
+            parse(line)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    return find_problem
+
+
+def _read_option(line: str) -> None:
+    if abs(parse_option(line).value) > FURTHEST_VALUE:
+        raise ValueError(f"counts more than {FURTHEST_VALUE:,}. Use smaller values.")
+
+
+def _total(label: str, **kwargs: Any) -> WholeNumber:
+    """A field for a total; what totals a scale has is checked with its items."""
+    return WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label=label, **kwargs)
+
+
+class ScoreForm(ProtectedForm):
+    """A scale. What the author writes in a field that its output does not need is dropped."""
+
+    type = Question.Type.SCORE
+
+    text = question_text(
+        "introduction",
+        "Introduction",
+        help_text="It stands above the items, and results call the scale by it. Plain text, up to "
+        "1,000 characters.",
+    )
+    scored_items = Lines(
+        noun="item",
+        least=LEAST_ITEMS,
+        most=MOST_ITEMS,
+        longest=MAX_ITEM_LENGTH,
+        find_line_problem=_find_problem_with(parse_item),
+        label="Items, one per line",
+        help_text=f"From {LEAST_ITEMS} to {MOST_ITEMS}. Write “| reversed” after an item that "
+        "counts the other way round, and “| ×2” after one that counts twice.",
+        widget=forms.Textarea(attrs={"rows": 8}),
+    )
+    scored_options = Lines(
+        noun="answer",
+        least=LEAST_OPTIONS,
+        most=MOST_OPTIONS,
+        longest=MAX_SCORED_OPTION_LENGTH,
+        find_line_problem=_find_problem_with(_read_option),
+        label="Answers to every item, one per line",
+        help_text=f"From {LEAST_OPTIONS} to {MOST_OPTIONS}. Each begins with the whole number that "
+        "it counts, such as “0 Never”. Respondents do not see the numbers.",
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+    output = forms.TypedChoiceField(
+        label="What is scrambled and sent?",
+        choices=Output.choices,
+        initial=Output.TOTAL,
+        help_text="One code. Rules can use bands and a cut-off. Nobody can change them after the "
+        "opening.",
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), "Choose what is sent: total, bands or cut_off."
+        ),
+    )
+    options = Lines(
+        noun="band",
+        required=False,
+        least=LEAST_BANDS,
+        most=MOST_BANDS,
+        longest=MAX_OPTION_LENGTH,
+        find_line_problem=_find_problem_with(parse_band),
+        label="Only for bands: the totals of each and its name, one per line",
+        help_text=f"From {LEAST_BANDS} to {MOST_BANDS}, such as “0–4 None”. Together they contain "
+        "each possible total once.",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    cut_off = _total(
+        "Only for a cut-off: the lowest total that reaches it",
+        required=False,
+        help_text="Such as 10 for “10 or more”.",
+    )
+
+    def _check(self) -> None:
+        cleaned = self.cleaned_data
+        if not {"scored_items", "scored_options", "output"} <= cleaned.keys():
+            return
+        items = list(map(parse_item, cleaned["scored_items"]))
+        options = list(map(parse_option, cleaned["scored_options"]))
+        self._refuse_equal("scored_items", [one.text for one in items])
+        self._refuse_equal("scored_options", [one.text for one in options])
+        scale = Score(items=tuple(items), options=tuple(options))
+        if scale.minimum == scale.maximum:
+            self.add_error("scored_options", "All answers count the same. Change a number.")
+        elif scale.find_problem():
+            self.add_error("scored_options", "The totals are too far apart. Use smaller numbers.")
+        elif not self.errors:
+            self._check_output(scale)
+
+    def _refuse_equal(self, name: str, texts: Sequence[str]) -> None:
+        """Refuse texts that differ only in their numbers or marks."""
+        seen: dict[str, int] = {}
+        for number, text in enumerate(texts, start=1):
+            first = seen.setdefault(fold(text), number)
+            if first != number:
+                self.add_error(name, f"“{text}” stands there twice. Change one of the lines.")
+
+    def _check_output(self, scale: Score) -> None:
+        cleaned = self.cleaned_data
+        if cleaned["output"] == Output.BANDS:
+            bands = [parse_band(line) for line in cleaned.get("options", ())]
+            if not bands:
+                self.add_error("options", "Enter at least 2 bands, one per line.")
+                return
+            for problem in find_band_problems(bands, scale=scale):
+                self.add_error("options", problem)
+        elif cleaned["output"] == Output.CUT_OFF:
+            cut_off = cleaned.get("cut_off")
+            if cut_off is None or not scale.minimum < cut_off <= scale.maximum:
+                self.add_error(
+                    "cut_off",
+                    f"Totals lie between {write_number(scale.minimum)} and "
+                    f"{write_number(scale.maximum)}. Enter a whole number from "
+                    f"{write_number(scale.minimum + 1)} to {write_number(scale.maximum)}.",
+                )
+
+    def content(self) -> QuestionContent:
+        content = super().content()
+        if content["output"] != Output.BANDS:
+            content["options"] = []
+        if content["output"] != Output.CUT_OFF:
+            content["cut_off"] = None
+        return content
+
+    def _example(self) -> Question | None:
+        return None
+
+
 class InformationForm(RuledForm):
     type = Question.Type.INFORMATION
 
@@ -269,6 +432,7 @@ QUESTION_FORMS: dict[str, type[QuestionForm]] = {
         SeveralForm,
         NumberForm,
         FollowUpForm,
+        ScoreForm,
         InformationForm,
         DeclaredForm,
     )

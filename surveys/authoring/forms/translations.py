@@ -20,11 +20,23 @@ from surveys.manifest.languages import (
     language_tag,
     name_language,
 )
-from surveys.models import MAX_OPTION_LENGTH, Question, Survey
+from surveys.models import (
+    MAX_ITEM_LENGTH,
+    MAX_OPTION_LENGTH,
+    MAX_SCORED_OPTION_LENGTH,
+    Question,
+    Survey,
+)
 
 # The names of all translation fields begin with this, so that an error page can find them.
 PREFIX = "words-"
 _LONG = ("text", "follow_up")
+# What authors write in lists, and how long each entry may be.
+_LINES = {
+    "options": MAX_OPTION_LENGTH,
+    "scored_items": MAX_ITEM_LENGTH,
+    "scored_options": MAX_SCORED_OPTION_LENGTH,
+}
 
 
 def field_name(text: str) -> str:
@@ -126,8 +138,8 @@ def _has_lines(kind: str) -> bool:
 
 
 def _find_limit(kind: str) -> int:
-    if kind == "options":
-        return MAX_OPTION_LENGTH
+    if kind in _LINES:
+        return _LINES[kind]
     field = _find_stored(kind)
     assert isinstance(field, models.CharField | models.TextField)
     assert field.max_length is not None

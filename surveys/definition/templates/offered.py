@@ -23,6 +23,7 @@ _ABOUT: Mapping[str, str] = {
     "integrity": "Missing sources, help in exams, AI tools, and how clear the rules are.",
     "voting": "Taking part, pressure, hidden views, and trust in the count.",
     "health": "Health today, low mood, care that costs too much, and medicines.",
+    "strain": "Strain as one score, illness at work, managers, and looking for another job.",
     "pay": "Monthly pay, what colleagues earn, asking for more, and fairness.",
 }
 

@@ -18,6 +18,7 @@ _TYPES = {
     QuestionType.SEVERAL: "checkbox",
 }
 _YES_NO = {"yes": "1", "no": "0"}
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -61,6 +62,11 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
         return cells | {"field_annotation": f"murmur_follow_up={row.follows}"}
     if rule := question.get("rule"):
         cells["branching_logic"] = write_rule(rule, rows, equals=_equals, has=_has)
+    if row.is_item:
+        return cells
+    if row.formula:
+        cells["field_type"] = "calc"
+        cells["select_choices_or_calculations"] = _REFERENCE.sub(r"[\1]", row.formula)
     if row.type == QuestionType.NUMBER:
         cells["text_validation_type_or_show_slider_number"] = "integer"
         cells["text_validation_min"] = str(question["minimum"])

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext, override
 
+from surveys.exchange.writing.score_rows import read_score, write_code, write_total
 from surveys.manifest.question_types import NO, TYPES, YES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
+from surveys.manifest.scores import Output
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 REFUSED = "refused"
@@ -30,16 +32,20 @@ class Answer:
 
 @dataclass(kw_only=True)
 class Row:
-    """A question, or the second question of a follow-up."""
+    """A question, the second question of a follow-up, or an item or a formula of a score."""
 
     name: str
     question: Question
     text: str
     answers: Sequence[Answer] = ()
     follows: str = ""  # the name of the row whose Yes leads here
+    is_item: bool = False
+    formula: str = ""
 
     @property
     def type(self) -> QuestionType:
+        if self.is_item:
+            return QuestionType.CHOICE
         return QuestionType.YES_NO if self.follows else QuestionType(self.question["type"])
 
 
@@ -75,6 +81,9 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
                 use(*filter(None, (question.get("source_name", ""), own))) if own else use("text")
             )
             found.names[own], found.questions[own] = name, question
+            if question["type"] == QuestionType.SCORE:
+                found.rows += _list_score(question, name, use)
+                continue
             found.rows.append(
                 Row(
                     name=name,
@@ -95,6 +104,24 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
                     )
                 )
     return found
+
+
+def _list_score(question: Question, name: str, use: Callable[..., str]) -> Iterator[Row]:
+    """Yield the items, and what is computed from them. The last row has the score's own name."""
+    score = read_score(question)
+    answers = [
+        Answer(value=str(place), text=one.text) for place, one in enumerate(score.options, start=1)
+    ]
+    names = []
+    for place, item in enumerate(score.items, start=1):
+        names.append(use(f"{name}_{place}"))
+        yield Row(name=names[-1], question=question, text=item.text, answers=answers, is_item=True)
+    formula = write_total(score, names=names)
+    if score.bounds:
+        total = use(f"{name}_total")
+        yield Row(name=total, question=question, text=question["text"], formula=formula)
+        formula = write_code(score, output=question["output"], total=total)
+    yield Row(name=name, question=question, text=question["text"], formula=formula)
 
 
 def _list_yes_no() -> list[Answer]:
@@ -169,6 +196,8 @@ def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str,
     """List the rows and values that together stand for these codes."""
     question, called = rows.questions[name], rows.names[name]
     described = TYPES[question["type"]]
+    if question["type"] == QuestionType.SCORE:
+        return [(called, str(code + (question["output"] == Output.BANDS))) for code in codes]
     if described.has_follow_up:
         # 0 is No, 1 is Yes and then Yes, 2 is Yes and then No.
         second = rows.seconds[name]

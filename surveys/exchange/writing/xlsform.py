@@ -28,7 +28,7 @@ _TYPES = {
     QuestionType.SEVERAL: "select_multiple",
 }
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # XML has no such characters
-_HEADS = ("relevant", "constraint")
+_HEADS = ("relevant", "constraint", "calculation")
 _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
     *("murmur_refusal", "murmur_unit"),
@@ -113,6 +113,8 @@ class _Lists:
 
 
 def _write_type(row: Row, lists: _Lists) -> str:
+    if row.formula:
+        return "calculate"
     kind = _TYPES.get(row.type, "select_one")
     return f"{kind} {lists.name(row)}" if kind.startswith("select") else kind
 
@@ -123,6 +125,10 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
     question, cells = row.question, {}
     if rule := question.get("rule"):
         cells["relevant"] = write_rule(rule, rows, equals=_equals, has=_has)
+    if row.is_item:
+        return cells
+    if row.formula:
+        cells["calculation"] = row.formula
     if row.type == QuestionType.NUMBER:
         cells["constraint"] = f". >= {question['minimum']} and . <= {question['maximum']}"
     if limit := question.get("limit"):
@@ -154,7 +160,7 @@ def _write_sheet(sheet: Worksheet, heads: Sequence[str], rows: Sequence[Mapping[
     for at, row in enumerate([dict(zip(heads, heads, strict=True)), *rows], start=1):
         for place, head in enumerate(heads, start=1):
             if text := row.get(head):
-                is_ours = head in ("relevant", "type")
+                is_ours = head in ("relevant", "type", "calculation")
                 cell = sheet.cell(row=at, column=place)
                 cell.value = _CONTROL.sub("", text if is_ours else text.replace("${", "$ {"))
                 cell.data_type = "s"  # also if it begins with "="

@@ -49,7 +49,10 @@ def count_minutes(manifest: Manifest) -> int:
     asked = _list_most(manifest)
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
-    return math.ceil(_count_pages(manifest) * SECONDS_OF_A_PAGE / 60 + words / WORDS_OF_A_MINUTE)
+    # Each item of a scale takes as long as a page.
+    items = sum(len(one.score.items) - 1 for one in asked if one.score is not None)
+    seconds = (_count_pages(manifest) + items) * SECONDS_OF_A_PAGE
+    return math.ceil(seconds / 60 + words / WORDS_OF_A_MINUTE)
 
 
 def _count_questions(manifest: Manifest) -> int:
@@ -69,7 +72,11 @@ def count_words(text: str) -> int:
 
 def _list_texts(question: ManifestQuestion) -> Iterator[str]:
     yield from (question.text, question.follow_up)
-    yield from (option.text for option in question.options)
+    if question.score is None:
+        yield from (option.text for option in question.options)
+    else:  # people read the items, and their answers once
+        yield from (item.text for item in question.score.items)
+        yield from (shared.text for shared in question.score.options)
 
 
 def _list_most(manifest: Manifest) -> list[ManifestQuestion]:

@@ -15,6 +15,7 @@ from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.scores import Output, Score, find_output
 from surveys.manifest.strength import PROTECTION, count_true_codes, strength_word
 from surveys.respondent.label.names import name_questions, scrambled, write_whole
 from surveys.respondent.label.parts import Group, Odds, Picture, join_sentences
@@ -102,7 +103,11 @@ def _describe_odds(manifest: Manifest, question: ManifestQuestion) -> str:
 
 
 def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[str]:
-    if question.is_rounded:
+    if question.score is not None:
+        yield _describe_score(question, question.score)
+    if question.is_rounded and question.score is not None:
+        yield _("Your total is turned into one of two codes by chance.")
+    elif question.is_rounded:
         yield _("Your number is turned into one of two codes by chance.")
     yield _describe_true_codes(question) or _describe_same_codes(question)
     if question.has_gate:
@@ -111,6 +116,24 @@ def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[
         yield _("All rows together tell more.")
     if manifest.is_told_by_others(question):
         yield _("The codes of other questions tell about this answer too.")
+
+
+def _describe_score(question: ManifestQuestion, score: Score) -> str:
+    """Say what becomes of the items, which are never sent."""
+    match find_output(question.type):
+        case Output.TOTAL:
+            return _("Only your total is scrambled and sent.")
+        case Output.CUT_OFF:
+            # Translators: the total of a person's answers; "number" is a total.
+            sentence = _("Only whether your total is %(number)s or more is scrambled and sent.")
+            return sentence % {"number": write_whole(score.bounds[0])}
+    bands = len(question.options)
+    # Translators: a band is a range of totals, such as 5 to 9; "count" is from 2 to 6.
+    return ngettext(
+        "Only which of the %(count)s bands your total is in is scrambled and sent.",
+        "Only which of the %(count)s bands your total is in is scrambled and sent.",
+        bands,
+    ) % {"count": write_whole(bands)}
 
 
 def _describe_true_codes(question: ManifestQuestion) -> str:
@@ -128,7 +151,7 @@ def _describe_true_codes(question: ManifestQuestion) -> str:
 
 def _describe_same_codes(question: ManifestQuestion) -> str:
     count, people = count_codes(question.mechanism)
-    if question.has_only_yes_and_no:
+    if question.is_answered_yes_or_no:
         return _describe_yes_no(question, count)
     if question.has_items:
         sentence = ngettext(
@@ -138,7 +161,7 @@ def _describe_same_codes(question: ManifestQuestion) -> str:
             "on average at least %(count)s send your code too.",
             count,
         )
-    elif question.is_rounded:
+    elif question.is_rounded and question.score is None:
         sentence = ngettext(
             "Of %(people)s people with another number, "
             "on average at least %(count)s sends your code too.",

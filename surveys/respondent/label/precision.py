@@ -24,15 +24,19 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     shares = [question for question in questions if not question.is_rounded]
     means = [question for question in questions if question.is_rounded]
     learned = []
-    if shares:
-        yes_no = all(question.has_only_yes_and_no for question in shares)
+    if any(question.score is None for question in shares):
+        yes_no = all(question.is_answered_yes_or_no for question in shares)
         learned.append(
             _("The share of everyone who says Yes.")
             if yes_no
             else _("The share of everyone who gives each answer.")
         )
-    if means:
+    if any(question.score is not None for question in shares):
+        learned.append(_("The share of everyone whose total is in a band or reaches a limit."))
+    if any(question.score is None for question in means):
         learned.append(_("The average of the numbers that people give."))
+    if any(question.score is not None for question in means):
+        learned.append(_("The average total."))
     people = manifest.cap or manifest.display_minimum
     asked = people
     if manifest.drawn is not None:

@@ -30,6 +30,7 @@ from tests.support.factories import make_survey, open_survey
 
 TITLE, INTRODUCTION = "Ferries of Zanzibar", "We ask everyone who crosses the strait."
 HOURS, CHOICE, OPTION = "How long did it take?", "Who paid for the crossing?", "A distant cousin"
+FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to stand nowhere by chance
 CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could store it
@@ -51,6 +52,11 @@ def make_ferries(*, shared_devices: bool) -> Wave:
         shared_devices=shared_devices,
     )
     ask(survey, CHOICE, type="choice", options=["I", OPTION, "Nobody"], flips=46)
+    scale = {
+        "scored_items": [ITEM, "The sea was calm"],
+        "scored_options": ["0 Never", f"3 {DREAM}"],
+    }
+    ask(survey, FELT, type="score", **scale, output="total", flips=46)
     ask(survey, HOURS, type="number", minimum=0, maximum=24, unit="hours", flips=46)
     return open_survey(survey=survey)
 
@@ -65,6 +71,12 @@ def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
         tab.press("Continue")
     tab.wait_for_heading(CHOICE)
     tab.choose(OPTION)
+    tab.press("Continue")
+    tab.wait_for_heading(FELT)
+    tab.run(
+        "for (const item of document.querySelectorAll('.item')) "
+        "item.querySelectorAll('input')[1].click()"
+    )
     tab.press("Continue")
     tab.wait_for_heading(HOURS)
     tab.fill(TYPED, MISTYPED)
@@ -88,6 +100,8 @@ def plant(line: Line, wave: Wave) -> dict[str, str]:
         "introduction": INTRODUCTION,
         "question": TEXTS[7],
         "option": OPTION,
+        "item": ITEM,
+        "dream": DREAM,
         "typed": MISTYPED,
         "chosen": CHOSEN,
     }
@@ -119,6 +133,8 @@ def test_a_device_of_ones_own_keeps_what_the_page_names(
         introduction="cache",
         question="cache",
         option="cache",
+        item="cache",
+        dream="cache",
     )
 
 

@@ -30,6 +30,7 @@ from tests.support.browser.every_type import (
     walk_through,
 )
 from tests.support.browser.live import LiveApplication
+from tests.support.browser.scales import make_scales
 from tests.support.browser.visit import (
     DUMP,
     FIXED_RANDOMNESS,
@@ -230,6 +231,33 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     assert traces[0].drawn == [32, *[4] * (2 * 8 + 1)]
     assert_alike(traces)
     assert 3 * len({trace.symbols for trace in traces}) > len(traces)
+
+
+# Answers every item of a page with the same option, or declines.
+WALK_SCALES = """(way) => {
+    const press = (name) =>
+      [...document.querySelectorAll("button")].find(({ innerText }) => innerText === name).click();
+    press("Start");
+    for (let page = 0; document.querySelector("h1").innerText !== "Check your answers"; page += 1) {
+      const items = [...document.querySelectorAll(".item")];
+      const declines = document.querySelector("[type=checkbox]");
+      if (declines && way[page] === 3) declines.click();
+      else if (items.length) {
+        for (const item of items) item.querySelectorAll("input")[way[page]].click();
+      } else document.querySelector("fieldset input").click();
+      press("Continue");
+    }
+}"""
+
+
+def test_all_answers_to_scales_look_the_same(chromium: Browser, live: LiveApplication) -> None:
+    """Totals at both ends and declining; each band, with and without what hangs on it."""
+    ways = ([0, 0, 0, 0], [2, 2, 1, 2], [3, 1, 1, 1], [1, 0, 2, 1])
+    walks = [lambda page, way=way: page.evaluate(WALK_SCALES, way) for way in ways]
+    traces = trace_visits(chromium, live, make_scales(), walks)
+    # The id; then u and v of four symbols, and the rounding of the total.
+    assert traces[0].drawn == [32, *[4] * (2 * 4 + 1)]
+    assert_alike(traces)
 
 
 def trace_visits(

@@ -206,3 +206,9 @@ def test_it_agrees_with_every_case(manifest: Manifest) -> None:
             assert (paths.shortest, paths.longest) == (few, many)
     else:
         assert paths.longest - paths.shortest >= many - few
+
+
+def test_each_item_of_a_score_takes_as_long_as_a_page() -> None:
+    asked = make("total", rule=YES)
+    assert asked.score is not None
+    assert lengths(yes_no(), asked) == (1, 1 + len(asked.score.items))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from math import log
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.scores import Output
 from surveys.manifest.strength import describe_strength
 from surveys.planning.assumptions import MARGIN, SHARE
 from surveys.planning.packing import offer_packing
@@ -25,6 +27,7 @@ from surveys.planning.question_facts import list_facts
 from surveys.planning.subsets import describe_subset, list_blocks, list_subsets
 from tests.support.manifests import make_manifest
 from tests.support.manifests import make_question as make
+from tests.support.scores import carry, draw_score
 
 YES = {"name": "q1", "is": [1]}
 ROUNDED = (
@@ -234,6 +237,18 @@ def test_packing_is_compared_at_the_same_total() -> None:
     assert offer.packed == pytest.approx(0.031, abs=5e-4)
     packed = RandomizedResponse.from_flips(symbols=3, flips=offer.flips)
     assert packed.epsilon == pytest.approx(offer.total)
+
+
+def test_nobody_chooses_a_score_so_none_is_packed() -> None:
+    """A cut-off is carried as yes/no, but no page could ask it before or after another question."""
+    for scored in ("parent", "child"):
+        parent, child = make(), make(name="q2", rule=YES)
+        if scored == "parent":
+            parent = carry(draw_score(Random(1), output=Output.CUT_OFF), Output.CUT_OFF, name="q1")
+        else:
+            score = draw_score(Random(1), output=Output.CUT_OFF)
+            child = carry(score, Output.CUT_OFF, name="q2", rule=YES)
+        assert offer_packing(make_manifest(parent, child), child) is None
 
 
 @pytest.mark.parametrize("flips", range(1, 50))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
+from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 from surveys.models.stored_texts import squeeze
@@ -19,6 +21,7 @@ from surveys.respondent.client_files import (
 from surveys.respondent.page import render_questions
 from surveys.respondent.parts import choose_parts
 from tests.support.browser.every_type import make_branching_survey
+from tests.support.factories import make_survey, open_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -42,6 +45,29 @@ def test_one_visit_takes_at_most_20_kilobytes_in_any_of_six_languages(
 ) -> None:
     wave = make_survey_in_six_languages(publication=publication)
     assert max(weigh(wave, language) for language in HAPPENED) <= 20_000
+
+
+def test_a_scale_takes_at_most_1500_bytes_of_a_visit_and_other_surveys_none() -> None:
+    """Ten yes/no questions, and the same with a scale in the place of one."""
+    with_scale, without = (make_ten(scale=scale) for scale in (True, False))
+    for language in HAPPENED:
+        added = weigh(with_scale, language) - weigh(without, language)
+        assert 500 < added <= 1_500
+        parts = choose_parts(without.description, mode="open")
+        assert b"score" not in page_style(parts).content
+        assert b"readScores=" not in page_script(parts).content
+
+
+def make_ten(*, scale: bool) -> Wave:
+    survey = make_survey(questions=[f"Question {number}?" for number in range(9)], language="en")
+    content: dict[str, Any] = {"text": "Lately …", "flips": 25}
+    if scale:
+        items = ["I slept badly", "I felt calm | reversed", "I could not work | ×2"]
+        options = ["0 Never", "1 Sometimes", "3 Always"]
+        content |= {"type": "score", "scored_items": items, "scored_options": options}
+        content |= {"output": "cut_off", "cut_off": 6}
+    add_question(survey=survey, **content)
+    return open_survey(survey=survey)
 
 
 WHO_AND_WHY = {

@@ -34,12 +34,20 @@ import { within } from "./timing.js";
  * @property {string} [high_label]
  * @property {number} [limit]
  * @property {string} [follow_up]
+ * @property {Score} [score] How the answer is computed from items. `type` is what carries it.
+ *
+ * @typedef {object} Score
+ * @property {{ text: string, weight?: number, reversed?: boolean }[]} items
+ * @property {{ text: string, value: number }[]} options The answers that all items share.
+ * @property {number[]} [bounds] Without them, the total is the answer. Otherwise the answer is how many
+ *   of them it reaches.
  *
  * @typedef {object} Found What this page derives from the description.
  * @property {(Channel | null)[]} channels One for each symbol; null if it is sent unscrambled.
  * @property {number} block -1 if the question is always asked.
  * @property {boolean} isDrawn Whether this person is asked.
  * @property {number} number 0 for a text without a question.
+ * @property {(chosen: number[]) => number} [count] Computes the answer of a score (client/parts/score.js).
  *
  * @typedef {Described & Found} Question
  *

@@ -37,7 +37,8 @@ export function leaves(rule) {
  *
  * @typedef {Question & { follows?: string }} Page One question on the screen. A question with
  *   a follow-up has two pages; the second one `follows` the first.
- * @typedef {number | number[] | null} Answer null is "prefer not to say".
+ * @typedef {number | number[] | null} Answer null is "prefer not to say". For a score, it is the
+ *   place of the chosen answer for each item.
  * @typedef {Record<string, Answer>} Answers By the name of the page.
  */
 
@@ -66,12 +67,13 @@ export function listPages(questions, words) {
 export function walk(pages, answers) {
   /** @type {Codes} */
   const codes = {};
-  const open = pages.filter(({ name, options = [], rule, isDrawn, follows }) => {
+  const open = pages.filter(({ name, options = [], rule, isDrawn, follows, count }) => {
     if (!isDrawn || (rule && !holds(rule, codes))) {
       delete answers[name];
       return false;
     }
-    const answer = answers[name];
+    const given = answers[name];
+    const answer = count && Array.isArray(given) ? count(given) : given;
     const code = typeof answer === "number" ? answer : undefined;
     // A question with a follow-up has the codes 0 No, 1 Yes then Yes, 2 Yes then No.
     if (follows) codes[follows] = code === undefined ? code : 2 - code;

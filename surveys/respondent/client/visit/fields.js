@@ -36,8 +36,8 @@ import { say } from "./words.js";
 export const kinds = {};
 
 /** @param {Page} page */
-export const findKind = ({ type }) =>
-  kinds[type] ?? { makeFields: makeOptions, describe: quoteOne };
+export const findKind = ({ type, score }) =>
+  kinds[score ? "score" : type] ?? { makeFields: makeOptions, describe: quoteOne };
 
 /**
  * @param {Page} page

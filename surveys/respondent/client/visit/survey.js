@@ -34,6 +34,7 @@ export async function loadSurvey(keeper) {
     one.isDrawn = true;
     one.number = one.type === "information" ? 0 : (number += 1);
   }
+  additions.readScores?.(questions);
   await additions.drawPart?.(keeper, manifest);
   const ours = [say("no"), say("yes")];
 
@@ -48,6 +49,7 @@ export async function loadSurvey(keeper) {
   };
   const pages = [...(additions.preface?.(manifest) ?? []), ...listPages(questions, ours)];
   const isWhole = !(drawn && !additions.drawPart) &&
+    !(!additions.readScores && questions.some(({ score }) => score)) &&
     !((consent || minimum_age) && !additions.preface);
   return { questions, pages, isWhole, quote };
 }

@@ -1,0 +1,120 @@
+"""The lines in which authors write a scale: items, the answers that they share, and bands.
+
+Drafts store the lines. A manifest has what they mean (surveys.manifest.scores).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from surveys.form_fields import write_number
+from surveys.manifest.scores import (
+    MOST_WEIGHT,
+    Output,
+    Score,
+    ScoredItem,
+    ScoredOption,
+)
+from surveys.models import Question
+
+REVERSED = "reversed"
+_MINUS = "\N{MINUS SIGN}"
+_NUMBER = rf"[-{_MINUS}]?\d{{1,7}}"
+_AFTER = r"(?:\s|[.:)=](?!\d))"  # a number, but no decimal point
+_OPTION = re.compile(rf"({_NUMBER}){_AFTER}\s*(\S.*)", re.ASCII)
+_BAND = re.compile(
+    rf"({_NUMBER})(?:\s*(?:[-\N{{EN DASH}}\N{{EM DASH}}]|to)\s*({_NUMBER}))?(?:{_AFTER}.*)?",
+    re.ASCII,
+)
+_WEIGHT = re.compile(r"[×x*]\s*(\d{1,3})", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    low: int
+    high: int
+
+
+def parse_item(line: str) -> ScoredItem:
+    """Read an item and the marks at its end: “I slept badly | reversed | ×2”."""
+    text, *marks = (part.strip() for part in line.split("|"))
+    weight, is_reversed = 1, False
+    for mark in marks:
+        found = _WEIGHT.fullmatch(mark)
+        if mark.casefold() == REVERSED and not is_reversed:
+            is_reversed = True
+        elif found and 1 <= int(found[1]) <= MOST_WEIGHT and weight == 1:
+            weight = int(found[1])
+        else:
+            raise ValueError(
+                f"has the mark “{mark}”. After a |, write “{REVERSED}”, or a weight from ×2 to "
+                f"×{MOST_WEIGHT}."
+            )
+    if not text:
+        raise ValueError("has no text before the |. Write the item first.")
+    return ScoredItem(text=text, weight=weight, reversed=is_reversed)
+
+
+def parse_option(line: str) -> ScoredOption:
+    """Read a value and an answer: “0 Not at all”."""
+    found = _OPTION.fullmatch(line)
+    if not found:
+        raise ValueError("does not begin with a whole number. Write what the answer counts first.")
+    return ScoredOption(value=_read(found[1]), text=found[2].strip())
+
+
+def parse_band(line: str) -> Band:
+    """Read the totals of a band, before its name: “5–9 Mild”."""
+    found = _BAND.fullmatch(line)
+    if not found:
+        raise ValueError("does not begin with totals, such as 5–9.")
+    low = _read(found[1])
+    high = low if found[2] is None else _read(found[2])
+    if high < low:
+        raise ValueError("ends below its beginning. Write the smaller total first.")
+    return Band(low=low, high=high)
+
+
+def _read(number: str) -> int:
+    return int(number.replace(_MINUS, "-"))
+
+
+def build_score(question: Question) -> Score | None:
+    """Build the score that a draft's lines describe; None for other types of questions."""
+    if question.type != Question.Type.SCORE:
+        return None
+    bounds: tuple[int, ...] = ()
+    if question.output == Output.BANDS:
+        bounds = tuple(parse_band(line).low for line in question.options[1:])
+    elif question.output == Output.CUT_OFF:
+        assert question.cut_off is not None
+        bounds = (question.cut_off,)
+    return Score(
+        items=tuple(map(parse_item, question.scored_items)),
+        options=tuple(map(parse_option, question.scored_options)),
+        bounds=bounds,
+    )
+
+
+def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
+    """Say where bands leave out totals of a scale, overlap, or can never be reached."""
+    expected = scale.minimum
+    for number, band in enumerate(bands, start=1):
+        if band.low > expected:
+            yield f"No band has {_name(expected, band.low - 1)}. Add it to line {number}."
+        elif band.low < expected:
+            why = "it begins below the lowest total" if number == 1 else "the line above has it too"
+            yield f"Line {number} must begin at {write_number(expected)}: {why}."
+        elif band.high <= scale.maximum and not scale.is_reachable(band.low, band.high):
+            yield f"Line {number} stays empty: no answers add up to {_name(band.low, band.high)}."
+        expected = band.high + 1
+    if expected != scale.maximum + 1:
+        yield f"The last band must end at {write_number(scale.maximum)}, the highest total."
+
+
+def _name(low: int, high: int) -> str:
+    if low == high:
+        return f"the total {write_number(low)}"
+    return f"totals from {write_number(low)} to {write_number(high)}"

@@ -1,0 +1,49 @@
+"""What programs that cannot add up on the device need of a score: its items, and formulas.
+
+Both formats know `if`. A formula names other rows as ${name}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from surveys.authoring.scale_lines import build_score
+from surveys.manifest.scores import Output, Score, ScoredItem
+from surveys.models import Question
+
+_KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off")
+
+
+def read_score(question: Mapping[str, Any]) -> Score:
+    """Build the score that a question of a definition describes."""
+    content = {key: question[key] for key in _KEYS if key in question}
+    score = build_score(Question(**content))
+    assert score is not None
+    return score
+
+
+def write_total(score: Score, *, names: Sequence[str]) -> str:
+    """Add up the items. The value of an answer is its place in the list, from 1."""
+    pairs = zip(score.items, names, strict=True)
+    return " + ".join(_write_item(item, name, score) for item, name in pairs)
+
+
+def _write_item(item: ScoredItem, name: str, score: Score) -> str:
+    counted = [
+        Score(items=(item,), options=score.options).find_total([place])
+        for place in range(len(score.options))
+    ]
+    written = f"{counted[-1]}"
+    for place, value in reversed(list(enumerate(counted[:-1], start=1))):
+        written = f"if(${{{name}}} = {place}, {value}, {written})"
+    return written
+
+
+def write_code(score: Score, *, output: str, total: str) -> str:
+    """Number the bands from 1; for a cut-off, write 1 for a total that reaches it, and else 0."""
+    first = int(output == Output.BANDS)
+    written = f"{first}"
+    for code, bound in enumerate(score.bounds, start=first + 1):
+        written = f"if(${{{total}}} >= {bound}, {code}, {written})"
+    return written

@@ -1,0 +1,139 @@
+"""Scores: the answers to the items of a scale, added up on the respondent's device.
+
+A score is a number, a choice or a yes/no question whose answer the device computes. Everything
+after the respondent's page treats it as a question of that type. In JavaScript:
+client/parts/score.js.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import TextChoices
+
+from privacy.mechanism.drawing import MAX_RANGE
+from surveys.manifest.question_types import QuestionType
+
+LEAST_ITEMS, MOST_ITEMS = 2, 30
+LEAST_OPTIONS, MOST_OPTIONS = 2, 11
+LEAST_BANDS, MOST_BANDS = 2, 6
+MOST_WEIGHT = 100
+FURTHEST_VALUE = 1000
+
+
+class Output(TextChoices):
+    """What is scrambled and sent."""
+
+    TOTAL = "total", "The total: you learn its mean"
+    BANDS = "bands", "Bands: you learn how many totals are in each"
+    CUT_OFF = "cut_off", "A cut-off: you learn how many totals reach it"
+
+
+CARRIERS = {
+    Output.TOTAL: QuestionType.NUMBER,
+    Output.BANDS: QuestionType.CHOICE,
+    Output.CUT_OFF: QuestionType.YES_NO,
+}
+_OUTPUTS = {carrier: output for output, carrier in CARRIERS.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredItem:
+    """One line of a scale. A reversed item counts the highest value as the lowest."""
+
+    text: str
+    weight: int = 1
+    reversed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredOption:
+    """An answer that all items share, and what it counts."""
+
+    text: str
+    value: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """How a total is computed, and what becomes of it.
+
+    Without bounds, the total is the answer. Otherwise, the answer is the number of bounds that the
+    total reaches: the code of a band, or 1 for a total that reaches the cut-off.
+    """
+
+    items: tuple[ScoredItem, ...]
+    options: tuple[ScoredOption, ...]
+    bounds: tuple[int, ...] = ()
+
+    @property
+    def minimum(self) -> int:
+        """The smallest total; a reversed item has the same smallest value as the others."""
+        return min(one.value for one in self.options) * sum(one.weight for one in self.items)
+
+    @property
+    def maximum(self) -> int:
+        return max(one.value for one in self.options) * sum(one.weight for one in self.items)
+
+    def find_total(self, chosen: Sequence[int]) -> int:
+        """Add up the answers: the place of the chosen option, from 0, for each item."""
+        values = [one.value for one in self.options]
+        ends = min(values) + max(values)
+        return sum(
+            item.weight * (ends - values[place] if item.reversed else values[place])
+            for item, place in zip(self.items, chosen, strict=True)
+        )
+
+    def find_answer(self, chosen: Sequence[int]) -> int:
+        """Return the answer of the question that carries the score."""
+        total = self.find_total(chosen)
+        return sum(bound <= total for bound in self.bounds) if self.bounds else total
+
+    def find_problem(self) -> str:
+        """Say why these items and bounds make no score; empty if they do."""
+        values = [one.value for one in self.options]
+        weights = [one.weight for one in self.items]
+        found: list[tuple[str, Sequence[int], int, int]] = [
+            ("the number of items", [len(self.items)], LEAST_ITEMS, MOST_ITEMS),
+            ("the number of answers", [len(self.options)], LEAST_OPTIONS, MOST_OPTIONS),
+            ("a weight", weights, 1, MOST_WEIGHT),
+            ("a value", values, -FURTHEST_VALUE, FURTHEST_VALUE),
+            ("the number of bounds", [len(self.bounds)], 0, MOST_BANDS - 1),
+        ]
+        for what, numbers, low, high in found:
+            for number in numbers:
+                if type(number) is not int or not low <= number <= high:
+                    return f"{what} must lie in [{low}, {high}], got {number!r}"
+        if not 0 < self.maximum - self.minimum < MAX_RANGE:
+            return f"totals from {self.minimum} to {self.maximum} are no range"
+        ends = (self.minimum, *self.bounds, self.maximum + 1)
+        if any(type(one) is not int for one in ends) or list(ends) != sorted(set(ends)):
+            return f"bounds must rise from {self.minimum} to {self.maximum}, got {self.bounds}"
+        return ""
+
+    def is_reachable(self, low: int, high: int) -> bool:
+        """Return whether some answers add up to a total in this range."""
+        values = [one.value for one in self.options]
+        reached = 1  # a bit for each sum above the smallest
+        for item in self.items:
+            shifts = {item.weight * (value - min(values)) for value in values}
+            reached = _add_shifted(reached, shifts)
+        asked = (1 << (high - low + 1)) - 1
+        return bool(reached >> (low - self.minimum) & asked)
+
+
+def _add_shifted(reached: int, shifts: set[int]) -> int:
+    found = 0
+    for shift in shifts:
+        found |= reached << shift
+    return found
+
+
+def write_total(total: int) -> str:
+    return f"{total:,}".replace("-", "\N{MINUS SIGN}")
+
+
+def find_output(carrier: str) -> Output:
+    """Return the output that a question of this type carries."""
+    return _OUTPUTS[QuestionType(carrier)]

@@ -1,0 +1,51 @@
+"""What a score gains and gives up, compared with a question for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privacy.mechanism.mechanisms import RandomizedResponse
+from privacy.planning.precision import one_report_spread
+from surveys.formatting import whole
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.scores import Score
+
+MIDDLE = 0.5  # of the range, where a mean takes the most people
+
+
+def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[str]:
+    """Say what the author gives up, and how many people that saves."""
+    score = question.score
+    assert score is not None
+    items = len(score.items)
+    if question.is_rounded:
+        apart = whole(round(people * find_people_ratio(question.mechanism, score)))
+        yield (
+            f"If each of the {items} items were a number with its own code, the mean of the total "
+            f"would need about {apart} people instead of {whole(people)} for the same total ε."
+        )
+    else:
+        what = "bands" if question.described.has_options else "the cut-off"
+        yield (
+            f"With a code for each of the {items} items, results could not count the totals in "
+            f"{what}."
+        )
+        yield "Nobody can change the limits after the opening."
+    yield (
+        "You give up results of single items and reliability coefficients: items are never sent, "
+        "so nobody can compute them later."
+    )
+
+
+def find_people_ratio(mechanism: RandomizedResponse, score: Score) -> float:
+    """Return how many times as many people numbers with a share of the same ε would need.
+
+    The total's mean is the sum of the items' means, and the code of each item is drawn by itself.
+    """
+    items = len(score.items)
+    weights = [one.weight for one in score.items]
+    parts = RandomizedResponse.from_epsilon(symbols=2, epsilon=mechanism.epsilon / items)
+    whole_spread = one_report_spread(share=MIDDLE, mechanism=mechanism)
+    spread = one_report_spread(share=MIDDLE, mechanism=parts)
+    squares = sum(weight**2 for weight in weights) / sum(weights) ** 2
+    return squares * (spread / whole_spread) ** 2

@@ -1,0 +1,144 @@
+"""A survey with scores shows to the last digit what one with numbers, choices and yes/no shows."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from aggregator.models import Comparison, RawReport
+from aggregator.simulation.respondents import randomize_answers
+from surveys.authoring.drafts import build_manifest
+from surveys.authoring.services import add_question
+from surveys.models import Survey, Wave
+from tests.support.breakdowns.waves import break_down
+from tests.support.comparisons import ask, compute
+from tests.support.factories import make_survey, open_survey
+from tests.support.fielding import sign_in
+from tests.support.waves import count_all
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
+ITEMS = ["I slept badly", "I felt calm | reversed", "I could not work | ×2"]
+BANDS = ["0–4 Low", "5–8 Middle", "9–12 High"]
+SCORES: list[dict[str, Any]] = [
+    {"output": "total", "refusal": True},
+    {"output": "bands", "options": BANDS},
+    {"output": "cut_off", "cut_off": 6},
+]
+PEOPLE = 200
+# Results quote the label, and the report has its own sentence.
+SAID_OF_SCORES = (
+    r"Only (your|which|whether)[^.<]* is scrambled and sent\. |"
+    r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
+)
+COMPARED = (
+    (Comparison.Kind.TABLE, ("q4", "q3.2")),
+    (Comparison.Kind.TABLE, ("q2", "q4")),
+)
+
+
+def make_scales() -> Survey:
+    survey = make_survey(questions=("Is it cold?",))
+    for place, content in enumerate(SCORES):
+        add_question(
+            survey=survey,
+            type="score",
+            text=f"Scale {place}",
+            name=f"scale_{place}x",
+            scored_items=[f"{place} times {item}" for item in ITEMS],
+            scored_options=["0 Never", "1 Sometimes", "3 Always"],
+            flips=10,
+            **content,
+        )
+    _add_group(survey)
+    return survey
+
+
+def make_carriers(texts: list[str]) -> Survey:
+    """Ask for the same numbers, choices and yes/no directly, under the names that results use."""
+    survey = make_survey(questions=("Is it cold?",))
+    carriers: list[dict[str, Any]] = [
+        {"type": "number", "minimum": 0, "maximum": 12, "refusal": True},
+        {"type": "choice", "options": BANDS},
+        {"type": "yes_no"},
+    ]
+    for place, (text, content) in enumerate(zip(texts, carriers, strict=True)):
+        add_question(survey=survey, text=text, name=f"scale_{place}x", flips=10, **content)
+    _add_group(survey)
+    return survey
+
+
+def _add_group(survey: Survey) -> None:
+    add_question(survey=survey, text="Where?", type="declared", options=["North", "South"])
+
+
+def fill(wave: Wave) -> None:
+    """Let the same people report, with the same draws and ids."""
+    rng = random.Random(41)
+    manifest = wave.description
+    reports = []
+    for _ in range(PEOPLE):
+        answers = {
+            "q1": rng.randrange(2),
+            "q2": rng.choice([None, rng.randrange(13)]),
+            "q3": rng.randrange(3),
+            "q4": rng.randrange(2),
+            "q5": rng.randrange(2),
+        }
+        symbols = randomize_answers(manifest, answers, random_uint32=lambda: rng.getrandbits(32))
+        reports.append(RawReport(id=rng.randbytes(32), wave=wave, symbols=symbols))
+    RawReport.objects.bulk_create(reports)
+    count_all(wave)
+
+
+def list_pages(wave: Wave) -> dict[str, str]:
+    """Read every page and file about the results, without what names this one survey."""
+    slug, client = wave.survey.slug, sign_in(wave.survey.owner)
+    names = (
+        "results",
+        "estimates_csv",
+        "reports_csv",
+        "codebook_csv",
+        "breakdowns",
+        "report",
+        "data",
+    )
+    urls = {name: reverse(f"aggregator:{name}", args=[slug]) for name in names}
+    urls["breakdown"] = reverse("aggregator:breakdown", args=[slug, "q5"])
+    urls["breakdown_csv"] = reverse("aggregator:breakdown_csv", args=[slug, "q5"])
+    urls["api"] = reverse("aggregator:api_results", args=[slug])
+    for kind, compared in COMPARED:
+        urls[f"{kind} of {compared}"] = reverse(
+            "aggregator:comparison", args=[slug, compute(ask(wave, kind, *compared)).pk]
+        )
+    break_down(wave, "q5")
+    return {name: _read(client, url, wave) for name, url in urls.items()}
+
+
+def _read(client: Client, url: str, wave: Wave) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    content = b"".join(response) if response.streaming else response.content
+    text = content.decode().replace(wave.survey.slug, "SLUG")
+    text = text.replace(wave.manifest_hash_hex, "HASH")
+    text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
+    text = re.sub(r"/compare/\d+/|comparison-\d+|researcher\d+@", "ROW", text)
+    return re.sub(SAID_OF_SCORES, "", text).replace("Your number is", "Your total is")
+
+
+@pytest.mark.slow
+def test_the_same_reports_make_the_same_pages_and_files() -> None:
+    scales = make_scales()
+    described = build_manifest(survey=scales, wave_number=1).questions
+    carriers = make_carriers([one.full_text for one in described[1:4]])
+    first, second = (open_survey(survey=survey) for survey in (scales, carriers))
+    for wave in (first, second):
+        fill(wave)
+    found, expected = list_pages(first), list_pages(second)
+    for name, page in found.items():
+        assert page == expected[name], name
+    assert "0–4 Low" in found["codebook_csv"]
