@@ -12,7 +12,10 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class Phone:
-    """The words on the page. `control` is the type of the inputs; empty for a text to read."""
+    """The words on the page. `control` is the type of the inputs; empty for a text to read.
+
+    A scale has the `shared` answers for each of its items.
+    """
 
     tag: str
     direction: str
@@ -21,6 +24,8 @@ class Phone:
     unit: str
     follow_up: str
     follow_up_answers: tuple[str, ...]
+    items: tuple[str, ...]
+    shared: tuple[str, ...]
     go_on: str
 
 
@@ -36,6 +41,8 @@ def describe_phone(question: ManifestQuestion, *, language: str) -> Phone:
             unit=question.unit,
             follow_up=question.follow_up,
             follow_up_answers=yes_no,
+            items=tuple(item.text for item in question.score.items) if question.score else (),
+            shared=tuple(one.text for one in question.score.options) if question.score else (),
             go_on=gettext("Continue"),
         )
 
@@ -44,12 +51,16 @@ def _find_control(question: ManifestQuestion) -> str:
     described = question.described
     if not described.is_answered:
         return ""
+    if question.score is not None:
+        return "radio"
     if described.has_range and not described.has_points:
         return "number"
     return "checkbox" if described.has_items else "radio"
 
 
 def _list_answers(question: ManifestQuestion) -> tuple[str, ...]:
+    if question.score is not None:
+        return ()
     if not question.described.has_points:
         return tuple(option.text for option in question.options)
     assert question.minimum is not None

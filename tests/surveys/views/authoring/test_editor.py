@@ -154,7 +154,10 @@ def test_the_phone_shows_what_respondents_read(author: Client, owner: User) -> N
         path = f"{at('question_create', survey)}?type={type_}"
         assert send(author, path, **{**fields, "refusal": "on"})["outcome"] == "saved", type_
     manifest = build_manifest(survey=survey, wave_number=1)
-    found = {one.type: describe_phone(one, language="de") for one in manifest.questions}
+    found = {
+        Question.Type.SCORE if one.score else one.type: describe_phone(one, language="de")
+        for one in manifest.questions
+    }
     controls = {str(type_): phone.control for type_, phone in found.items()}
     assert (controls["number"], controls["several"], controls["information"]) == (
         "number",
@@ -164,6 +167,12 @@ def test_the_phone_shows_what_respondents_read(author: Client, owner: User) -> N
     assert found[Question.Type.YES_NO].answers[:2] == ("Ja", "Nein")
     assert len(found[Question.Type.SCALE].answers) > 2
     assert found[Question.Type.FOLLOW_UP].follow_up_answers == ("Ja", "Nein")
+    scale = found[Question.Type.SCORE]
+    assert (scale.control, scale.items[1], scale.shared) == (
+        "radio",
+        "I felt calm",
+        ("Never", "Sometimes", "Always"),
+    )
 
 
 def test_the_scripts_of_the_page_are_small(author: Client, survey: Survey) -> None:
