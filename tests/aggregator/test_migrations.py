@@ -16,6 +16,7 @@ from aggregator.models import Comparison, ReleaseLedger
 from aggregator.releases.ledger import reserve_planned
 from aggregator.upkeep.deleting import delete_survey
 from scripts.attacks.linker.server import django_on, migrate, running_server
+from scripts.stack.prepared import copy_empty_database
 from surveys.access import Action, can
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question, plan_comparison, plan_release
@@ -37,9 +38,10 @@ NAMES = [["q1", "q2"], ["q2", "q1"], []]
 def fresh(
     request: pytest.FixtureRequest, tmp_path: Path, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[None]:
-    """Connect to an empty database."""
+    """Connect to a database without rows; that of SQLite is a copy, which has all migrations."""
     with django_db_blocker.unblock():
         if request.param == "sqlite":
+            copy_empty_database(tmp_path / "fresh.sqlite3")
             with django_on(f"sqlite:///{tmp_path}/fresh.sqlite3"):
                 yield
             return
