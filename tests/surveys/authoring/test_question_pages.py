@@ -501,7 +501,7 @@ def test_a_hundred_questions_with_rules_are_shown_with_few_queries(
         for number in range(2, 101)
     )
     for name in ("questions", "edit"):
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(18):
             page = author.get(at(name, survey))
         assert page.status_code == 200
     assert "exceed a total ε of 20" in words(page)
