@@ -2,7 +2,7 @@
 
 A token can do what its account may do at that moment, and only what its scopes allow. It is shown
 once; the database has its hash. Nothing is stored when a token is used. A new password or a new
-second factor ends all tokens: whoever made them may have known less.
+second factor ends all tokens, because a thief may have made them.
 """
 
 from __future__ import annotations
