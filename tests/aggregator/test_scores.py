@@ -126,7 +126,7 @@ def _read(client: Client, url: str, wave: Wave) -> str:
     text = content.decode().replace(wave.survey.slug, "SLUG")
     text = text.replace(wave.manifest_hash_hex, "HASH")
     text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
-    text = re.sub(r"/compare/\d+/|comparison-\d+|researcher\d+@", "ROW", text)
+    text = re.sub(r'/compare/\d+/|comparison-\d+|researcher\d+@|data-forget="\d+/', "ROW", text)
     return re.sub(SAID_OF_SCORES, "", text).replace("Your number is", "Your total is")
 
 

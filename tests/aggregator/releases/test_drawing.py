@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -236,7 +237,7 @@ def test_no_statement_holds_an_exact_count() -> None:
     assert release.state == Release.State.DRAWN
     written = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
     assert any('{"q1": [-7, -7]}' in sql for sql in written)
-    assert not any("123" in sql or "241" in sql or "364" in sql for sql in written)
+    assert not any(re.search(r"\b(123|241|364)\b", sql) for sql in written)
 
 
 @contextmanager
