@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 logger = logging.getLogger(__name__)
 RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
 # The last commit whose migrations can bring an older database to where these begin.
-UPGRADES_OLDER = "68c8c543"
+UPGRADES_OLDER = "1fec5159"
 TOO_OLD = (
     "The database was made by an older version, which this code cannot upgrade. "
     f"Check out commit {UPGRADES_OLDER}, run manage.py migrate there, and come back to this one."

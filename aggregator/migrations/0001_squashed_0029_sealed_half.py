@@ -52,32 +52,24 @@ def keep_no_statistics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> N
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/upgrades.py).
+    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two names are
+    # those with which older files began.
     replaces = [
         ("aggregator", "0001_initial"),
-        ("aggregator", "0002_reports_without_rowid"),
-        ("aggregator", "0003_comparisons"),
-        ("aggregator", "0004_due_work_and_upkeep"),
-        ("aggregator", "0005_no_statistics_of_reports"),
-        ("aggregator", "0006_verify_claim"),
-        ("aggregator", "0007_charts_of_rehearsals"),
-        ("aggregator", "0008_no_statistics_of_batches"),
-        ("aggregator", "0009_looks"),
-        ("aggregator", "0010_joint_tables"),
-        ("aggregator", "0011_renderings"),
-        ("aggregator", "0012_breakdown"),
-        ("aggregator", "0013_planned_comparisons"),
-        ("aggregator", "0014_releases"),
-        ("aggregator", "0015_smallest_crowd"),
-        ("aggregator", "0016_rows_file"),
-        ("aggregator", "0017_groups_shown_together"),
-        ("aggregator", "0018_due_work_is_indexed"),
-        ("aggregator", "0019_crossed_files"),
-        ("aggregator", "0020_what_sweeps_read_is_indexed"),
+        ("aggregator", "0001_squashed_0020_what_sweeps_read_is_indexed"),
+        ("aggregator", "0021_names_as_json"),
+        ("aggregator", "0022_looks_as_a_design"),
+        ("aggregator", "0023_planned_releases"),
+        ("aggregator", "0024_alerts"),
+        ("aggregator", "0025_groups_of_tables"),
+        ("aggregator", "0026_key_drivers"),
+        ("aggregator", "0027_segments"),
+        ("aggregator", "0028_which_folder_counts_draws"),
+        ("aggregator", "0029_sealed_half"),
     ]
 
     dependencies = [
-        ('surveys', '0001_squashed_0021_stored_texts'),
+        ('surveys', '0001_squashed_0035_scores'),
     ]
 
     operations = [
@@ -97,6 +89,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('size', models.PositiveIntegerField()),
+                ('counts', models.JSONField(null=True)),
+                ('grouped', models.JSONField(default=dict)),
+                ('agreeing', models.JSONField(null=True)),
                 ('wave', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='discard', to='surveys.wave')),
             ],
         ),
@@ -126,6 +121,17 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ReleaseFolder',
+            fields=[
+                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ('identity', models.CharField(max_length=32)),
+            ],
+            options={
+                'db_table': 'aggregator_release_folder',
+                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='aggregator_release_folder_one')],
+            },
+        ),
+        migrations.CreateModel(
             name='RowsFile',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -139,6 +145,20 @@ class Migration(migrations.Migration):
             ],
             options={
                 'db_table': 'aggregator_rows_file',
+            },
+        ),
+        migrations.CreateModel(
+            name='SealedHalf',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('through_batch', models.PositiveIntegerField(default=0)),
+                ('problem', models.TextField(blank=True)),
+                ('claims', models.JSONField(default=list)),
+                ('opened_on', models.DateField(null=True)),
+                ('wave', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='half', to='surveys.wave')),
+            ],
+            options={
+                'db_table': 'aggregator_sealed_half',
             },
         ),
         migrations.CreateModel(
@@ -161,12 +181,13 @@ class Migration(migrations.Migration):
                 ('content_hash', models.BinaryField(max_length=32)),
                 ('counts', models.JSONField()),
                 ('tables', models.JSONField(null=True)),
+                ('is_held', models.BooleanField(default=False)),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='surveys.wave')),
             ],
             options={
                 'verbose_name_plural': 'batches',
                 'ordering': ['wave', 'number'],
-                'indexes': [models.Index(fields=['wave', 'size'], name='aggregator_batch_sizes')],
+                'indexes': [models.Index(fields=['wave', 'is_held', 'size'], name='aggregator_batch_sizes')],
                 'constraints': [models.UniqueConstraint(fields=('wave', 'number'), name='aggregator_batch_number'), models.CheckConstraint(condition=models.Q(('size__gte', 10)), name='aggregator_batch_size_floor'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='aggregator_batch_number_from_one')],
             },
         ),
@@ -174,23 +195,24 @@ class Migration(migrations.Migration):
             name='Comparison',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being computed'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
+                ('problem', models.TextField(blank=True)),
+                ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('leased_until', models.DateTimeField(null=True)),
                 ('through_batch', models.PositiveIntegerField()),
                 ('method_version', models.PositiveIntegerField()),
-                ('kind', models.CharField(choices=[('table', 'Two questions'), ('regression', 'Outcome and predictors'), ('pairs', 'All pairs'), ('breakdown', 'Break down')], max_length=16)),
-                ('questions', models.CharField(blank=True, max_length=200)),
+                ('kind', models.CharField(choices=[('table', 'Two questions'), ('regression', 'Outcome and predictors'), ('pairs', 'All pairs'), ('breakdown', 'Break down'), ('segments', 'Segments'), ('claim', 'Claim')], max_length=16)),
+                ('names', models.JSONField(blank=True, default=list)),
+                ('segments', models.PositiveSmallIntegerField(default=0)),
                 ('planned', models.BooleanField(default=False)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being computed'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
                 ('batches_counted', models.PositiveIntegerField(default=0)),
-                ('leased_until', models.DateTimeField(null=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('result', models.JSONField(null=True)),
-                ('problem', models.TextField(blank=True)),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='surveys.wave')),
             ],
             options={
                 'ordering': ['-pk'],
                 'indexes': [models.Index(condition=models.Q(('state__in', ('waiting', 'running'))), fields=['id'], name='aggregator_comparison_due'), models.Index(condition=models.Q(('planned', True)), fields=['wave', 'method_version', 'through_batch'], name='aggregator_comparison_planned')],
-                'constraints': [models.UniqueConstraint(fields=('wave', 'through_batch', 'method_version', 'kind', 'questions'), name='aggregator_comparison_once'), models.CheckConstraint(condition=models.Q(models.Q(('result__isnull', False), ('state', 'done')), models.Q(models.Q(('state', 'done'), _negated=True), ('result__isnull', True)), _connector='OR'), name='aggregator_comparison_done_with_result')],
+                'constraints': [models.UniqueConstraint(fields=('wave', 'through_batch', 'method_version', 'kind', 'names', 'segments'), name='aggregator_comparison_once'), models.CheckConstraint(condition=models.Q(models.Q(('result__isnull', False), ('state', 'done')), models.Q(models.Q(('state', 'done'), _negated=True), ('result__isnull', True)), _connector='OR'), name='aggregator_comparison_done_with_result')],
             },
         ),
         migrations.CreateModel(
@@ -198,26 +220,29 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=32, unique=True)),
-                ('kind', models.CharField(choices=[('table', 'Table'), ('leader', 'Leader'), ('typical', 'Typical answer')], max_length=16)),
+                ('kind', models.CharField(choices=[('table', 'Table'), ('leader', 'Leader'), ('median', 'Median'), ('alert', 'Alert'), ('key_driver', 'Key driver'), ('typical', 'Typical answer')], max_length=16)),
                 ('request', models.JSONField()),
                 ('request_hash', models.CharField(max_length=64)),
                 ('through_batch', models.PositiveIntegerField()),
-                ('mechanism', models.CharField(choices=[('laplace', 'Discrete Laplace'), ('gaussian', 'Discrete Gaussian'), ('permute-and-flip', 'Permute-and-flip')], max_length=16)),
+                ('planned', models.BooleanField(default=False)),
+                ('mechanism', models.CharField(choices=[('laplace', 'Discrete Laplace'), ('gaussian', 'Discrete Gaussian'), ('permute-and-flip', 'Permute-and-flip'), ('sparse-vector', 'Sparse vector')], max_length=16)),
                 ('scale', models.CharField(max_length=80)),
                 ('epsilon_hundredths', models.PositiveIntegerField()),
                 ('delta_nanos', models.PositiveIntegerField(default=0)),
                 ('rho', models.FloatField(null=True)),
-                ('state', models.CharField(choices=[('reserved', 'Being drawn'), ('drawn', 'Drawn'), ('lost', 'Lost')], default='reserved', max_length=16)),
+                ('state', models.CharField(choices=[('watching', 'Waiting'), ('reserved', 'Being drawn'), ('drawn', 'Drawn'), ('lost', 'Lost')], default='reserved', max_length=16)),
                 ('problem', models.TextField(blank=True)),
                 ('result', models.JSONField(null=True)),
                 ('library', models.CharField(blank=True, max_length=40)),
+                ('noisy_threshold', models.BigIntegerField(null=True)),
+                ('looked_on', models.DateField(null=True)),
                 ('reserved_on', models.DateField(default=aggregator.models.today)),
                 ('public_from', models.DateField()),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='releases', to='surveys.wave')),
             ],
             options={
                 'ordering': ['wave', 'pk'],
-                'indexes': [models.Index(condition=models.Q(('state', 'reserved')), fields=['id'], name='aggregator_release_due')],
+                'indexes': [models.Index(condition=models.Q(('state', 'reserved')), fields=['id'], name='aggregator_release_due'), models.Index(condition=models.Q(('state', 'watching')), fields=['id'], name='aggregator_alert_due')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'lost'), _negated=True), fields=('wave', 'request_hash', 'through_batch'), name='aggregator_release_once'), models.CheckConstraint(condition=models.Q(models.Q(('result__isnull', False), ('state', 'drawn')), models.Q(models.Q(('state', 'drawn'), _negated=True), ('result__isnull', True)), _connector='OR'), name='aggregator_release_drawn_with_result')],
             },
         ),
@@ -241,15 +266,15 @@ class Migration(migrations.Migration):
             name='Rendering',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being computed'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
+                ('problem', models.TextField(blank=True)),
+                ('attempts', models.PositiveSmallIntegerField(default=0)),
+                ('leased_until', models.DateTimeField(null=True)),
                 ('through_batch', models.PositiveIntegerField()),
                 ('final', models.BooleanField()),
                 ('name', models.CharField(max_length=80)),
                 ('inputs', models.CharField(max_length=64)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Being computed'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=16)),
                 ('content', models.BinaryField(null=True)),
-                ('problem', models.TextField(blank=True)),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('leased_until', models.DateTimeField(null=True)),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='renderings', to='surveys.wave')),
             ],
             options={
@@ -268,7 +293,9 @@ class Migration(migrations.Migration):
                 ('decided_through', models.PositiveIntegerField(default=0)),
                 ('method_version', models.PositiveIntegerField()),
                 ('final', models.BooleanField(default=False)),
+                ('is_half', models.BooleanField(default=False)),
                 ('total', models.PositiveIntegerField()),
+                ('totals', models.JSONField(default=list)),
                 ('counts', models.JSONField()),
                 ('tables', models.JSONField(null=True)),
                 ('estimates', models.JSONField()),
