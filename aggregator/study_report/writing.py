@@ -8,6 +8,7 @@ from aggregator.results.blocks import list_blocks
 from aggregator.results.display import View
 from aggregator.study_report.content import Section, StudyReport, list_texts
 from aggregator.study_report.sections.citation import write_citation
+from aggregator.study_report.sections.claims import write_claims
 from aggregator.study_report.sections.comparisons import write_comparisons
 from aggregator.study_report.sections.findings import explain_nothing, write_findings
 from aggregator.study_report.sections.limits import write_limits
@@ -35,6 +36,8 @@ def write_report(view: View) -> StudyReport:
         ]
     else:
         sections.append(explain_nothing(view))
+    if wave.sealed_half:
+        sections.append(write_claims(wave, manifest))
     if manifest.publishes_releases:
         sections.append(write_releases(wave))
     sections += [
