@@ -20,8 +20,8 @@ from surveys.releasing.words import KINDS
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
-    "For the preview only. It starts with the number you expected. Do not choose ε by the number "
-    "who came: that would tell readers something about it."
+    "For the preview only. Do not choose ε by how many came: that would tell readers something "
+    "about it."
 )
 
 

@@ -30,6 +30,14 @@ PEOPLE = 600
 YES = 900  # surely more than 20 %
 SIZES = (("light", DESK), ("dark", PHONE))
 WIDTH = "document.documentElement.scrollWidth"
+MOST_WORDS = 160
+# The words of a page, without its head, its figures and the author's texts.
+WORDS = """() => {
+    const main = document.querySelector("main").cloneNode(true);
+    const left = ".survey-head, .back-link, table, .block, [dir=auto], bdi";
+    main.querySelectorAll(`${left}, details > :not(summary)`).forEach((one) => one.remove());
+    return main.innerText.match(/\\p{L}[^ ]*/gu).length;
+}"""
 TIRED, WHERE = "How tired are you after work?", "Where do you work?"
 DAY = timedelta(days=1)
 
@@ -97,6 +105,8 @@ class Study:
             name = f"{self.taken:02}-{step}-{scheme}.png"
             page.screenshot(path=self.pictures / name, full_page=True, animations="disabled")
             assert page.evaluate(WIDTH) <= size["width"], name
+            if "/questions" not in page.url:
+                assert page.evaluate(WORDS) <= MOST_WORDS, name
             page.evaluate(
                 "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
             )
