@@ -113,7 +113,7 @@ class TokenForm(NameForm):
         ),
         coerce=Scope,
         widget=CheckboxSelectMultiple,
-        help_text="Never more than your account may do at that moment.",
+        help_text="Never more than you may do yourself at that moment.",
         error_messages={"required": "Tick what the program may do."},
     )
     days = TypedChoiceField(

@@ -40,7 +40,7 @@ AS_A_WHOLE = (
     "exploratory: if you try many, some will look related by chance."
 )
 WARNED = "The results page warns about some of the reports. That warning holds here too."
-AT_CAP = "This assumes that nobody who saw results added reports."
+AT_CAP = "This assumes that nobody who saw results sent reports."
 A_PLACE_TO_START = (
     "Exploratory: use this page to decide where to look. The p-values are adjusted for the number "
     "of pairs."

@@ -56,7 +56,7 @@ class ReleaseForm(forms.Form):
         self.fields["epsilon"] = Hundredths(
             most=left,
             label="ε to spend",
-            help_text=f"{cap(left)} is left. More ε means less noise.",
+            help_text=f"{cap(left)} is left. More ε: more exact, less protected.",
         )
         self.order_fields(["questions", "epsilon", "people"])
 

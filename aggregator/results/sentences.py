@@ -75,7 +75,7 @@ FIXED_END = (
 )
 # People who may submit and see the results can choose when a number of reports is reached.
 AT_CAP = (
-    "These intervals hold if nobody who saw results added reports: the survey ended at the number "
+    "These intervals hold if nobody who saw results sent reports: the survey ended at the number "
     "of reports that was fixed before it opened."
 )
 _WIDE = "These are the wider intervals, which hold at 95 % for all looks together"

@@ -247,9 +247,9 @@ STUDY = Demo(
     title="Student life (invented people)",
     introduction=(
         "Every kind of question but a score. The 3,000 people who answered it do not exist: "
-        "their answers are drawn from assumptions, so that the estimates can be checked. Everyone "
-        "can read their number, because a demo fixes it. A survey of real people with protected "
-        "figures cannot close by number."
+        "their answers are drawn from assumptions, so that the estimates can be checked. Their "
+        "number is public only because this is a demo: a real survey with protected figures closes "
+        "on a date."
     ),
     note="These figures are assumptions: the people are invented, so the truth is known.",
     add_questions=_add_study_questions,

@@ -73,7 +73,7 @@ def _describe_unplanned(manifest: Manifest) -> Iterator[str]:
     if manifest.planned_releases == ():
         yield (
             "No release is planned. What you choose after the close is marked as chosen after "
-            "seeing results, which the noise does not cover. Plan releases below the questions."
+            "seeing results. Plan releases below the questions."
         )
 
 

@@ -19,7 +19,7 @@ from surveys.comparing.indicators import Indicator, shorten
 # A menu is as wide as its longest line.
 QUESTION_LENGTH = 70
 OUTCOME_HELP = "What should be compared?"
-GROUP_HELP = "People who gave this answer, and all others."
+GROUP_HELP = "Those who gave this answer are compared with all others."
 NOTHING_CHOSEN = "Choose an answer"
 # For each question, its label and the value and text of each of its answers.
 Offered = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]

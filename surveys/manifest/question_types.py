@@ -16,9 +16,9 @@ class QuestionType(TextChoices):
     """The values are stored in the database and in manifests; the labels are for authors."""
 
     YES_NO = "yes_no", "Yes or no"
-    CHOICE = "choice", "One of several"
+    CHOICE = "choice", "One answer"
     SCALE = "scale", "Rating scale"
-    SEVERAL = "several", "Select several"
+    SEVERAL = "several", "Several answers"
     NUMBER = "number", "Number in a range"
     FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
     SCORE = "score", "Score of a scale"
@@ -105,7 +105,8 @@ TYPES: Mapping[str, TypeDescription] = {
         has_points=True,
     ),
     QuestionType.SEVERAL: TypeDescription(
-        explanation="Any number of 2 to 20 texts. Each text costs as much as a yes/no question.",
+        explanation="Any number of 2 to 20 texts. Each text costs as much protection as a yes/no "
+        "question of its own.",
         has_options=True,
         first_code=1,
         has_items=True,
@@ -115,8 +116,8 @@ TYPES: Mapping[str, TypeDescription] = {
         has_range=True,
     ),
     QuestionType.FOLLOW_UP: TypeDescription(
-        explanation="Two questions in one code. People see the second one only after Yes. Its "
-        "result is much more precise than behind a rule.",
+        explanation="Two yes/no questions. People see the second only after Yes. Its result is "
+        "much more precise than with a rule, but still takes many people.",
         fixed_answers=(
             FixedAnswer(code=0, text=NO, key="no"),
             FixedAnswer(code=1, text=YES_YES, key="yes-yes"),

@@ -26,8 +26,8 @@ class Output(TextChoices):
     """What is scrambled and sent."""
 
     TOTAL = "total", "The total: you learn its mean"
-    BANDS = "bands", "Bands: you learn how many totals are in each"
-    CUT_OFF = "cut_off", "A cut-off: you learn how many totals reach it"
+    BANDS = "bands", "Bands: you learn how many people are in each"
+    CUT_OFF = "cut_off", "A cut-off: you learn how many people reach it"
 
 
 CARRIERS = {

@@ -137,7 +137,7 @@ class Strength:
         swapped = SCALE - self.mechanism.threshold
         tenths = 1000 * swapped // (SCALE * (self.mechanism.symbols - 1))
         times = str(tenths // 10) if tenths % 10 == 0 else f"{tenths / 10:.1f}"
-        return f"Each other code is sent {times} of 100 times."
+        return f"Of every 100 people, {times} send each of the other answers’ codes."
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:

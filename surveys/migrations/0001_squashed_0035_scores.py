@@ -356,7 +356,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveSmallIntegerField()),
-                ('type', models.CharField(choices=[('yes_no', 'Yes or no'), ('choice', 'One of several'), ('scale', 'Rating scale'), ('several', 'Select several'), ('number', 'Number in a range'), ('follow_up', 'Yes or no, with a follow-up after Yes'), ('score', 'Score of a scale'), ('declared', 'Background group (sent unprotected)'), ('information', 'Information text')], default='yes_no', max_length=16)),
+                ('type', models.CharField(choices=[('yes_no', 'Yes or no'), ('choice', 'One answer'), ('scale', 'Rating scale'), ('several', 'Several answers'), ('number', 'Number in a range'), ('follow_up', 'Yes or no, with a follow-up after Yes'), ('score', 'Score of a scale'), ('declared', 'Background group (sent unprotected)'), ('information', 'Information text')], default='yes_no', max_length=16)),
                 ('name', models.CharField(blank=True, max_length=20)),
                 ('source_name', models.CharField(blank=True, max_length=200)),
                 ('short_label', models.CharField(blank=True, max_length=80)),
@@ -372,7 +372,7 @@ class Migration(migrations.Migration):
                 ('follow_up', models.CharField(blank=True, max_length=1000)),
                 ('scored_items', models.JSONField(blank=True, default=list)),
                 ('scored_options', models.JSONField(blank=True, default=list)),
-                ('output', models.CharField(blank=True, choices=[('total', 'The total: you learn its mean'), ('bands', 'Bands: you learn how many totals are in each'), ('cut_off', 'A cut-off: you learn how many totals reach it')], max_length=16)),
+                ('output', models.CharField(blank=True, choices=[('total', 'The total: you learn its mean'), ('bands', 'Bands: you learn how many people are in each'), ('cut_off', 'A cut-off: you learn how many people reach it')], max_length=16)),
                 ('cut_off', models.IntegerField(blank=True, null=True)),
                 ('refusal', models.BooleanField(default=False)),
                 ('rule', models.JSONField(blank=True, null=True)),

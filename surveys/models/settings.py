@@ -268,7 +268,7 @@ SETTINGS: Mapping[str, Setting] = {
         label="Let people leave quickly",
         help_text="A button clears the answers and opens a neutral page.",
         more="Use it if someone might be watching. The button is called “Exit this page”. Pressing "
-        "Shift three times does the same. Windows and the browser’s history name every page only "
+        "Shift three times does the same. Tabs and the browser’s history show only the word "
         "“Survey”.",
     ),
     "may_decline": Setting(
@@ -282,13 +282,13 @@ SETTINGS: Mapping[str, Setting] = {
         help_text="For browsers without JavaScript, and on paper. Their reports have separate "
         "results.",
         more="People toss two coins for each yes/no question, which is as strong as 25 flips of "
-        "100. Other types of questions, and questions with “prefer not to say” or with a rule, are "
-        "not asked there.",
+        "100. They are not asked other types of questions, nor any with “prefer not to say” or "
+        "with a rule.",
     ),
     "shared_devices": Setting(
         card="pages",
         label="Several people answer on one device",
-        help_text="The last page starts again for the next person.",
+        help_text="After the last page, the survey starts again for the next person.",
         more="As when an interviewer hands it over. Once a code is sent, the survey keeps nothing "
         "in the browser, so it cannot tell who has answered.",
     ),
@@ -324,8 +324,8 @@ SETTINGS: Mapping[str, Setting] = {
         card="people",
         label="How many people do you expect to answer?",
         help_text="Questions then say how precise they will be.",
-        more="Results appear, and move, only when at least a tenth as many reports are new, and "
-        "when the survey closes. If far fewer people answer, nothing is shown until then. Margins "
+        more="Results are updated whenever at least a tenth of this number of reports is new, and "
+        "at the close. If far fewer people answer, nothing is shown until then. Margins "
         "of error shown before the close suit this number best, and hold for any.",
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
     ),
@@ -334,7 +334,7 @@ SETTINGS: Mapping[str, Setting] = {
         label="Minimum batch K",
         help_text="Reports are counted only in sealed batches of at least K.",
         more="Results move only when at least K reports, and a tenth of all, are new, and once "
-        "more at the close. While the survey is open, K reports always wait, so that the last "
+        "more at the close. While the survey is open, K reports are kept back, so that the last "
         "batch is full too. The first batch is therefore sealed once 2K reports have arrived. K "
         "counts reports, not honest people: someone who floods the survey with made-up reports "
         f"shrinks the crowd that a person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling "
@@ -353,11 +353,11 @@ SETTINGS: Mapping[str, Setting] = {
     "sealed_half": Setting(
         card="half",
         label="Keep a random half sealed",
-        help_text="You explore one half after the close. The other tests your claims, once.",
-        more="You write down up to ten claims. Then the sealed half tests all of them: each is "
-        "confirmed or not. Until then, nothing shows the sealed half. Results start at the close; "
-        "background questions and rows wait for the test. It takes a few thousand people, because "
-        "each half needs enough.",
+        help_text="After the close you explore one half. The other then tests your claims, once.",
+        more="You write down up to ten claims. Then all are tested on the half that nobody has "
+        "seen: each is confirmed or not. Until then, nothing shows the sealed half. Results start "
+        "at the close; background questions and rows wait for the test. It takes a few thousand "
+        "people, because each half needs enough.",
     ),
     "drawn": Setting(
         card="subset",

@@ -23,8 +23,8 @@ def describe_assumption(plan: Plan) -> str:
     """Say which interval and which kind of end the verdict assumes."""
     if plan.given.watched:
         return (
-            "Assumes an interval that holds at 95 % for all looks together, and that the survey’s "
-            "settings say you expect this many people. You may close the survey when you like."
+            "You may watch results and close the survey when you like: all intervals hold together "
+            "at 95 %. The settings of the survey must say that you expect this many people."
         )
     return (
         "Assumes a 95 % interval for one look (normal approximation). The end is fixed before "
@@ -37,9 +37,9 @@ def describe_declining() -> str:
     plain, with_it = PlanInput(), PlanInput(refusal=True)
     needed, more = Plan(given=plain).people_at_end, Plan(given=with_it).people_at_end
     return (
-        f"It adds a code to each question. For ±{points(plain.margin)} points, a yes/no question "
-        f"with {plain.flips} flips of 100 then needs about {more / needed:.1f} times as many "
-        f"people: {whole(more)} instead of {whole(needed)}, if {percent(with_it.refusing)} decline."
+        f"It takes more people. For ±{points(plain.margin)} points, a yes/no question of the usual "
+        f"strength then needs about {more / needed:.1f} times as many: {whole(more)} instead of "
+        f"{whole(needed)}, if {percent(with_it.refusing)} decline."
     )
 
 
@@ -96,7 +96,7 @@ def _remedy(plan: Plan) -> str:
             "(medium protection)"
         )
         if given.questions > 1:
-            text += ". Or ask fewer questions per person, each with less protection"
+            text += ". Or ask each person fewer questions, each with less protection"
         if lighter > given.people:
             text += (
                 f". With {whole(given.people)} people, {MEDIUM_FROM} flips of 100 give "
@@ -113,13 +113,13 @@ def _warn_about_privacy(plan: Plan) -> Iterator[str]:
     if plan.total_epsilon > LARGEST_TOTAL_EPSILON:
         yield (
             f"Respondents’ pages refuse a total ε above {LARGEST_TOTAL_EPSILON:.0f}. "
-            "Ask fewer questions or swap more codes."
+            "Ask fewer questions, or protect each more strongly."
         )
     elif plan.total_epsilon > LARGEST_UNCONFIRMED_EPSILON:
         yield (
             f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers hang "
-            "together, guesses about that person are practically certain. Ask fewer questions or "
-            "swap more codes."
+            "together, guesses about that person are practically certain. Ask fewer questions, or "
+            "protect each more strongly."
         )
     word = strength_word(plan.epsilon)
     if is_weak(word):

@@ -162,10 +162,10 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
             cost.people,
             find_people(cost.parts, people=given.people, standard_error=given.margin / Z_95),
         ),
-        trusted="For the answers, only the person’s own device; for the noise, the server",
+        trusted="The person’s own device with the answers, the server with the noise",
         protects=(
-            f"Answers from everyone (ε = {write_epsilon(epsilon)}), and from readers whether a "
-            f"person took part (ε = {cap(cost.epsilon_hundredths)})"
+            f"Answers, from everyone (ε = {write_epsilon(epsilon)}); whether a person took part, "
+            f"from readers (ε = {cap(cost.epsilon_hundredths)})"
         ),
         low=max(0.0, given.share - margin),
         high=min(1.0, given.share + margin),
@@ -192,18 +192,18 @@ def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) ->
         case Protection.CENTRAL:
             return (
                 "The server: it holds the true answers",
-                f"Answers from readers (ε = {loss}), not from the server",
+                f"Answers, from readers (ε = {loss}); the server knows them",
             )
         case Protection.SHUFFLED:
             weaker = strength_for_reader(people=given.reports, epsilon=epsilon, delta=DELTA)
             return "The server, to mix the reports; the other people, to send honest ones", (
-                f"Answers from readers (ε = {loss}, δ = one in a million), from the "
+                f"Answers, from readers (ε = {loss}, δ = one in a million); from the "
                 f"server only at ε = {write_epsilon(weaker)}"
             )
         case Protection.LOCAL:
             return (
                 "Only the person’s own device",
-                f"Answers from everyone, the server included (ε = {loss})",
+                f"Answers, from everyone: readers and the server (ε = {loss})",
             )
 
 

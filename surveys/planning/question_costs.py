@@ -151,11 +151,11 @@ def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
 
 
 def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQuestion) -> str:
-    """Say how many people one more code costs."""
-    own = " with a separate ε" if with_it.has_gate and not without.has_gate else ""
+    """Say how many more people one more code takes."""
+    own = "a separate ε and " if with_it.has_gate and not without.has_gate else ""
     return (
-        f"adds a code{own}: you need about {whole(people_needed(manifest, with_it))} people for "
-        f"{_write_margin(with_it)} instead of {whole(people_needed(manifest, without))},"
+        f"takes {own}more people: about {whole(people_needed(manifest, with_it))} instead of "
+        f"{whole(people_needed(manifest, without))} for {_write_margin(with_it)}"
     )
 
 
@@ -173,7 +173,7 @@ def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:
     if question.is_rounded and (kept or question.k == 2):
         what = "number" if question.score is None else "total"
         then = f" {kept} of 100 codes stay as they are" if kept else f", {swapped} end’s code"
-        return f"The {what} is rounded at random to one end of the range. Then{then}."
+        return f"The {what} becomes one end of the range at random, with the same mean. Then{then}."
     return true if kept else strength.sentence
 
 
@@ -215,7 +215,8 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
-            f"{percent(asked)} of people get this question; the numbers are of those who take part."
+            f"{percent(asked)} of people get this question. Numbers of people count everyone who "
+            "takes part."
         )
     return lines
 
@@ -247,11 +248,10 @@ def _describe_several(question: ManifestQuestion) -> str:
     text = f"{differing} × ε of one option, {write_epsilon(one)}"
     if question.limit is not None:
         text = (
-            f"With at most {question.limit} of {items} chosen, {2 * question.limit} can differ "
-            f"between two people: {text}"
+            f"With at most {question.limit} of {items} chosen, two people can differ in "
+            f"{2 * question.limit}: {text}"
             if differing < items
-            else f"The limit does not make it cheaper, because all {items} can differ between two "
-            f"people: {text}"
+            else f"This limit saves nothing, because two people can differ in all {items}: {text}"
         )
     if question.has_gate:
         text += "; plus ε once more for the code that says whether it was answered"
@@ -281,7 +281,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
         found += [long_list] if long_list else []
     if question.has_items and question.limit == 1:
         found.append(
-            "If people may choose only one, “one of several” costs half as much and gives the same "
+            "If people may choose only one, “one answer” costs half as much and gives the same "
             "result."
         )
     return found

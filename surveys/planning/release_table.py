@@ -71,7 +71,7 @@ def list_release_lines(flips: int) -> list[ReleaseLine]:
             _find_people_for_alert(flips),
         ),
         ReleaseKind.KEY_DRIVER: (
-            f"It is the best of ten, which agree for {_write(AGREEING_SHARES[:3])} %",
+            f"It is the best of ten predictors, right for {_write(AGREEING_SHARES[:3])} %",
             _read_people(ReleaseKind.KEY_DRIVER)[flips],
         ),
     }

@@ -21,8 +21,8 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
     if question.is_rounded:
         apart = whole(round(people * find_people_ratio(question.mechanism, score)))
         yield (
-            f"If each of the {items} items were a number with its own code, the mean of the total "
-            f"would need about {apart} people instead of {whole(people)} for the same total ε."
+            f"Asked one by one, as {items} scrambled numbers, the items would need about {apart} "
+            f"people instead of {whole(people)} for the same mean and the same total ε."
         )
     else:
         what = "bands" if question.described.has_options else "the cut-off"

@@ -42,7 +42,7 @@ KINDS = {
         heading="Publish a table",
         choose="Questions in the table",
         nothing="No question of this survey fits.",
-        unfit="a number that some people are not asked, or may decline, has no figure of everyone",
+        unfit="a table has no mean of a number that some are not asked or may decline",
         usual_hundredths=100,
     ),
     ReleaseKind.LEADER: KindWords(
@@ -54,7 +54,7 @@ KINDS = {
         usual_hundredths=50,
     ),
     ReleaseKind.MEDIAN: KindWords(
-        about="The middle answer on a rating scale: half answered it or less, half it or more.",
+        about="The middle answer on a rating scale: half of the people gave it or a lower one.",
         heading="Publish a median",
         choose="Rating scale",
         nothing="This survey has no rating scale of 3 to 7 points.",

@@ -157,7 +157,7 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     page.keyboard.press("Enter")
     expect_texts(page, survey, first, second, second)
     page.get_by_role("link", name="Change the type").press("Enter")
-    page.get_by_role("link", name="One of several").press("Enter")
+    page.get_by_role("link", name="One answer").press("Enter")
     page.get_by_label("Options, one per line").fill("\n".join(map(str, range(63))))
     expect_state(page, "Saved")
     expect(page.locator(".phone-radio")).to_have_count(63)

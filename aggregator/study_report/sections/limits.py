@@ -23,7 +23,7 @@ ONE_REPORT = (
 )
 HONESTY = "Scrambling makes honesty safe. It does not make people honest, or attentive."
 ONE_BY_ONE = (
-    "Each interval covers its true value with a chance of 95 %. Of many intervals, some miss it."
+    "Each interval covers its true value with a chance of 95 %: about 5 of 100 intervals miss it."
 )
 
 
@@ -45,7 +45,7 @@ def _describe_end(wave: Wave, results: Results | None) -> Iterator[str]:
     elif ended_at_cap(wave):
         yield (
             "The survey stopped at a number of reports that was fixed before it opened. Its "
-            "intervals hold if nobody who saw results added reports."
+            "intervals hold if nobody who saw results sent reports."
         )
     elif not ended_as_frozen(wave):
         early = (

@@ -177,7 +177,7 @@ def _say_why(results: Results) -> str:
 
 def _describe_suppression(wave: Wave) -> str:
     return (
-        f"Reports were released in batches of at least {whole(wave.minimum_batch)}, and nothing "
+        f"Reports were counted in batches of at least {whole(wave.minimum_batch)}, and nothing "
         f"was estimated from fewer than {whole(wave.crowd)}. The marks start from the "
         f"standards of the National Center for Health Statistics ({source.PARKER}), but depend on "
         "the design and the number of reports alone: an estimate is marked † if its interval would "

@@ -24,8 +24,8 @@ from surveys.models import Wave
 PROTECTION = "protection"
 HARDLY_PROTECTED = "hardly protected"
 EPSILON = (
-    "ε is the privacy loss, rounded up. It limits how much the codes can change what anyone "
-    "believes about an answer. Related questions reveal something about the same "
+    "ε is the privacy loss, rounded up. It limits how much the codes can tell anyone about an "
+    "answer. Related questions reveal something about the same "
     "answer."
 )
 
@@ -118,9 +118,9 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
     if total > one:
         certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
-            f"All codes of one person together have ε = {epsilon(total)} at most. If all answers "
-            f"of a person are related, a guess is right at most {guess(total)} times in "
-            f"100{certain}."
+            f"All codes of one person together have ε = {epsilon(total)} at most. Whoever reads "
+            f"all of them, and knows how a person’s answers are related, guesses right at most "
+            f"{guess(total)} times in 100{certain}."
         )
 
 
@@ -141,12 +141,15 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
     if manifest.publishes_releases:
         yield (
             "Releases limit what their readers can tell about whether any one person took part. "
-            "Nothing else does."
+            "Nothing else hides that."
         )
     else:
         yield "The survey does not hide that a person took part."
     yield "Results about a group also say something about members who did not answer."
-    yield "The protection holds for people whose browser ran the page that the survey published."
+    yield (
+        "The protection holds for everyone whose browser showed the survey’s page as it was "
+        "published, unchanged."
+    )
     if manifest.coins:
         yield (
             "People could also toss two coins. For them, ε of all answers together is "

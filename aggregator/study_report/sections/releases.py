@@ -43,8 +43,8 @@ def write_releases(wave: Wave) -> Section:
     account = read_account(wave)
     drawn = [one for one in account.releases if one.state == Release.State.DRAWN]
     intro = (
-        "Readers see releases only. Each was drawn once, with noise that limits what they can "
-        "tell about whether any one person took part. "
+        "Readers see these releases only. Each was drawn once, with noise that limits what they "
+        "can tell about whether any one person took part. "
         f"All of them together may spend ε = {cap(account.cap)}, and "
         f"{cap(account.spent)} is spent."
     )

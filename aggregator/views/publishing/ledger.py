@@ -74,7 +74,7 @@ def list_sums(sums: Sums) -> list[SumRow]:
             about="All ε added up. It holds for releases that you choose one after another.",
             counts=True,
         ),
-        _compare(sums, sums.advanced, name="Advanced", about="For many small releases."),
+        _compare(sums, sums.advanced, name="Advanced", about="Lower for many small releases."),
         _compare(sums, sums.zcdp, name="zCDP", about="For Laplace, Gaussian and choices together."),
         _compare(
             sums,

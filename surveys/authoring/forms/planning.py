@@ -21,7 +21,7 @@ class PlanForm(forms.Form):
 
     share = forms.DecimalField(
         label="Expected share of the answer, in %",
-        help_text="Of Yes, or of another answer. Your best guess, for example from other studies.",
+        help_text="How many of 100 will say Yes, or give another answer? Other studies may tell.",
         **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
@@ -88,7 +88,7 @@ class PlanForm(forms.Form):
         label="What do you want to know?",
         choices=[
             ("share", "The share of people who give an answer"),
-            ("mean", "The mean of a number, as a percentage of its range"),
+            ("mean", "The mean of a number (in % of its range)"),
         ],
         error_messages={
             "required": "Choose what you want to know.",
@@ -96,7 +96,7 @@ class PlanForm(forms.Form):
         },
     )
     difference = forms.DecimalField(
-        label="Smallest difference between two groups to detect, in points",
+        label="Smallest difference between two groups that you want to find, in points",
         help_text="The two groups come from a question that is not scrambled.",
         **decimal_range("0.5", "90", what="the difference"),
     )

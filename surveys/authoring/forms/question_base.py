@@ -260,8 +260,8 @@ class NamedForm(QuestionForm):
         required=False,
         max_length=1000,  # find_name_problem has the real limit, and says more
         label="Name in files (optional)",
-        help_text="Such as used_cannabis, up to 20 characters. If it is empty, Murmur suggests one "
-        "from the question. Anyone can read it in the survey’s manifest.",
+        help_text="A column in files, such as used_cannabis, up to 20 characters. If it is empty, "
+        "Murmur suggests one from the question. Anyone can read it in the survey’s manifest.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     short_label = PlainText(

@@ -149,8 +149,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         high=19,
         required=False,
         label="Choose at most (optional)",
-        help_text="With a limit r of at most half the options, the question costs only as much "
-        "as 2r options.",
+        help_text="A limit below half of the options saves protection: at most 2 of 6 cost as much "
+        "as 4 options.",
     )
 
     def _check(self) -> None:
@@ -288,7 +288,7 @@ class ScoreForm(ProtectedForm):
     text = question_text(
         "introduction",
         "Introduction",
-        help_text="It stands above the items, and results call the scale by it. Plain text, up to "
+        help_text="It stands above the items, and names the scale in results. Plain text, up to "
         "1,000 characters.",
     )
     scored_items = Lines(

@@ -208,7 +208,7 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     wave = make_launched_survey(owner=make_user("owner@example.org"))
     send_codes(wave, yes=[3, 3], total=7)
     words = text_of(read(wave.survey))
-    assert "Listening" in words
+    assert "Waiting for answers" in words
     assert "in batches of at least 10, so that no single person stands out." in words
     assert "The first appears after 40 reports, or when the survey closes." in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
@@ -379,7 +379,7 @@ def test_results_that_an_earlier_version_stored_otherwise_are_announced() -> Non
     survey.waves.get().snapshots.update(estimates=[{"figure": "1"}])
     words = text_of(read(survey))
     assert "Results are being computed again" in words
-    assert "Listening" not in words
+    assert "Waiting for answers" not in words
 
 
 @pytest.mark.parametrize("rehearsal", [False, True])

@@ -164,7 +164,7 @@ def test_who_was_asked_is_nothing_new_if_everybody_was() -> None:
     )
 
 
-# "Select several"
+# "Several answers"
 
 
 @pytest.mark.parametrize("asked", [None, 0.5])

@@ -284,7 +284,7 @@ def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Su
     assert page.status_code == 200
     text = words(page)
     assert "5 codes: 3 answers, “prefer not to say” and “not asked”" in text
-    assert "Each other code is sent 14.2 of 100 times." in text  # 25 / (75 + 4 · 25)
+    assert "Of every 100 people, 14.2 send each of the other answers’ codes." in text  # 25 / (75 + 4 · 25)
     assert "one person gives away ε = 2.20 in the whole survey" in text
     assert survey.questions.count() == 1
     assert "A\nB\nC</textarea>" in page.text
@@ -308,9 +308,9 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
 def test_switches_show_their_cost_before_they_are_used(author: Client, survey: Survey) -> None:
     text = words(author.get(new(survey, "yes_no")))
     # docs/methods, "Refusals"
-    assert "adds a code: you need about 2,604 people for ±5 points instead of 1,913" in text
-    assert "“Prefer not to say” adds a code" in text
-    assert "A rule adds a code" in text
+    assert "takes more people: about 2,604 instead of 1,913 for ±5 points" in text
+    assert "“Prefer not to say” takes more people" in text
+    assert "A rule takes more people" in text
 
 
 def test_a_follow_up_after_yes_can_be_packed_into_one_code(author: Client, survey: Survey) -> None:

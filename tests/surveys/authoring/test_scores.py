@@ -212,7 +212,7 @@ def test_authors_read_what_they_give_up_and_gain() -> None:
     assert any("You give up results of single items" in line for line in total.cost.lines)
     assert any("Nobody can change the limits" in line for line in banded.cost.lines)
     # At half the ε each, (e**ε + 1) / (e**ε - 1) is 3.73 instead of 2; two items average out.
-    [gain] = [line for line in total.cost.lines if "with its own code" in line]
+    [gain] = [line for line in total.cost.lines if "Asked one by one" in line]
     apart, one = (
         int(word.replace(",", "")) for word in gain.split() if word[0].isdigit() and len(word) > 2
     )

@@ -95,7 +95,7 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     words = text_of(read(client, closing="watched", people=1400))
     assert "For ±5 points you need about 1,900 people" in words
     assert "95 % intervals for all looks together, if as many people are expected." in words
-    assert "and that the survey’s settings say you expect this many people." in words
+    assert "The settings of the survey must say that you expect this many people." in words
 
 
 def test_the_verdict_says_if_there_are_enough_people(client: Client) -> None:
@@ -110,7 +110,7 @@ def test_refusals_make_results_less_precise() -> None:
     watched = Plan(given=PlanInput(refusal=True, refusing=0.05, people=1941, watched=True))
     assert watched.margin == pytest.approx(0.0579, abs=5e-5)
     assert watched.people_needed == watched.people_watched == 2604
-    assert "for all looks together" in describe_assumption(watched)
+    assert "all intervals hold together" in describe_assumption(watched)
     # Results that ignore refusals are not shown.
     assert watched.people_per_group is None
     assert Plan(given=PlanInput(refusal=True, questions=3)).budgets == []

@@ -60,7 +60,7 @@ def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None
     for trusted in (
         "The server, and every reader",
         "Only the person’s own device",
-        "For the answers, only the person’s own device; for the noise, the server",
+        "The person’s own device with the answers, the server with the noise",
     ):
         assert trusted in words
 

@@ -31,7 +31,7 @@ from tests.support.scores import carry, draw_score
 
 YES = {"name": "q1", "is": [1]}
 ROUNDED = (
-    "The number is rounded at random to one end of the range. Then, of every 100 people, 25 send "
+    "The number becomes one end of the range at random, with the same mean. Then, of every 100 people, 25 send "
     "the other end’s code."
 )
 
@@ -55,7 +55,7 @@ def test_a_full_question_has_no_room_for_another_code() -> None:
             describe_refusal_cost(manifest, question),
             describe_rule_cost(manifest, question),
         )
-        assert tuple("adds a code" in text for text in said) == offers
+        assert tuple("more people: about" in text for text in said) == offers
         assert tuple("at most 64" not in text for text in said) == offers
 
 
@@ -105,11 +105,11 @@ def test_both_parts_of_a_follow_up_have_their_cost() -> None:
     ("question", "epsilons", "sentence"),
     [
         (make("several", options=5), 5, "5 × ε of one option, 1.10."),
-        (make("several", options=5, limit=2), 4, "4 can differ between two people: 4 × ε"),
+        (make("several", options=5, limit=2), 4, "two people can differ in 4: 4 × ε"),
         (
             make("several", options=5, limit=3),
             5,
-            "The limit does not make it cheaper, because all 5 can differ",
+            "This limit saves nothing, because two people can differ in all 5",
         ),
         (
             make("several", options=5, limit=2, refusal=True),
@@ -133,12 +133,12 @@ def test_select_several_costs_what_can_differ(
         (
             make(refusal=True),
             "3 codes: 2 answers and “prefer not to say”",
-            "Each other code is sent 20 of 100 times.",
+            "Of every 100 people, 20 send each of the other answers’ codes.",
         ),
         (
             make("choice", options=6, flips=12),
             "6 codes",
-            "Each other code is sent 8.1 of 100 times.",
+            "Of every 100 people, 8.1 send each of the other answers’ codes.",
         ),
         (
             make("number", minimum=0, maximum=9, options=0),
@@ -148,7 +148,7 @@ def test_select_several_costs_what_can_differ(
         (
             make("scale", minimum=0, maximum=9, options=0, rule=YES, name="q2"),
             "3 codes: the range’s two ends and “not asked”",
-            "Each other code is sent 20 of 100 times.",
+            "Of every 100 people, 20 send each of the other answers’ codes.",
         ),
         (
             make("several", options=3, rule=YES, name="q2"),
@@ -184,7 +184,7 @@ def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
             make("scale", minimum=0, maximum=10, options=0),
             "With 11 points you learn only the mean",
         ),
-        (make("several", options=3, limit=1), "“one of several” costs half as much"),
+        (make("several", options=3, limit=1), "“one answer” costs half as much"),
     ],
 )
 def test_a_question_shows_its_warning(question: ManifestQuestion, warning: str) -> None:
@@ -219,12 +219,12 @@ def test_a_switch_has_the_same_cost_on_and_off() -> None:
     off, on = make(), make(refusal=True)
     said = describe_refusal_cost(make_manifest(off), off)
     assert said == describe_refusal_cost(make_manifest(on), on)
-    assert "2,604 people for ±5 points instead of 1,913" in said
+    assert "2,604 instead of 1,913 for ±5 points" in said
     # A rule that reads a yes/no question of the same strength costs what any new rule is said to.
     off, on = make(name="q2"), make(name="q2", rule=YES)
     said = describe_rule_cost(make_manifest(make(), off), off)
     assert said == describe_rule_cost(make_manifest(make(), on), on)
-    assert "6,611 people for ±5 points instead of 1,913, among those asked, if 50" in said
+    assert "6,611 instead of 1,913 for ±5 points among those asked, if 50" in said
 
 
 def test_packing_is_compared_at_the_same_total() -> None:
@@ -295,7 +295,7 @@ def test_strengths_do_not_promise_too_much() -> None:
                 assert 100 * mechanism.threshold / 2**32 <= int(kept[1])
                 assert flips < 12
                 continue
-            said = re.search(r"sent ([\d.]+) of", chosen.sentence)
+            said = re.search(r", ([\d.]+) send each", chosen.sentence)
             times = float(said[1]) if said else flips
             assert (said is None) == (symbols == 2)
             assert times <= 100 * mechanism.other_probability + 1e-9
@@ -323,4 +323,4 @@ def test_a_random_subset_needs_more_people() -> None:
     assert cost is not None
     assert cost.people == 2099  # 1,399 reports
     [line] = cost.lines
-    assert line.endswith("% of people get this question; the numbers are of those who take part.")
+    assert line.endswith("% of people get this question. Numbers of people count everyone who takes part.")

@@ -247,7 +247,7 @@ def test_a_new_survey_lets_people_decline_unless_the_author_unticks_it(
 ) -> None:
     page = author.get("/surveys/new").text
     assert is_ticked(page, "may_decline")
-    assert "needs about 1.4 times as many people" in page
+    assert "needs about 1.4 times as many:" in page
     for ticked in (True, False):
         posted = {"title": f"New {ticked}"} | ({"may_decline": "on"} if ticked else {})
         author.post("/surveys/new", posted)
