@@ -73,12 +73,12 @@ def test_shares_are_shown_as_far_as_they_are_reliable() -> None:
     """50 % of 200 people, of 100, and, with 45 flips, of 200 again."""
     survey = make_answered(browser=[100, 90], coins=[50, 45], flips=25, cap=300)
     page = text_of(read(survey))
-    for words in ("200 people 50 % † (36–", "100 people 50 % † (31–", "† Use with caution"):
+    for words in ("(200 people) 50 % † (36–", "(100 people) 50 % † (31–", "† Use with caution"):
         assert words in page
     row, _ = rows_of(read(survey, "mode_comparison_csv"))
     assert (row["browser_reliability"], row["coins_reliability"]) == ("caution", "caution")
     survey = make_answered(browser=[100, 90], coins=[50, 45], flips=45)
-    assert "200 people too few answers" in text_of(read(survey))
+    assert "(200 people) too few answers" in text_of(read(survey))
     row, _ = rows_of(read(survey, "mode_comparison_csv"))
     assert float(row["browser_estimate"]) == pytest.approx(0.5)
     assert row["browser_reliability"] == "not_shown"

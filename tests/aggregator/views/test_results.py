@@ -186,7 +186,7 @@ def test_the_frozen_settings_are_on_the_page() -> None:
     assert "Smallest batch (K) 10 reports" in words
     assert "Results need 123 reports" in words
     # Two questions of ln 3 each: 1.0987 and 2.1973, never rounded down.
-    assert "2.20 Q1: 1.10, 25 flips of 100" in words
+    assert "2.20 Q1: 1.10 (25 flips of 100)" in words
 
 
 def test_questions_with_more_codes_name_only_their_strength() -> None:
@@ -196,8 +196,8 @@ def test_questions_with_more_codes_name_only_their_strength() -> None:
     add_question(survey=survey, text="Which?", type=Question.Type.SEVERAL, options=options)
     open_survey(survey=survey)
     words = text_of(read(survey))
-    assert "Q2: 1.10, 25 flips of 100 Q3: 1.10, as strong as 25 flips of 100" in words
-    assert "Q4: 3.30, 25 flips of 100" in words
+    assert "Q2: 1.10 (25 flips of 100) Q3: 1.10 (as strong as 25 flips of 100)" in words
+    assert "Q4: 3.30 (25 flips of 100)" in words
 
 
 def test_a_draft_says_that_it_is_not_open() -> None:
@@ -210,7 +210,7 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     words = text_of(read(wave.survey))
     assert "Waiting for answers" in words
     assert "in batches of at least 10, so that no single person stands out." in words
-    assert "The first appears after 40 reports, or when the survey closes." in words
+    assert "The first appears after 40 reports (10 are kept back while the survey is open)" in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
