@@ -501,7 +501,7 @@ SCOPES: dict[str, Scope] = {
 }
 
 
-# Whose tokens are tried, and whose permissions they have: a role also comes through a team, and ends.
+# Whose tokens are tried, and whose permissions they have: a role may come through a team, or end.
 WITH_TOKENS = {name: name for name in (*MEMBERS, *STRANGERS)} | {
     "colleague in a team": "editor",
     "former editor": "stranger",
@@ -543,13 +543,14 @@ def _list_wrong_by_token(
     client = make_client("visitor")
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {text}"
     known = WITH_TOKENS.get(person, person)
+    methods = METHODS if person == "owner" else ("GET", "PUT", "POST")  # the others do nothing
     for route in all_routes():
         name, row = route.name.removeprefix("aggregator:"), TABLE[route.name]
         if (name in SCOPES) != in_api or row.get == everyone(200):
             continue
         cache.clear()  # the throttles
         path = address(route, surveys[row.survey])
-        for method in METHODS if in_api else ("GET",):
+        for method in methods if in_api else ("GET",):
             creates = name == "api_surveys" and method == "POST"
             needed = Scope.DRAFTS if creates else SCOPES.get(name)
             status = row.find_status(route.name, method, known)
