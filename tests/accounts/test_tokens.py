@@ -85,8 +85,8 @@ def test_a_form_that_is_sent_twice_says_so_and_offers_another(person: User) -> N
     assert client.post(NEW, sent | {"replaced": old.pk}).status_code == 409
     # Only a token of one's own with this name is replaced, and only another form is an error.
     foreign, text = make_token(user=make_user(), name="Token 7", scopes=[Scope.RESULTS], days=30)
-    for number in (foreign.pk, person.tokens.get(name="Token 8").pk, "²", "9" * 30, "0"):
-        assert client.post(NEW, sent | {"replaced": number}).status_code == 409
+    for other in (foreign.pk, person.tokens.get(name="Token 8").pk, "²", "9" * 30, "0"):
+        assert client.post(NEW, sent | {"replaced": other}).status_code == 409
     assert find_token(text) is not None
     assert client.post(NEW, sent | {"days": "30"}).status_code == 422
     assert person.tokens.count() == MOST_TOKENS
