@@ -45,7 +45,7 @@ def send_next_invitation() -> None:
     if not unchanged.update(mail_at=until, token_hash=hash_token(token)):
         return  # another worker has just taken it
     # The others wait too, even if this worker dies now.
-    _find_due(now).update(mail_at=until)
+    _find_due(now).exclude(mail_at=None).update(mail_at=until)
     if _send(invitation, token):
         Invitation.objects.filter(pk=invitation.pk, token_hash=hash_token(token)).update(
             mail_at=None

@@ -50,7 +50,7 @@ def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None
 
 def mark(name: str, sent: str) -> str:
     text = sent.replace("\r\n", "\n").strip()
-    return hashlib.sha256(f"{name}={text}".encode()).hexdigest()[:8]
+    return hashlib.sha256(f"{name}={text}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def list_differences(form: forms.Form, stored: forms.Form, *, stamp: str) -> list[Difference]:
