@@ -24,7 +24,7 @@ from accounts.mail.address_links import find_change, read_link
 from accounts.models import User
 from accounts.second_factor.state import find_second_factor
 from accounts.sessions import end_sessions, list_sessions
-from accounts.tokens import TokenRefused, list_tokens, make_token, revoke_token
+from accounts.tokens import MadeAlready, TokenRefused, list_tokens, make_token, revoke_token
 from accounts.views import build_mail_context
 
 CARDS = ("name", "address", "password", "second_factor", "sessions", "tokens", "teams", "leave")
@@ -132,20 +132,31 @@ def new_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, only in this reply: sessions are stored, and it must not be."""
     form = TokenForm(_posted(request))
     context: dict[str, Any] = {"form": form}
+    status = 200
     if form.is_valid():
+        replaced = _read_number(request.POST.get("replaced", ""))
         try:
-            made, text = make_token(user=_account_of(request), **form.cleaned_data)
+            made, text = make_token(
+                user=_account_of(request), **form.cleaned_data, replaced=replaced
+            )
             context |= {"token": made, "text": text}
+        except MadeAlready as error:
+            context |= {"made": error.token}
+            status = 409
         except TokenRefused as error:
             form.add_error("name", str(error))
-    return render(request, "account/token.html", context, status=422 if form.errors else 200)
+    return render(request, "account/token.html", context, status=422 if form.errors else status)
 
 
 @require_POST
 @login_required
 def end_token(request: HttpRequest) -> HttpResponse:
-    number = request.POST.get("token", "")
-    known = number.isascii() and number.isdigit() and len(number) < 19
-    if known and revoke_token(_account_of(request), pk=int(number)):
+    number = _read_number(request.POST.get("token", ""))
+    if number is not None and revoke_token(_account_of(request), pk=number):
         messages.success(request, "The token was revoked.")
     return redirect("account")
+
+
+def _read_number(text: str) -> int | None:
+    """Read the number of a row; None if it cannot be one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -33,6 +33,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).
     sign_in_round = models.PositiveIntegerField(default=0, db_default=0)
 
+    # Django would store the moment of the last sign-in. Next to PostgreSQL's transaction numbers,
+    # it would date what was written before and after it.
+    last_login = None
+
     objects = UserManager()
 
     USERNAME_FIELD = "email"

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from datetime import date, timedelta
 from enum import StrEnum
 
-from django.db import IntegrityError, transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -39,35 +39,46 @@ class TokenRefused(Exception):
     """No token was made; the message says why."""
 
 
+class MadeAlready(TokenRefused):
+    """There is such a token: the form was sent twice, and only the first reply had the text."""
+
+    def __init__(self, token: ApiToken) -> None:
+        super().__init__("This token was made already.")
+        self.token = token
+
+
 def make_token(
-    *, user: User, name: str, scopes: Collection[Scope], days: int
+    *, user: User, name: str, scopes: Collection[Scope], days: int, replaced: int | None = None
 ) -> tuple[ApiToken, str]:
     """Make a token, and return its row and the only copy of the token.
 
     `user` is the account as its session knows it: a session that a new password has just ended
-    makes no token.
+    makes no token. `replaced` is the number of a token with the same name, which is revoked.
     """
     text = PREFIX + secrets.token_urlsafe(32)
-    try:
-        with transaction.atomic():
-            locked = User.objects.select_for_update().get(pk=user.pk)
-            if not locked.is_active or locked.password != user.password:
-                raise TokenRefused("Your password was changed. Sign in again.")
-            ApiToken.objects.filter(account=locked, expires_on__lt=_today()).delete()
-            if list_tokens(locked).count() >= MOST_TOKENS:
-                raise TokenRefused(f"You have {MOST_TOKENS} tokens. Revoke one first.")
-            token = ApiToken.objects.create(
-                account=locked,
-                name=name,
-                digest=_hash(text),
-                scopes=[scope for scope in Scope if scope in scopes],
-                expires_on=_today() + timedelta(days=min(days, LONGEST_DAYS)),
+    chosen: list[str] = [scope for scope in Scope if scope in scopes]
+    last_day = _today() + timedelta(days=min(days, LONGEST_DAYS))
+    with transaction.atomic():
+        locked = User.objects.select_for_update().get(pk=user.pk)
+        if not locked.is_active or locked.password != user.password:
+            raise TokenRefused("Your password was changed. Sign in again.")
+        own = ApiToken.objects.filter(account=locked)
+        own.filter(expires_on__lt=_today()).delete()
+        revoked, _ = own.filter(pk=replaced or 0, name=name).delete()
+        if found := own.filter(name=name).first():
+            if (found.scopes, found.expires_on) == (chosen, last_day):
+                raise MadeAlready(found)
+            raise TokenRefused(
+                "You have a token with this name. Choose another name, or revoke that token first."
             )
-            request_mail(Kind.ACCESS_GIVEN, account=locked.pk)
-    except IntegrityError:
-        raise TokenRefused(
-            "You have a token with this name. Choose another name, or revoke that token first."
-        ) from None
+        if own.count() >= MOST_TOKENS:
+            raise TokenRefused(f"You have {MOST_TOKENS} tokens. Revoke one first.")
+        token = ApiToken.objects.create(
+            account=locked, name=name, digest=_hash(text), scopes=chosen, expires_on=last_day
+        )
+        request_mail(Kind.ACCESS_GIVEN, account=locked.pk)
+    if revoked:
+        audit.record("token-revoked", account=user.pk)
     audit.record("token-made", account=user.pk)
     return token, text
 
@@ -103,6 +114,18 @@ def end_tokens(user: User) -> int:
 def forget_expired_tokens() -> None:
     """Delete expired tokens, so that none works again if the clock is set back."""
     ApiToken.objects.filter(expires_on__lt=_today()).delete()
+
+
+def hide_moments() -> None:
+    """Give all tokens the same hidden transaction number, once an hour.
+
+    PostgreSQL keeps with each row the number of the transaction that wrote it. These numbers count
+    up like a clock, with the reports. SQLite has none.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE accounts_token SET name = name")
+            cursor.execute("VACUUM accounts_token")  # removes the old versions
 
 
 def _hash(text: str) -> bytes:

@@ -19,6 +19,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError
 from django.utils import timezone
 
+from accounts import tokens
 from accounts.mail.queue import is_mail_due, send_next_mail
 from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
@@ -222,6 +223,7 @@ def forget_sessions() -> None:
 def tend_history() -> None:
     record_endings()
     hide_moments()
+    tokens.hide_moments()
     forget_old_rows()
 
 

@@ -85,7 +85,7 @@ def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey,
     return Survey.objects.of(account, least=find_least_role(action))
 
 
-def get_survey(account: Account, slug: str, action: Action) -> Survey:
+def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
     """Return the survey, if the account may do this with it; raise Http404 or NotAllowed."""
     survey: Survey = get_object_or_404(Survey.objects.of(account), slug=slug)
     if not may(survey, action):

@@ -58,7 +58,7 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     ),
     Kind.CODES_GUESSED: (
         "Wrong codes for your Murmur account",
-        "Someone entered your password and then many wrong codes. This did not let them in.",
+        "Someone who has your password or an open session entered many wrong codes, in vain.",
     ),
     Kind.ACCESS_GIVEN: (
         "Your Murmur account has a new API token",

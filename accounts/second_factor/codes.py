@@ -25,16 +25,28 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 
-# People who get this far know the password. These are for typing errors.
+# People who get this far know the password, or use a session. These are for typing errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
-# 24 guesses a day: each of them is right in 3 of 1,000,000 cases.
+# 24 guesses a day, and as many in sessions: each of them is right in 3 of 1,000,000 cases.
 LONGEST_PAUSE_SECONDS = 3600
-# After this many, the account's owner should learn that somebody has the password.
+# After this many, the account's owner should learn that somebody has the password or a session.
 TOLD_AFTER = 10
 
 TOTP = Authenticator.Type.TOTP
 RECOVERY = Authenticator.Type.RECOVERY_CODES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """The names of what is stored with the secret about wrong codes."""
+
+    failures: str
+    failed_at: str
+
+
+AT_SIGN_IN = Count(failures="failures", failed_at="failed_at")
+IN_SESSION = Count(failures="session_failures", failed_at="session_failed_at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +67,14 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
     return None
 
 
-def check_code(*, user: User, code: str) -> Checked:
-    """Look at the code of an app, or a recovery code, and remember what came of it."""
+def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
+    """Look at the code of an app, or a recovery code, and remember what came of it.
+
+    Wrong codes in sessions, which confirm changes, are counted apart: a thief of a session, who
+    need not know the password, must not hold up sign-in. Signing in ends this count too, so the
+    owner can then end the thief's session and make changes.
+    """
+    count = IN_SESSION if in_session else AT_SIGN_IN
     with transaction.atomic():
         # The lock makes guesses that are sent at the same time wait for one another.
         rows = Authenticator.objects.select_for_update().filter(user=user).order_by("-type")
@@ -64,16 +82,17 @@ def check_code(*, user: User, code: str) -> Checked:
         if TOTP not in found:
             return Checked()
         app = found[TOTP]
-        if wait := seconds_to_wait(app.data):
+        if wait := seconds_to_wait(app.data, count):
             return Checked(wait=wait)
         try:
             used = _use(app, code) or _use_recovery(found.get(RECOVERY), code)
         except UnreadableSecret:
             return Checked(is_unreadable=True)
         if used is None:
-            _note_failure(user, app)
+            _note_failure(user, app, count)
         else:
-            app.data.pop("failures", None)
+            for ended in (AT_SIGN_IN, IN_SESSION) if count == AT_SIGN_IN else (count,):
+                app.data.pop(ended.failures, None)
         app.save(update_fields=["data"])
     if used is not None and used.type == RECOVERY:
         audit.record("recovery-code-used", account=user.pk)
@@ -93,19 +112,19 @@ def _use_recovery(codes: Authenticator | None, code: str) -> Authenticator | Non
     return codes if codes is not None and codes.wrap().validate_code(code) else None
 
 
-def _note_failure(user: User, app: Authenticator) -> None:
-    app.data["failures"] = app.data.get("failures", 0) + 1
-    app.data["failed_at"] = int(time.time())
+def _note_failure(user: User, app: Authenticator, count: Count) -> None:
+    failures = app.data.get(count.failures, 0) + 1
+    app.data |= {count.failures: failures, count.failed_at: int(time.time())}
     audit.record("second-factor-failed", account=user.pk)
-    if app.data["failures"] == TOLD_AFTER:
+    if failures == TOLD_AFTER:
         request_mail(Kind.CODES_GUESSED, account=user.pk)
 
 
-def seconds_to_wait(data: dict[str, Any]) -> int:
-    since = int(time.time()) - int(data.get("failed_at", 0))
+def seconds_to_wait(data: dict[str, Any], count: Count) -> int:
+    since = int(time.time()) - int(data.get(count.failed_at, 0))
     if since < 0:  # the clock was set back, so nobody knows how long ago it was
         return 0
-    return max(0, pause_after(int(data.get("failures", 0))) - since)
+    return max(0, pause_after(int(data.get(count.failures, 0))) - since)
 
 
 def pause_after(failures: int) -> int:

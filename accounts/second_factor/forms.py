@@ -11,17 +11,23 @@ from django.core.exceptions import ValidationError
 from django.forms import Form
 
 from accounts.forms import PlainWords
+from accounts.models import User
 from accounts.second_factor.adapter import UNREADABLE, WRONG_CODE
 from accounts.second_factor.codes import check_code, find_step
 
 _CODE = {"code": ("Code", "Enter the code.")}
 
 
-def describe_wait(seconds: int) -> str:
+def describe_wait(seconds: int, *, in_session: bool) -> str:
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+    others = (
+        "somebody uses one of your sessions: sign in again, and end all others."
+        if in_session
+        else "somebody knows your password: change it."
+    )
     return (
         f"There were too many wrong codes. Wait {wait} and try again. If you did not enter them, "
-        "somebody knows your password: change it."
+        f"{others}"
     )
 
 
@@ -29,18 +35,21 @@ class _Checking(PlainWords):
     """Replaces allauth's own check, which forgets what was used when the cache does."""
 
     words = _CODE
+    in_session = False
 
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]  # type: ignore[attr-defined]
-        checked = check_code(user=self.user, code=code)  # type: ignore[attr-defined]
+        user: User = self.user  # type: ignore[attr-defined]
+        checked = check_code(user=user, code=code, in_session=self.in_session)
         if checked.is_unreadable:
             raise ValidationError(UNREADABLE, code="unreadable")
         if checked.wait:
-            raise ValidationError(describe_wait(checked.wait), code="wait")
+            said = describe_wait(checked.wait, in_session=self.in_session)
+            raise ValidationError(said, code="wait")
         if checked.authenticator is None:
             raise ValidationError(WRONG_CODE, code="incorrect_code")
         self.authenticator = checked.authenticator
-        self.authenticator.user = self.user  # type: ignore[attr-defined]
+        self.authenticator.user = user
         return code
 
 
@@ -49,7 +58,7 @@ class SignInCodeForm(_Checking, forms.AuthenticateForm):  # type: ignore[misc]  
 
 
 class ConfirmCodeForm(_Checking, forms.ReauthenticateForm):  # type: ignore[misc]
-    pass
+    in_session = True
 
 
 class SetUpForm(PlainWords, ActivateTOTPForm):  # type: ignore[misc]

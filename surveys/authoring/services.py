@@ -12,7 +12,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from accounts.acting import acting_account
 from accounts.models import User
+from surveys.access import Action, get_survey
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.changes import compare_drafts, describe_draft
 from surveys.authoring.drafts import build_manifest, build_words, name_questions
@@ -79,9 +81,14 @@ from surveys.respondent.stored_pages import store_texts
 _PARKED = 10_000
 
 
-def lock_draft(*, survey: Survey) -> Survey:
-    """Lock a survey's row; raise NotDraft if it has been launched."""
+def lock_draft(*, survey: Survey, action: Action = Action.EDIT) -> Survey:
+    """Lock a survey's row; raise NotDraft if it has been launched.
+
+    The account that acts is asked for its role again: it may have lost it since its request began.
+    """
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
+    if (account := acting_account()) is not None:
+        get_survey(account, locked.slug, action)
     if not locked.is_draft():
         raise NotDraft
     return locked
@@ -405,7 +412,7 @@ def create_survey(*, owner: User, **settings: Any) -> Survey:
 
 @transaction.atomic
 def delete_draft(*, survey: Survey) -> None:
-    locked = lock_draft(survey=survey)
+    locked = lock_draft(survey=survey, action=Action.DELETE)
     record(locked, Verb.DELETED, Kind.SURVEY)
     delete_with_changes(locked)
 
@@ -522,7 +529,7 @@ def launch_survey(
     Raises NotLaunchable if something is missing, ChangedMeanwhile if the draft now has another
     hash, and NotAcknowledged if a limit was not acknowledged.
     """
-    locked = lock_draft(survey=survey)
+    locked = lock_draft(survey=survey, action=Action.OPEN)
     lock_people(find_people(locked.pk))  # the manifest counts their other surveys
     problems = find_launch_problems(survey=locked, now=timezone.now())
     if problems:

@@ -93,6 +93,14 @@ def find_invitation(token: str) -> Invitation | None:
     return found if found is not None and _is_valid(found) else None
 
 
+def list_accepted_with(invitation: Invitation) -> list[Invitation]:
+    """List what one link gives: the operator's invitations to several surveys share a mail."""
+    if invitation.invited_by_id is not None:
+        return [invitation]
+    found = Invitation.objects.filter(address=invitation.address, invited_by=None)
+    return [each for each in found.select_related("survey").order_by("survey") if _is_valid(each)]
+
+
 def _is_valid(invitation: Invitation) -> bool:
     # One that expires later than a new one would: the clock was set back, so its age is unknown.
     is_timely = timedelta(0) < invitation.expires_at - timezone.now() <= VALID
@@ -130,13 +138,8 @@ def accept(*, token: str, user: User) -> Survey | Team:
     locked = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token)).first()
     if locked is None or not _is_valid(locked):
         raise InvalidInvitation
-    _use(locked, user.pk, surveys)
-    if locked.invited_by is None:
-        # The operator's invitations to other surveys came in the same mail.
-        others = Invitation.objects.filter(address=locked.address, invited_by=None, team=None)
-        for other in others.select_related("survey").order_by("survey"):
-            if _is_valid(other):
-                _use(other, user.pk, [])
+    for each in list_accepted_with(locked):
+        _use(each, user.pk, surveys)
     return target
 
 

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.mail.sending import send_or_log
 from surveys.models import Invitation, Role
-from surveys.people.invitations import draw_token, hash_token
+from surveys.people.invitations import draw_token, hash_token, list_accepted_with
 
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
@@ -45,7 +45,7 @@ def send_next_invitation() -> None:
     if not unchanged.update(mail_at=until, token_hash=hash_token(token)):
         return  # another worker has just taken it
     # The others wait too, even if this worker dies now.
-    _find_due(now).update(mail_at=until)
+    _find_due(now).exclude(mail_at=None).update(mail_at=until)
     if _send(invitation, token):
         Invitation.objects.filter(pk=invitation.pk, token_hash=hash_token(token)).update(
             mail_at=None
@@ -54,13 +54,24 @@ def send_next_invitation() -> None:
 
 
 def _find_due(now: datetime) -> QuerySet[Invitation]:
+    """Find those to mail now.
+
+    The operator's to one address share a mail. If the survey of the mailed one was deleted, or it
+    was withdrawn, another one is mailed.
+    """
     # A time too far in the future was stored before the clock was set back.
-    return Invitation.objects.filter(Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER))
+    due = Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER)
+    by_operator = Invitation.objects.filter(invited_by=None, address=OuterRef("address"))
+    mailed = by_operator.exclude(mail_at=None, token_hash=None)
+    unmailed = Q(invited_by=None, mail_at=None, token_hash=None)
+    return Invitation.objects.filter(due | (unmailed & ~Exists(mailed)))
 
 
 def _send(invitation: Invitation, token: str) -> bool:
+    number = len(list_accepted_with(invitation))
+    one = "a survey" if invitation.survey_id else "the surveys of a team"
     told = {
-        "what": "a survey" if invitation.survey_id else "the surveys of a team",
+        "what": one if number < 2 else f"{number} surveys",
         "role": Role(invitation.role).label.lower(),
         # A stranger could set the host in a request.
         "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),

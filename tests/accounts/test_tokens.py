@@ -59,9 +59,6 @@ def test_a_token_is_shown_once_and_only_its_hash_is_stored(person: User) -> None
     assert (found.account, found.scopes) == (person, [Scope.RESULTS, Scope.FILES])
     assert found.expires_on == timezone.now().date() + timedelta(days=365)
     assert AccountMail.objects.get().kind == "access-given"
-    # Sending the form again, as a reload does, makes no second token and shows none.
-    again = client.post(NEW, SENT)
-    assert (again.status_code, again.text.count("murmur_")) == (422, 0)
     listed = client.get(ACCOUNT).text
     assert "R script</bdi>: read-results, read-files, until" in listed
     assert text not in listed
@@ -69,6 +66,30 @@ def test_a_token_is_shown_once_and_only_its_hash_is_stored(person: User) -> None
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f"SELECT * FROM {table}")
             assert text not in str(cursor.fetchall()), table
+
+
+def test_a_form_that_is_sent_twice_says_so_and_offers_another(person: User) -> None:
+    client = confirm(sign_in(person))
+    for number in range(MOST_TOKENS):
+        client.post(NEW, SENT | {"name": f"Token {number}"})
+    sent = SENT | {"name": "Token 7"}
+    again = client.post(NEW, sent)
+    assert (again.status_code, again.text.count("murmur_")) == (409, 0)
+    found = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', again.text)
+    assert [name for name, _ in found].count("scopes") == 2
+    old = person.tokens.get(name="Token 7")
+    assert ("replaced", str(old.pk)) in found
+    page = client.post(NEW, sent | {"replaced": old.pk})
+    assert find_token(page.context["text"]) == person.tokens.get(name="Token 7") != old
+    # The button was pressed twice: nothing more is revoked.
+    assert client.post(NEW, sent | {"replaced": old.pk}).status_code == 409
+    # Only a token of one's own with this name is replaced, and only another form is an error.
+    foreign, text = make_token(user=make_user(), name="Token 7", scopes=[Scope.RESULTS], days=30)
+    for other in (foreign.pk, person.tokens.get(name="Token 8").pk, "²", "9" * 30, "0"):
+        assert client.post(NEW, sent | {"replaced": other}).status_code == 409
+    assert find_token(text) is not None
+    assert client.post(NEW, sent | {"days": "30"}).status_code == 422
+    assert person.tokens.count() == MOST_TOKENS
 
 
 @pytest.mark.parametrize(

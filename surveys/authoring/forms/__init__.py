@@ -3,6 +3,7 @@
 from surveys.authoring.forms.actions import LaunchForm, MoveForm, RemedyForm, UndoForm
 from surveys.authoring.forms.differences import (
     Difference,
+    add_marks,
     list_differences,
     list_frozen,
     take_theirs,
@@ -27,6 +28,7 @@ __all__ = [
     "TranslationForm",
     "UndoForm",
     "YesNoForm",
+    "add_marks",
     "list_differences",
     "list_frozen",
     "take_theirs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -16,6 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models.settings import SETTINGS
 
 KEEP, THEIRS = "keep-", "theirs"
+TYPED = "~"  # before the mark of what was typed when the author was asked to choose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,41 +34,81 @@ class Difference:
     label: str
     mine: str
     theirs: str
+    is_mine: bool = True  # whether the author changed it; otherwise only somebody else did
 
 
-def list_differences(form: forms.Form, stored: forms.Form) -> list[Difference]:
-    """List the fields in which a submitted form, which is valid, differs from a stored one."""
+def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
+    """Add to a stamp what each field has when it is shown, and what its author had typed.
+
+    A later form shows by its stamp which fields its author has changed since.
+    """
+    marks = [mark(name, _write_as_sent(stored[name])) for name in stored.fields]
+    if typed is not None:
+        marks += [TYPED + mark(name, _write_as_sent(typed[name])) for name in typed.fields]
+    return " ".join([stamp, *marks])
+
+
+def mark(name: str, sent: str) -> str:
+    text = sent.replace("\r\n", "\n").strip()
+    return hashlib.sha256(f"{name}={text}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def list_differences(form: forms.Form, stored: forms.Form, *, stamp: str) -> list[Difference]:
+    """List the fields in which a submitted form, which is valid, differs from a stored one.
+
+    `stamp` is the one that the form sent.
+    """
     return [
         Difference(
             choice=KEEP + name,
             label=str(form[name].label),
             mine=_describe(field, form[name].data),
             theirs=_describe(field, stored[name].initial),
+            is_mine=mark(name, _write_as_sent(form[name])) not in stamp.split(),
         )
         for name, field in form.fields.items()
         if name in stored.fields and field.has_changed(stored[name].initial, form[name].data)
     ]
 
 
-def take_theirs(posted: QueryDict, stored: forms.Form, *, also: Collection[str] = ()) -> QueryDict:
+def take_theirs(
+    posted: QueryDict,
+    stored: forms.Form,
+    *,
+    typed: forms.Form,
+    stamp: str,
+    also: Collection[str] = (),
+) -> QueryDict:
     """Put what is stored in the place of what was typed, where the author chose so.
 
+    What its author edited after the choice was offered (`typed` is the form as it was sent) stays.
     `also` are fields that the author's form did not have.
     """
-    chosen = [name for name in stored.fields if name in also or posted.get(KEEP + name) == THEIRS]
+    marks = stamp.split()
+    has_typed = any(one.startswith(TYPED) for one in marks)
     taken = posted.copy()
-    for name in chosen:
+    for name in stored.fields:
+        if name not in also:
+            if posted.get(KEEP + name) != THEIRS:
+                continue
+            now = _write_as_sent(typed[name]) if name in typed.fields else ""
+            if has_typed and TYPED + mark(name, now) not in marks:
+                continue
         # A rule is sent in two ways, and only one of them is what is stored.
         for other in INPUTS if name == "rule" else (name,):
             taken.pop(other, None)
-        value, widget = stored[name].value(), stored.fields[name].widget
-        if isinstance(widget, forms.CheckboxInput):
-            taken.update({name: "on"} if value else {})
-        elif isinstance(widget, forms.Select | forms.RadioSelect):
-            taken[name] = "" if value is None else str(value)
-        else:
-            taken[name] = widget.format_value(value) or ""
+        taken[name] = _write_as_sent(stored[name])
     return taken
+
+
+def _write_as_sent(bound: forms.BoundField) -> str:
+    """Write the value of a field as a browser sends it."""
+    value, widget = bound.value(), bound.field.widget
+    if isinstance(widget, forms.CheckboxInput):
+        return "on" if value else ""
+    if isinstance(widget, forms.Select | forms.RadioSelect):
+        return "" if value is None else str(value)
+    return str(widget.format_value(value) or "")
 
 
 def list_frozen(manifest: Manifest) -> list[StoredValue]:

@@ -18,7 +18,8 @@ from django.shortcuts import render
 from surveys.authoring.answer_options import call_all, name_answers, number_answered
 from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.forms import QUESTION_FORMS, Difference, QuestionForm
+from surveys.authoring.forms import QUESTION_FORMS, Difference, QuestionForm, add_marks
+from surveys.authoring.forms.differences import mark
 from surveys.authoring.phone import describe_phone
 from surveys.authoring.stamps import stamp_question
 from surveys.manifest.strength import Strength, describe_strength
@@ -79,6 +80,14 @@ def show_form(
     return render(request, "surveys/authoring/question_form.html", context, status=status)
 
 
+def stamp_with_marks(
+    question: Question, *, stored: QuestionForm, typed: QuestionForm | None = None
+) -> str:
+    """Stamp a stored question, and mark what its form shows and what was typed."""
+    stamp = f"{stamp_question(question)} {mark('type', question.type)}"
+    return add_marks(stamp, stored=stored, typed=typed)
+
+
 def show_saved(
     request: HttpRequest, survey: Survey, *, pk: int, said: Sequence[str]
 ) -> HttpResponse:
@@ -88,7 +97,8 @@ def show_saved(
     form = QUESTION_FORMS[question.type](
         questions=questions, question=question, may_decline=survey.may_decline
     )
-    context = _panel_context(request, survey, form, stamp=stamp_question(question))
+    stamp = stamp_with_marks(question, stored=form)
+    context = _panel_context(request, survey, form, stamp=stamp)
     context |= {"outcome": SAVED, "said": said}
     context |= {"first": question == questions[0], "last": question == questions[-1]}
     return render(request, "surveys/authoring/_panel.html", context)

@@ -28,10 +28,10 @@ from surveys.authoring.forms import (
     list_differences,
     take_theirs,
 )
-from surveys.authoring.forms.differences import KEEP, THEIRS
+from surveys.authoring.forms.differences import KEEP, THEIRS, mark
 from surveys.authoring.planned.card import list_titles
 from surveys.authoring.planned.release_card import list_release_titles
-from surveys.authoring.stamps import stamp_question, stamp_questions
+from surveys.authoring.stamps import stamp_questions
 from surveys.models import Question, Survey
 from surveys.planning.question_facts import list_facts
 from surveys.views.authoring.access import authoring
@@ -48,6 +48,7 @@ from surveys.views.authoring.question_form import (
     is_in_editor,
     show_form,
     show_saved,
+    stamp_with_marks,
 )
 
 KEEP_TYPE = f"{KEEP}type"
@@ -142,7 +143,9 @@ def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpRespo
         may_decline=survey.may_decline,
     )
     had_rule = question.rule is not None
-    stamp = read_stamp(request) or stamp_question(question)
+    stamp = read_stamp(request) or stamp_with_marks(
+        question, stored=QUESTION_FORMS[question.type](questions=questions, question=question)
+    )
     differences: list[Difference] = []
     if _is_to_be_stored(request, form):
         try:
@@ -153,11 +156,12 @@ def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpRespo
             form.add_error(None, str(error))
         except Overtaken as error:
             newer = get_object_or_404(survey.questions, pk=question.pk)
-            differences = _list_differences(form, newer, questions)
+            stored = QUESTION_FORMS[newer.type](questions=questions, question=newer)
+            differences = _list_differences(form, stored, stamp=stamp)
             if not differences:  # the same form was sent twice
                 return _show_stored(request, survey, newer)
             form.add_error(None, str(error))
-            stamp = stamp_question(newer)
+            stamp = stamp_with_marks(newer, stored=stored, typed=form)
         else:
             said = [RULE_DROPPED] if had_rule and "rule" not in form.fields else []
             return _show_stored(request, survey, question, said=[*said, *filter(None, [dropped])])
@@ -168,21 +172,33 @@ def _merge(
     posted: QueryDict, chosen: str, question: Question, questions: Sequence[Question]
 ) -> tuple[str, QueryDict]:
     """Return the type and the data of a form, with what is stored where its author chose so."""
+    if not any(name.startswith(KEEP) for name in posted):
+        return chosen, posted
     own = QUESTION_FORMS[chosen].base_fields
     if posted.get(KEEP_TYPE) == THEIRS:
         chosen = question.type
-    stored = QUESTION_FORMS[chosen](questions=questions, question=question)
-    return chosen, take_theirs(posted, stored, also=stored.fields.keys() - own.keys())
+    stored, typed = (
+        QUESTION_FORMS[chosen](data, questions=questions, question=question)
+        for data in (None, posted)
+    )
+    also = stored.fields.keys() - own.keys()
+    return chosen, take_theirs(
+        posted, stored, typed=typed, stamp=posted.get("stamp", ""), also=also
+    )
 
 
-def _list_differences(
-    form: QuestionForm, newer: Question, questions: Sequence[Question]
-) -> list[Difference]:
-    found = list_differences(form, QUESTION_FORMS[form.type](questions=questions, question=newer))
-    if newer.type == form.type:
+def _list_differences(form: QuestionForm, stored: QuestionForm, *, stamp: str) -> list[Difference]:
+    found = list_differences(form, stored, stamp=stamp)
+    if stored.type == form.type:
         return found
-    theirs = QUESTION_FORMS[newer.type].type.label
-    return [Difference(choice=KEEP_TYPE, label="Type", mine=form.type_name, theirs=theirs), *found]
+    types = Difference(
+        choice=KEEP_TYPE,
+        label="Type",
+        mine=form.type_name,
+        theirs=stored.type_name,
+        is_mine=mark("type", form.type) not in stamp.split(),
+    )
+    return [types, *found]
 
 
 def _read_draft_key(request: HttpRequest) -> str:

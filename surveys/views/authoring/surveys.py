@@ -30,6 +30,7 @@ from surveys.authoring.forms import (
     Difference,
     LaunchForm,
     SettingsForm,
+    add_marks,
     list_differences,
     take_theirs,
 )
@@ -118,10 +119,11 @@ def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT
     blocks = everything.block_count
     shown = SettingsForm(survey=survey, page=page, blocks=blocks)
     posted = posted_to(request)
-    if posted is not None:
-        posted = take_theirs(posted, shown)
     form = SettingsForm(posted, survey=survey, page=page, blocks=blocks)
-    stamp = read_stamp(request) or stamp_settings(survey, page)
+    if posted is not None:
+        posted = take_theirs(posted, shown, typed=form, stamp=read_stamp(request))
+        form = SettingsForm(posted, survey=survey, page=page, blocks=blocks)
+    stamp = read_stamp(request) or add_marks(stamp_settings(survey, page), stored=shown)
     differences: list[Difference] = []
     if request.method == "POST" and form.is_valid():
         newer = stamp_settings(survey, page)
@@ -130,7 +132,8 @@ def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT
         try:
             switched = services.save_draft(survey=survey, page=page, stamp=stamp)
         except Overtaken as error:
-            differences, stamp = list_differences(form, shown), newer
+            differences = list_differences(form, shown, stamp=stamp)
+            stamp = add_marks(newer, stored=shown, typed=form)
             if not differences:  # the same form was sent twice
                 return redirect("surveys:settings_page", slug=survey.slug, page=page)
             form.add_error(None, str(error))

@@ -13,7 +13,13 @@ from surveys.access import Action
 from surveys.authoring import services
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.errors import Overtaken
-from surveys.authoring.forms import LanguageForm, TranslationForm, list_differences, take_theirs
+from surveys.authoring.forms import (
+    LanguageForm,
+    TranslationForm,
+    add_marks,
+    list_differences,
+    take_theirs,
+)
 from surveys.authoring.forms.translations import PREFIX, field_name
 from surveys.authoring.stamps import stamp_translation
 from surveys.authoring.translations import list_states, list_unused
@@ -74,13 +80,16 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
     own = translate_own_words(manifest, code)
     make_form = partial(TranslationForm, language=code, texts=found.texts, own=own)
     form = make_form(sources=shown)
-    context: dict[str, object] = {"stamp": stamp_translation(found)}
+    context: dict[str, object] = {"stamp": add_marks(stamp_translation(found), stored=form)}
     if request.method == "POST":
         # New texts earlier in the survey may have moved some of these to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
-        form = make_form(take_theirs(request.POST, make_form(sources=sent)), sources=sent)
+        typed, stamp = make_form(request.POST, sources=sent), read_stamp(request)
+        stored_form = make_form(sources=sent)
+        posted = take_theirs(request.POST, stored_form, typed=typed, stamp=stamp)
+        form = make_form(posted, sources=sent)
         homeless = _find_homeless(request.POST, sources)
-        context = {"stamp": read_stamp(request), "homeless": homeless}
+        context = {"stamp": stamp, "homeless": homeless}
         if form.is_valid() and not homeless:
             stored = _save(request, form, survey=survey, found=found)
             if stored is None:
@@ -120,11 +129,12 @@ def _save(
         fresh = TranslationForm(
             sources=sources, language=found.language, texts=newer.texts, own=form.own
         )
-        differences = list_differences(form, fresh)
+        differences = list_differences(form, fresh, stamp=read_stamp(request))
         if not differences:  # the same form was sent twice
             return None
         form.add_error(None, str(error))
-        return {"stamp": stamp_translation(newer), "differences": differences}
+        stamp = add_marks(stamp_translation(newer), stored=fresh, typed=form)
+        return {"stamp": stamp, "differences": differences}
     return None
 
 

@@ -10,7 +10,13 @@ from surveys.access import Action, can
 from surveys.models import Invitation, Role, Survey
 from surveys.people.errors import PeopleError
 from surveys.people.forms import JoinForm
-from surveys.people.invitations import accept, find_invitation, has_account, join
+from surveys.people.invitations import (
+    accept,
+    find_invitation,
+    has_account,
+    join,
+    list_accepted_with,
+)
 from surveys.views.authoring.draft_page import REFUSED, page_or_form, posted_to
 
 GONE = 410
@@ -64,6 +70,7 @@ def _show(
     context = {
         "state": state,
         "invitation": found,
+        "together": list_accepted_with(found) if found else [],
         "role": Role(found.role).label.lower() if found else "",
         "form": form,
     }

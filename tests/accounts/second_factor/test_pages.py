@@ -100,6 +100,21 @@ def test_a_new_password_does_not_replace_the_code(client: Client, person: User) 
     assert not is_signed_in(half)
 
 
+def test_a_stolen_session_holds_up_neither_sign_in_nor_the_owner(person: User) -> None:
+    thief, codes = sign_in(person), add_second_factor(person)
+    for _ in range(FREE_FAILURES):
+        thief.post(CONFIRM, {"code": wrong_code()})
+    said = thief.post(CONFIRM, {"code": code_now()}).context["form"].errors["code"][0]
+    assert "Wait" in said
+    assert "one of your sessions" in said
+    owner = Client()
+    enter_password(owner, person)
+    owner.post(CODE, {"code": code_now()})
+    assert is_signed_in(owner)
+    owner.post(CONFIRM, {"code": codes[0]})
+    assert owner.post(OFF)["Location"] == "/accounts/"
+
+
 def test_an_account_that_is_closed_between_password_and_code_stays_out(
     client: Client, person: User
 ) -> None:

@@ -44,7 +44,7 @@ def survey(owner: User) -> Survey:
 def open_form(author: Client, path: str) -> dict[str, str]:
     """Return what a window that shows this form would send."""
     page = author.get(path).text
-    found = re.search(r'name="stamp" value="(\w+)"', page)
+    found = re.search(r'name="stamp" value="([^"]+)"', page)
     assert found is not None
     return {"stamp": found[1]}
 
@@ -102,6 +102,45 @@ def test_a_question_saved_in_another_window_is_merged_field_by_field(
     assert question.name == "theirs"
     # The same form once more, as after a double click, is saved already.
     assert author.post(path, {**mine, **second, "flips": 40, "name": "theirs"}).status_code == 302
+
+
+def preselected(answer: Any) -> dict[str, str]:
+    return dict(re.findall(r'name="keep-(\S+)" value="(mine|theirs)"[^>]* checked', answer.text))
+
+
+def test_whoever_changed_a_field_is_preselected_and_nothing_typed_later_is_lost(
+    author: Client, survey: Survey, question: Question
+) -> None:
+    path = at("question_edit", survey, question.pk)
+    stored = {"type": "yes_no", "text": question.text, "flips": "25", "name": question.name}
+    window = open_form(author, path)
+    edit_question(question=question, text="First?", flips=40, short_label="Theirs", refusal=True)
+    mine = {**stored, **window, "text": "Second?", "name": "ours"}
+    answer = author.post(path, mine)
+    assert preselected(answer) == {
+        "text": "mine",
+        "flips": "theirs",
+        "refusal": "theirs",
+        "name": "mine",
+        "short_label": "theirs",
+    }
+    chosen = choose(answer, **{f"keep-{name}": who for name, who in preselected(answer).items()})
+    # The label is edited before the choice is sent. Meanwhile, somebody else saves once more.
+    edit_question(question=question, unit="", text="Third?", short_label="Theirs again")
+    answer = author.post(path, {**chosen, "short_label": "Edited"})
+    assert preselected(answer) == {"text": "mine", "name": "mine", "short_label": "mine"}
+    assert author.post(path, choose(answer)).status_code == 302
+    question.refresh_from_db()
+    assert (question.text, question.flips, question.refusal) == ("Second?", 40, True)
+    assert (question.name, question.short_label) == ("ours", "Edited")
+    # Another type is theirs, too, unless this window chose it.
+    window = open_form(author, path)
+    author.post(path, {**GOOD["scale"], "type": "scale"})
+    stored = {"type": "yes_no", "text": "Second?", "flips": "40", "refusal": "on", "name": "ours"}
+    answer = author.post(path, {**stored, **window, "short_label": "Edited"})
+    assert preselected(answer)["type"] == "theirs"
+    assert author.post(path, {**choose(answer), **all_theirs(answer)}).status_code == 302
+    assert survey.questions.get(pk=question.pk).type == "scale"
 
 
 @pytest.mark.slow
@@ -268,7 +307,7 @@ def test_going_back_and_adding_again_does_not_add_a_question_twice(
     number = len(QUESTIONS) + 1
     assert f"The survey already has this, as question {number}." in text_of(answer)
     assert survey.questions.count() == number
-    again = re.search(r'name="stamp" value="(\w+)"', answer.text)
+    again = re.search(r'name="stamp" value="([^"]+)"', answer.text)
     assert again is not None
     assert author.post(f"{path}?type=yes_no", typed | {"stamp": again[1]}).status_code == 302
 

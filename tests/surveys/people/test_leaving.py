@@ -16,6 +16,7 @@ from surveys.access import Action, can
 from surveys.models import HistoryRow, Invitation, Role, Survey, Verb
 from surveys.people.errors import NotAMember, OwnsSurveys
 from surveys.people.leaving import delete_account, find_colleagues
+from surveys.people.mails import is_invitation_due
 from surveys.people.members import hand_over
 from surveys.people.teams import attach, create_team
 from tests.support.factories import make_launched_survey, make_survey, make_user
@@ -83,11 +84,18 @@ def test_an_invited_owner_confirms_before_the_account_is_closed(owner: User) -> 
         close(owner, "--owner", new.email)
     assert "invited to 3 surveys" in close(owner, "--owner", new.email, "--invite")
     assert AccountMail.objects.get().account == owner.pk, "who may withdraw it"
-    assert sign_in(new).post(receive()).status_code == 302
+    client, first = sign_in(new), receive()
+    assert "work on 3 surveys" in mail.outbox[-1].body
+    assert client.get(first).text.count("On the road") == 3
+    assert not is_invitation_due(), "one mail for all"
+    surveys.pop(0).delete()
+    assert client.post(first).status_code == 410
+    assert client.post(second := receive()).status_code == 302
+    assert client.post(second).status_code == 410
     assert not Invitation.objects.exists()
     assert {one.email for survey in surveys for one in owners(survey)} == {owner.email, new.email}
     assert "handed over: 0" in close(owner, "--owner", new.email)
-    assert [owners(survey) for survey in surveys] == [[new]] * 3
+    assert [owners(survey) for survey in surveys] == [[new]] * 2
 
 
 def owners(survey: Survey) -> list[User]:

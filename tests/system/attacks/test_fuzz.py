@@ -155,22 +155,31 @@ def test_generated_values_in_the_only_accepted_format_are_accepted_only_if_all_a
     assert seen[422] > examples / 5
 
 
-@at_length(40, 120)
-@pytest.mark.parametrize(
-    "operation",
-    [
-        "GET /api/surveys",
-        "POST /api/surveys",
-        "GET /api/surveys/{slug}",
-        "GET /api/surveys/{slug}/definition",
-        "PUT /api/surveys/{slug}/definition",
-        "GET /api/surveys/{slug}/results",
-        "GET /api/surveys/{slug}/reports.csv",
-        "GET /api/surveys/{slug}/codebook.csv",
-        "GET /api/surveys/{slug}/estimates.csv",
-        "POST /api/definitions/validate",
-    ],
+OPERATIONS = (
+    "GET /api/surveys",
+    "POST /api/surveys",
+    "GET /api/surveys/{slug}",
+    "GET /api/surveys/{slug}/definition",
+    "PUT /api/surveys/{slug}/definition",
+    "GET /api/surveys/{slug}/results",
+    "GET /api/surveys/{slug}/reports.csv",
+    "GET /api/surveys/{slug}/codebook.csv",
+    "GET /api/surveys/{slug}/estimates.csv",
+    "POST /api/definitions/validate",
 )
+
+
+def test_every_operation_of_the_description_is_tried(schema: Any) -> None:
+    described = {
+        f"{method.upper()} {path}"
+        for path, methods in schema.raw_schema["paths"].items()
+        for method in methods
+    }
+    assert described == {*OPERATIONS, "POST /api/reports"}
+
+
+@at_length(40, 120)
+@pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_researchers_addresses_match_their_description(
     target: Target,
     schema: Any,

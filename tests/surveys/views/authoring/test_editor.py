@@ -42,7 +42,7 @@ def send(author: Client, path: str, **fields: Any) -> dict[str, str]:
     page = author.post(path, {"flips": "25", **fields}, headers=IN_EDITOR)
     assert page.status_code == 200, page.status_code
     found = dict(re.findall(r'data-(pk|outcome|problem)="([^"]*)"', page.text))
-    stamp = re.search(r'name="stamp" value="(\w+)"', page.text)
+    stamp = re.search(r'name="stamp" value="([^"]+)"', page.text)
     return {**found, "stamp": stamp[1] if stamp else "", "page": unescape(page.text)}
 
 
@@ -71,12 +71,13 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     question = survey.questions.all()[0]
     path = at("question_edit", survey, question.pk)
     opened = author.get(path, headers=IN_EDITOR)
-    old = re.search(r'name="stamp" value="(\w+)"', opened.text)
+    old = re.search(r'name="stamp" value="([^"]+)"', opened.text)
     assert old is not None
     saved = send(author, path, text="Mine?", stamp=old[1])
     assert send(author, path, text="Mine?", stamp=old[1])["stamp"] == saved["stamp"]
     told = send(author, path, text="Theirs?", stamp=old[1])
-    assert (told["outcome"], told["stamp"]) == ("overtaken", saved["stamp"])
+    assert told["outcome"] == "overtaken"
+    assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
     assert (unfinished["outcome"], unfinished["problem"]) == ("unsaved", "Enter the question.")
