@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0003_api_tokens'),
+        ('accounts', '0001_squashed_0003_api_tokens'),
     ]
 
     operations = [
