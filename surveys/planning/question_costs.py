@@ -57,6 +57,11 @@ class QuestionCost:
     switches: tuple[str, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def together(self) -> float | None:
+        """The ε that decides the word for the strength, if other questions add to its own."""
+        return self.statement if self.statement > self.epsilon else None
+
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
     """Compute the cost of one question of a survey; None if it is not scrambled."""
