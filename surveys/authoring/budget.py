@@ -48,9 +48,13 @@ class Budget:
 
     @property
     def sentence(self) -> str:
+        return f"Privacy used: {self.used}"
+
+    @property
+    def used(self) -> str:
         return (
-            f"Privacy used: ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} "
-            f"(recommended); {LARGEST_TOTAL_EPSILON:.0f} is the limit."
+            f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
+            f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
         )
 
     @property

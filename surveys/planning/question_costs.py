@@ -60,7 +60,8 @@ class QuestionCost:
     @property
     def together(self) -> float | None:
         """The ε that decides the word for the strength, if other questions add to its own."""
-        return self.statement if self.statement > self.epsilon else None
+        differ = write_epsilon(self.statement) != write_epsilon(self.epsilon)
+        return self.statement if differ else None
 
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:

@@ -38,7 +38,7 @@ BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_items": "a\n| reversed"}, "scored_items", "no text before"),
     ({"scored_items": "\n".join(f"Item {n}x" for n in range(31))}, "scored_items", "are 31 items"),
     ({"scored_options": "0 Never"}, "scored_options", "only one answer"),
-    ({"scored_options": "Never\nAlways"}, "scored_options", "does not begin with a whole number"),
+    ({"scored_options": "Never\n1 Always"}, "scored_options", "does not begin with a whole number"),
     ({"scored_options": "0.5 Never\n1 Always"}, "scored_options", "does not begin"),
     ({"scored_options": "0 Never\n1001 Always"}, "scored_options", "more than 1,000"),
     ({"scored_options": "0 Never\n1 Never"}, "scored_options", "stands there twice"),

@@ -81,6 +81,8 @@ const showState = () => {
   if (!draft) setState(current && !isNew(current) ? "Saved" : "");
   else if (draft.state === "offline") {
     setState(`${OFFLINE}It is saved as soon as there is one.${room}`, true);
+  } else if (draft.state === "refused" && draft.isUnfinished) {
+    setState(`Not saved yet: ${draft.problem}`);
   } else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
   else if (draft.state === "waiting" && !saving.isStopped()) {
     setState(`Not saved yet.${room}`, saving.isFull());
@@ -102,7 +104,9 @@ const showUnsaved = () => {
     const textContent = `Not saved: ${text.slice(0, 60)}`;
     return make("li", {}, make("button", { type: "button", className, textContent, onclick }));
   });
-  get("questions")?.append(make("ul", { id: "unsaved", className: "links" }, ...items));
+  const unsaved = make("ul", { id: "unsaved", className: "links" }, ...items);
+  if (list()) list()?.after(unsaved);
+  else get("questions")?.append(unsaved);
 };
 
 /** @param {Typed} draft @param {Outcome} outcome @param {Document} [reply] @param {boolean} [isCurrent] @param {string} [before] */
@@ -202,9 +206,10 @@ const replace = (old, newer) => {
   (again ?? get(summary)?.querySelector("summary"))?.focus({ preventScroll: true });
 };
 
-/** @param {Document} reply */
-const swapParts = (reply) => {
+/** Swaps all parts, or those of one disclosure. @param {Document} reply @param {string} [fold] */
+const swapParts = (reply, fold) => {
   for (const newer of reply.querySelectorAll("[data-part]")) {
+    if (fold && !newer.closest(`[data-fold="${fold}"]`)) continue;
     const old = place.querySelector(`[data-part="${newer.getAttribute("data-part")}"]`);
     const isTyped = document.activeElement?.matches(
       "textarea, input:not([type=radio], [type=checkbox])",
@@ -347,7 +352,7 @@ place.addEventListener("toggle", async ({ target }) => {
   for (const fold of listOpen()) body.append("shown", fold);
   try {
     const reply = parse(await (await saving.request(shown.action, body)).text());
-    if (form() === shown && serialize(shown) === before) swapParts(reply);
+    if (form() === shown && serialize(shown) === before) swapParts(reply, target.dataset.fold);
   } catch {
     setState(`${OFFLINE}Try again.`, true);
   }
@@ -416,6 +421,7 @@ const putRow = (reply) => {
     return;
   }
   if (!old || facts(old) !== facts(row)) refreshLater();
+  putTotal(reply);
   if (old) {
     const box = row.querySelector("input[type=checkbox]");
     const isTicked = old.querySelector(":checked") !== null;
@@ -423,6 +429,15 @@ const putRow = (reply) => {
     replace(old, row);
   } else list()?.append(row);
   setHash();
+};
+
+/** Shows the new total below the list at once, and the rest of its card later. @param {Document} reply */
+const putTotal = (reply) => {
+  const total = reply.querySelector("#cost [data-total]")?.textContent;
+  const shown = get("budget")?.querySelector("[data-total]");
+  if (!total || !shown || shown.textContent === total) return;
+  shown.textContent = total;
+  refreshLater();
 };
 
 /** Replaces all but the form in place by the page's newer version. @param {Document} reply */
