@@ -109,7 +109,7 @@ def _panel_context(
         context["plan"] = (
             urlencode(plan_for_question(context["manifest"], facts.question)) if facts.cost else ""
         )
-    context["problem"] = next(iter(form.errors.values()), [form.unfinished])[0]
+    context["problem"] = next(iter(form.errors.values()), [""])[0]
     return context
 
 

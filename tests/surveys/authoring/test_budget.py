@@ -171,6 +171,20 @@ def test_a_page_never_says_that_the_survey_cannot_and_can_be_opened(
     assert bool(problems_of(survey)) == is_refused
 
 
+def test_a_question_that_uses_most_of_the_total_is_named_with_a_link(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(owner=owner, questions=texts(4))
+    assert Budget(manifest=manifest_of(survey)).largest is None
+    dear = add_question(survey=survey, type="several", text="Which?", options=texts(6))
+    for name in ("questions", "edit", "launch"):
+        page = author.get(at(name, survey))
+        assert words_of(page).count("Q5 alone uses 6.60 of 10.99.") == 1
+        assert f'href="{at("question_edit", survey, dear.pk)}">shorten or remove' in page.text
+    Survey.objects.update(drawn=2)
+    assert Budget(manifest=manifest_of(Survey.objects.get())).largest is None
+
+
 def test_questions_that_resemble_others_take_one_line() -> None:
     survey = make_survey(questions=[f"Have you ever broken the rule {word}?" for word in WORDS])
     add_question(survey=survey, text="Do you like to swim in the cold sea in winter?")

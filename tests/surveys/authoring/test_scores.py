@@ -70,6 +70,15 @@ def test_what_makes_no_score_is_refused_where_it_is_typed(
     assert list(form.errors) == [field]
 
 
+def test_answers_without_any_number_count_from_zero() -> None:
+    lines = {"scored_options": "Never\n\nOften", "output": "total"}
+    form = QUESTION_FORMS["score"](SCALE | lines)
+    assert form.is_valid()
+    assert form.cleaned_data["scored_options"] == ["0 Never", "1 Often"]
+    assert form["scored_options"].value() == "0 Never\n\n1 Often"
+    assert not QUESTION_FORMS["score"](SCALE | lines | {"scored_options": "Never\n5–9"}).is_valid()
+
+
 def test_totals_that_are_too_far_apart_are_refused() -> None:
     items = "\n".join(f"Item {number}x | ×100" for number in range(MOST_ITEMS))
     wide = {"scored_items": items, "scored_options": "-1000 No\n1000 Yes", "output": "total"}

@@ -4,7 +4,7 @@
  *
  * @import { Draft } from "./kept.js"
  * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
- * @typedef {Draft & {state?: State, problem?: string, isUnfinished?: boolean, panel?: string, next?: string, timer?: number}} Typed
+ * @typedef {Draft & {state?: State, problem?: string, panel?: string, next?: string, timer?: number}} Typed
  * @typedef {"saved" | State | "stopped"} Outcome
  */
 
@@ -127,7 +127,6 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     draft.sent = "";
     draft.state = undefined;
     draft.problem = form.dataset.problem;
-    draft.isUnfinished = form.dataset.unfinished !== undefined;
     draft.panel = undefined;
     if (outcome === "saved") {
       drop(draft);
