@@ -164,7 +164,9 @@ def test_a_page_never_says_that_the_survey_cannot_and_can_be_opened(
     for name in ("questions", "edit", "launch"):
         said = words_of(author.get(at(name, survey)))
         cannot = [text for text in ("annot be opened", "browsers refuse") if text in said]
-        can = [text for text in ("can open the survey", "Nothing that opening needs") if text in said]
+        can = [
+            text for text in ("can open the survey", "Nothing that opening needs") if text in said
+        ]
         assert bool(cannot) == is_refused
         assert not (cannot and can)
         assert said.count("exceed a total") == (is_refused and name != "questions")
