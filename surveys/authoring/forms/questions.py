@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 
 from privacy.mechanism.drawing import MAX_RANGE
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
@@ -347,8 +348,9 @@ class ScoreForm(ProtectedForm):
         super().__init__(data, **given)
         typed = self.data.get("scored_options", "")
         if (numbered := number_options(typed)) != typed:
-            self.data = self.data.copy()
-            self.data["scored_options"] = numbered
+            written = cast(QueryDict, self.data).copy()
+            written["scored_options"] = numbered
+            self.data = written
 
     def _check(self) -> None:
         cleaned = self.cleaned_data
