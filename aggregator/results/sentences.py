@@ -47,6 +47,15 @@ ANCHORS: Mapping[str, str] = {
     "likelihood_ratio_mean": "mean-of-a-rating-scale",
     EXACT: "declared-groups",
 }
+INTERVALS = {
+    "intervals-at-looks": "the interval at looks",
+    "likelihood-ratio-interval": "a share’s interval",
+    "guaranteed-interval": "the guaranteed interval",
+    "conditional-shares": "the interval among some people",
+    "questions-behind-rules": "the interval behind a rule",
+    "mean-of-a-rating-scale": "the mean’s interval",
+    "declared-groups": "a counted share’s interval",
+}
 GROUPS = {
     Among.EVERYONE: "",
     Among.ASKED: "of those who were asked",
@@ -278,6 +287,13 @@ class Details:
     rows: tuple[DetailRow, ...]
     sentences: tuple[str, ...]
     anchors: tuple[str, ...]  # where the methods explain the intervals of these figures
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Name what each section of the methods explains."""
+        if len(self.anchors) == 1:
+            return [(self.anchors[0], "the interval")]
+        return [(anchor, INTERVALS[anchor]) for anchor in self.anchors]
 
 
 _Column = tuple[Heading, Callable[[Estimate], str]]

@@ -10,7 +10,13 @@ from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.planned.release_card import find_planned_release_problems
 from surveys.formatting import epsilon, guess
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
+from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.strength import (
+    LARGEST_TOTAL_EPSILON,
+    LARGEST_UNCONFIRMED_EPSILON,
+    is_weak,
+    strength_word,
+)
 from surveys.planning.remedies import MOST_FLIPS, Remedy, RemedyKind, find_remedy, protect
 
 RECOMMENDED, LIMIT = "recommended", "limit"
@@ -47,9 +53,13 @@ class Budget:
 
     @property
     def sentence(self) -> str:
+        return f"Privacy used: {self.used}"
+
+    @property
+    def used(self) -> str:
         return (
-            f"Privacy used: ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} "
-            f"(recommended); {LARGEST_TOTAL_EPSILON:.0f} is the limit."
+            f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
+            f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
         )
 
     @property
@@ -70,6 +80,18 @@ class Budget:
         if self.is_high:
             return f"Above {LARGEST_UNCONFIRMED_EPSILON}, you must acknowledge the total."
         return ""
+
+    @property
+    def largest(self) -> ManifestQuestion | None:
+        """The question that uses most, if that is above twice the usual share and reveals much."""
+        asked = [one for one in self.manifest.questions if one.is_scrambled]
+        # Otherwise the shares do not add up to the total.
+        is_sum = self.manifest.drawn is None and not self.manifest.coin_questions
+        most = max(asked, key=lambda one: one.epsilon, default=None) if is_sum else None
+        if most is None or most.epsilon * len(asked) <= 2 * self.manifest.epsilon:
+            return None
+        is_read = is_weak(strength_word(self.manifest.statement_epsilon(most)))
+        return most if self.is_high or is_read else None
 
     @property
     def is_high(self) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from django.urls import reverse
+from django.utils.html import format_html
+
 from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.planned.card import find_planned_problems
@@ -26,6 +29,7 @@ from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
+from surveys.models.settings import SettingsPage
 
 _NEAR = 0.8  # the fraction of the largest size from which authors are told the size
 
@@ -53,19 +57,25 @@ def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
         *describe_similar(manifest),
         *describe_elsewhere(survey, manifest),
         *_describe_paths(manifest),
-        *_describe_care(manifest),
+        *_describe_care(survey, manifest),
         *_describe_unplanned(manifest),
         *_describe_half(manifest),
     ]
 
 
-def _describe_care(manifest: Manifest) -> Iterator[str]:
+def _describe_care(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    settings = reverse("surveys:settings_page", args=[survey.slug, SettingsPage.WHO])
     if not manifest.organization:
-        yield "Nobody is told who asks. Name your organization in the settings."
+        yield format_html(
+            'Nobody is told who asks. <a href="{}">Name your organization in the settings</a>.',
+            settings,
+        )
     if manifest.quick_exit and not manifest.help_name:
-        yield (
+        yield format_html(
             "People can leave quickly, as if the questions could put them in danger or upset them, "
-            "but no page says where to find help. Name a place that helps in the settings."
+            'but no page says where to find help. <a href="{}">Name a place that helps in the '
+            "settings</a>.",
+            settings,
         )
 
 

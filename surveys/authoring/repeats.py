@@ -121,12 +121,14 @@ def _call(numbers: Sequence[int]) -> str:
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
     """Name the author's other surveys that ask the same, and the questions that they share."""
+    answered = [one.number for one in manifest.questions if one.is_answered]
     for numbers, titles in _find_elsewhere(survey, manifest):
         one = len(numbers) == 1
+        named = "all questions" if numbers == answered and not one else _call(numbers)
         yield (
-            f"Question{'' if one else 's'} {join_list([str(number) for number in numbers])} "
-            f"{'is' if one else 'are'} also asked in {_name_surveys(titles)}. Someone who answers "
-            "both reveals more, and respondents read that."
+            f"{named[0].upper()}{named[1:]} {'is' if one else 'are'} also asked in "
+            f"{_name_surveys(titles)}. Someone who answers both reveals more, and respondents read "
+            "that."
         )
     deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:

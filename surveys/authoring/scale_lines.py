@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from surveys.form_fields import write_number
 from surveys.manifest.scores import (
@@ -63,6 +64,15 @@ def parse_option(line: str) -> ScoredOption:
     if not found:
         raise ValueError("does not begin with a whole number. Write what the answer counts first.")
     return ScoredOption(value=_read(found[1]), text=found[2].strip())
+
+
+def number_options(typed: str) -> str:
+    """Number answers 0, 1, 2, … if none of them begins with a number."""
+    lines = typed.splitlines()
+    if any(re.match(rf"\s*{_NUMBER}", line) for line in lines):
+        return typed
+    numbers = count()
+    return "\n".join(f"{next(numbers)} {line.strip()}" if line.strip() else "" for line in lines)
 
 
 def parse_band(line: str) -> Band:

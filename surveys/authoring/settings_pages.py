@@ -59,7 +59,7 @@ def _describe_special(survey: Survey) -> str:
     ]
     if len(changed) > 1:
         return f"{len(changed)} are changed"
-    return changed[0] if changed else "None is set"
+    return changed[0] if changed else "Only quick exit"
 
 
 _SPECIAL = {

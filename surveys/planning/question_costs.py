@@ -57,6 +57,12 @@ class QuestionCost:
     switches: tuple[str, ...]
     warnings: tuple[str, ...]
 
+    @property
+    def together(self) -> float | None:
+        """The ε that decides the word for the strength, if other questions add to its own."""
+        differ = write_epsilon(self.statement) != write_epsilon(self.epsilon)
+        return self.statement if differ else None
+
 
 def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> QuestionCost | None:
     """Compute the cost of one question of a survey; None if it is not scrambled."""

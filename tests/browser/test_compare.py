@@ -52,7 +52,7 @@ def test_two_questions_are_compared_by_menus(
     # The page updates without a reload.
     expect(page.locator("#result-title")).to_be_visible(timeout=30_000)
     worker.join()
-    expect(page.locator("#update")).to_have_text("The comparison is ready.")
+    expect(page.locator("#update")).to_have_text("The comparison has been computed.")
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
     with page.expect_download() as download:
         page.locator("#download-comparison").click()

@@ -45,6 +45,7 @@ class PlanForm(forms.Form):
     )
     questions = forms.IntegerField(
         label="Protected questions",
+        help_text="Where people can choose several options, count each: it sends its own code.",
         min_value=1,
         max_value=MAX_QUESTIONS,
         error_messages=number_messages(1, MAX_QUESTIONS),

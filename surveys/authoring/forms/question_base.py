@@ -88,11 +88,14 @@ class QuestionForm(forms.Form):
         question: Question | None = None,
         offered: Mapping[str, str] | None = None,
         may_decline: bool = False,
+        in_editor: bool = False,
     ) -> None:
         """Build the form of a stored question, or of a new one if `question` is None.
 
-        `may_decline` says whether questions of the survey usually offer "Prefer not to say".
+        `may_decline` says whether questions of the survey usually offer "Prefer not to say". The
+        editor sends what is being written, so there an unfinished rule is no error.
         """
+        self.in_editor = in_editor
         self.questions, self.question = list(questions), question
         self.usual_flips, self.may_decline = find_usual_strength(self.questions), may_decline
         initial: dict[str, Any] = (
@@ -115,6 +118,11 @@ class QuestionForm(forms.Form):
     def is_cost_asked(self) -> bool:
         """Whether the author only wants to see the cost, so that nothing is stored."""
         return ASK_COST in self.data
+
+    @property
+    def unfinished(self) -> str:
+        """Say what the editor waits for before it stores the question; empty if for nothing."""
+        return ""
 
     @property
     def type_name(self) -> str:
@@ -314,8 +322,12 @@ class RuledForm(QuestionForm):
             written["rule"] = self.choice.text
             self.data = written
 
+    @property
+    def unfinished(self) -> str:
+        return self.choice.unfinished if self.in_editor else ""
+
     def clean_rule(self) -> Rule | None:
-        unfinished = "" if self.is_cost_asked else self.choice.unfinished
+        unfinished = "" if self.is_cost_asked or self.in_editor else self.choice.unfinished
         if problem := self.choice.problem or unfinished:
             self.add_error(None, problem)
             return None

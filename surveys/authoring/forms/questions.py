@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 
 from privacy.mechanism.drawing import MAX_RANGE
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
@@ -19,6 +20,7 @@ from surveys.authoring.forms.question_base import (
 )
 from surveys.authoring.scale_lines import (
     find_band_problems,
+    number_options,
     parse_band,
     parse_item,
     parse_option,
@@ -310,7 +312,8 @@ class ScoreForm(ProtectedForm):
         find_line_problem=_find_problem_with(_read_option),
         label="Answers to every item, one per line",
         help_text=f"From {LEAST_OPTIONS} to {MOST_OPTIONS}. Each begins with the whole number that "
-        "it counts, such as “0 Never”. Respondents do not see the numbers.",
+        "it counts, such as “0 Never”; without numbers, they count 0, 1, 2 and so on. Respondents "
+        "do not see the numbers.",
         widget=forms.Textarea(attrs={"rows": 5}),
     )
     output = forms.TypedChoiceField(
@@ -340,6 +343,14 @@ class ScoreForm(ProtectedForm):
         required=False,
         help_text="Such as 10 for “10 or more”.",
     )
+
+    def __init__(self, data: Any = None, **given: Any) -> None:
+        super().__init__(data, **given)
+        typed = self.data.get("scored_options", "")
+        if (numbered := number_options(typed)) != typed:
+            written = cast(QueryDict, self.data).copy()
+            written["scored_options"] = numbered
+            self.data = written
 
     def _check(self) -> None:
         cleaned = self.cleaned_data

@@ -107,7 +107,7 @@ class RuleChoice:
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
         """How to join conditions, once there are several."""
-        return JOINTS if self.conditions.parts else ()
+        return JOINTS if len(self.conditions.parts) > 1 else ()
 
     @property
     def rows(self) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from django.utils.translation import gettext as _
@@ -49,7 +49,8 @@ def counts_pages(manifest: Manifest) -> bool:
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:
     """Name questions by their numbers, or by their first words if pages show no numbers."""
     if counts_pages(manifest):
-        return _enumerate([_("“%(text)s”") % {"text": _quote(q.text)} for q in named])
+        texts = [question.text for question in manifest.questions if question.is_answered]
+        return _enumerate([_("“%(text)s”") % {"text": _quote(q.text, texts)} for q in named])
     to_answer = [question for question in manifest.questions if question.is_answered]
     numbers = [write_whole(to_answer.index(question) + 1) for question in named]
     match numbers:
@@ -69,8 +70,14 @@ def _enumerate(names: Sequence[str]) -> str:
     return reduce(add, names) if names else ""
 
 
-def _quote(text: str) -> str:
-    words = text.split()
-    if len(words) == 1 and len(text) > LETTERS_OF_A_QUOTE:
-        return f"{text[:LETTERS_OF_A_QUOTE]}…"
-    return " ".join(words[:WORDS_OF_A_QUOTE]) + ("…" if len(words) > WORDS_OF_A_QUOTE else "")
+def _quote(text: str, texts: Sequence[str]) -> str:
+    """Write the first words of a text, and more of them if others of the texts begin alike."""
+    is_one_word = len(text.split()) == 1
+    split: Callable[[str], list[str]] = list if is_one_word else str.split
+    joint, least = ("", LETTERS_OF_A_QUOTE) if is_one_word else (" ", WORDS_OF_A_QUOTE)
+    parts = split(text)
+    alike = [one for one in map(split, texts) if one != parts and one[:least] == parts[:least]]
+    lengths = range(least, len(parts))
+    differs = (size for size in lengths if all(one[:size] != parts[:size] for one in alike))
+    length = next(differs, len(parts))
+    return joint.join(parts[:length]) + "…" * (length < len(parts))

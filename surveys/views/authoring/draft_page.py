@@ -93,15 +93,18 @@ def budget_context(
     stamp = stamp_budget(survey, manifest, questions)
     undo = read_undo(request, survey)
     posted = request.POST if request.POST.get("kind") == RemedyKind.SOME else QueryDict()
+    budget = Budget(manifest=manifest)
+    rows = [
+        (str(row.pk), one)
+        for row, one in zip(questions, manifest.questions, strict=True)
+        if one.is_scrambled
+    ]
     return {
-        "budget": Budget(manifest=manifest),
+        "budget": budget,
+        "largest": next((row for row in rows if row[1] == budget.largest), None),
         "budget_page": page,
         "budget_stamp": stamp,
-        "budget_rows": [
-            (str(row.pk), one)
-            for row, one in zip(questions, manifest.questions, strict=True)
-            if one.is_scrambled
-        ],
+        "budget_rows": rows,
         # What was ticked, if that could not be done.
         "ticked_goal": posted.get("goal"),
         "ticked": posted.getlist("keep"),

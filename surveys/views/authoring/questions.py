@@ -93,6 +93,7 @@ def create(request: HttpRequest, survey: Survey) -> HttpResponse:
         questions=questions,
         offered=request.GET.dict(),
         may_decline=survey.may_decline,
+        in_editor=is_in_editor(request),
     )
     stamp = read_stamp(request) or stamp_questions(questions)
     if _is_to_be_stored(request, form):
@@ -141,6 +142,7 @@ def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpRespo
         question=question,
         offered=request.GET.dict(),
         may_decline=survey.may_decline,
+        in_editor=is_in_editor(request),
     )
     had_rule = question.rule is not None
     stamp = read_stamp(request) or stamp_with_marks(
@@ -207,7 +209,8 @@ def _read_draft_key(request: HttpRequest) -> str:
 
 
 def _is_to_be_stored(request: HttpRequest, form: QuestionForm) -> bool:
-    return request.method == "POST" and form.is_valid() and not form.is_cost_asked
+    is_whole = not form.is_cost_asked and not form.unfinished
+    return request.method == "POST" and is_whole and form.is_valid()
 
 
 def _show_stored(

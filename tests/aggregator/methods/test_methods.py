@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.methods.document import list_anchors, list_chapters, list_names
-from aggregator.results.sentences import ANCHORS
+from aggregator.results.sentences import ANCHORS, INTERVALS
 from aggregator.templatetags import methods
 from aggregator.templatetags.methods import method_url
 from privacy.shares.intervals import METHODS
@@ -71,6 +71,8 @@ def test_every_kind_of_interval_has_a_section() -> None:
     others = {"likelihood_ratio_mean", "exact"}
     assert set(ANCHORS) == {*METHODS, *conditional, *others}
     assert set(ANCHORS.values()) <= set(list_anchors())
+    assert set(ANCHORS.values()) == set(INTERVALS)
+    assert len(set(INTERVALS.values())) == len(INTERVALS)
     assert all(f"`{method}`" in TEXT for method in ANCHORS)
 
 

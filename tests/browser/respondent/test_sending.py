@@ -359,7 +359,7 @@ def test_a_survey_that_has_closed_says_so_and_when_and_where_its_results_are(
     press(page, "Submit")
     expect(page.get_by_role("heading", level=1)).to_have_text("This survey is closed")
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
-    expect(page.locator("main")).to_contain_text("It took answers until May 31, 2100")
+    expect(page.locator("main")).to_contain_text("It took answers until 31 May 2100")
     link = page.get_by_role("link", name="See the results")
     expect(link).to_have_count(int(publication == "exact"))
     if publication == "none":
@@ -367,7 +367,7 @@ def test_a_survey_that_has_closed_says_so_and_when_and_where_its_results_are(
     assert RawReport.objects.count() == 0
     page.reload()
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")
-    expect(page.locator("main")).to_contain_text("It took answers until May 31, 2100")
+    expect(page.locator("main")).to_contain_text("It took answers until 31 May 2100")
 
 
 def test_a_closed_survey_still_acknowledges_a_report_it_has(visitor: Visitor) -> None:

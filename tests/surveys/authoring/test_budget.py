@@ -164,11 +164,27 @@ def test_a_page_never_says_that_the_survey_cannot_and_can_be_opened(
     for name in ("questions", "edit", "launch"):
         said = words_of(author.get(at(name, survey)))
         cannot = [text for text in ("annot be opened", "browsers refuse") if text in said]
-        can = [text for text in ("can open the survey", "Nothing is missing") if text in said]
+        can = [
+            text for text in ("can open the survey", "Nothing that opening needs") if text in said
+        ]
         assert bool(cannot) == is_refused
         assert not (cannot and can)
         assert said.count("exceed a total") == (is_refused and name != "questions")
     assert bool(problems_of(survey)) == is_refused
+
+
+def test_a_question_that_uses_most_of_the_total_is_named_with_a_link(
+    author: Client, owner: User
+) -> None:
+    survey = make_survey(owner=owner, questions=texts(4))
+    assert Budget(manifest=manifest_of(survey)).largest is None
+    dear = add_question(survey=survey, type="several", text="Which?", options=texts(6))
+    for name in ("questions", "edit", "launch"):
+        page = author.get(at(name, survey))
+        assert words_of(page).count("Q5 alone uses 6.60 of 10.99.") == 1
+        assert f'href="{at("question_edit", survey, dear.pk)}">shorten or remove' in page.text
+    Survey.objects.update(drawn=2)
+    assert Budget(manifest=manifest_of(Survey.objects.get())).largest is None
 
 
 def test_questions_that_resemble_others_take_one_line() -> None:

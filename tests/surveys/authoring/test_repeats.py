@@ -170,7 +170,7 @@ def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_que
         assert wave.count_elsewhere() == 100
     warnings = warnings_of(copied)
     [warning] = warnings
-    assert warning.startswith("Questions 1, 2 and 3 are also asked in your surveys “Copy of ")
+    assert warning.startswith("All questions are also asked in your surveys “Copy of ")
     assert "and 98 more" in warning
 
 

@@ -38,7 +38,7 @@ BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_items": "a\n| reversed"}, "scored_items", "no text before"),
     ({"scored_items": "\n".join(f"Item {n}x" for n in range(31))}, "scored_items", "are 31 items"),
     ({"scored_options": "0 Never"}, "scored_options", "only one answer"),
-    ({"scored_options": "Never\nAlways"}, "scored_options", "does not begin with a whole number"),
+    ({"scored_options": "Never\n1 Always"}, "scored_options", "does not begin with a whole number"),
     ({"scored_options": "0.5 Never\n1 Always"}, "scored_options", "does not begin"),
     ({"scored_options": "0 Never\n1001 Always"}, "scored_options", "more than 1,000"),
     ({"scored_options": "0 Never\n1 Never"}, "scored_options", "stands there twice"),
@@ -68,6 +68,15 @@ def test_what_makes_no_score_is_refused_where_it_is_typed(
     form = QUESTION_FORMS["score"](SCALE | typed)
     assert words in " ".join(map(str, form.errors[field]))
     assert list(form.errors) == [field]
+
+
+def test_answers_without_any_number_count_from_zero() -> None:
+    lines = {"scored_options": "Never\n\nOften", "output": "total"}
+    form = QUESTION_FORMS["score"](SCALE | lines)
+    assert form.is_valid()
+    assert form.cleaned_data["scored_options"] == ["0 Never", "1 Often"]
+    assert form["scored_options"].value() == "0 Never\n\n1 Often"
+    assert not QUESTION_FORMS["score"](SCALE | lines | {"scored_options": "Never\n5–9"}).is_valid()
 
 
 def test_totals_that_are_too_far_apart_are_refused() -> None:

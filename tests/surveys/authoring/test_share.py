@@ -229,7 +229,7 @@ def test_the_poster_is_in_the_chosen_language(
 
 
 def test_the_poster_shows_the_fixed_end(author: Client, wave: Wave, owner: User) -> None:
-    assert "Open until March 31, 2097, 18:00 UTC." in author.get(at("poster", wave.survey)).text
+    assert "Open until 31 March 2097, 18:00 UTC." in author.get(at("poster", wave.survey)).text
     french = author.get(at("poster", wave.survey), {"lang": "fr"}).text
     assert "31 mars 2097" in french
     other = make_launched_survey(owner=owner)

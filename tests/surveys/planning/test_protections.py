@@ -141,7 +141,7 @@ def test_what_no_formula_covers_is_not_compared(client: Client, query: dict[str,
         (
             2,
             1000,
-            "Protected publication of all 2 questions, ε = 1.00 widens the interval by 0.9 %",
+            "Protected publication of all 2 codes, ε = 1.00 widens the interval by 0.9 %",
         ),
         (1, 400, "Protected publication of the result, ε = 1.00 widens the interval by 0.5 %"),
         (1, 10**6, "widens the interval by less than 0.1 %"),

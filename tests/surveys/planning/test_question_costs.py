@@ -205,6 +205,8 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
     assert first is not None
     assert second is not None
     assert fourth is not None
+    assert first.together == pytest.approx(3 * first.epsilon)
+    assert fourth.together is None
     assert first.lines == (
         "Q2 and Q3 depend on this question and reveal something about it too: together ε = 3.30.",
     )

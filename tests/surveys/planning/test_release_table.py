@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import sqrt
 
@@ -39,21 +40,21 @@ SLOW = pytest.param(ReleaseKind.KEY_DRIVER, marks=pytest.mark.long)
         (
             25,
             (
-                "Table 74 990",
-                "Leader 63 870",
-                "Median 63 250",
-                "Alert 63 5,300",
-                "Key driver 63 2,100",
+                "Table: 74 990",
+                "Leader: 63 870",
+                "Median: 63 250",
+                "Alert: 63 5,300",
+                "Key driver: 63 2,100",
             ),
         ),
         (
             12,
             (
-                "Table 74 377",
-                "Leader 63 290",
-                "Median 63 83",
-                "Alert 63 3,000",
-                "Key driver 63 420",
+                "Table: 74 377",
+                "Leader: 63 290",
+                "Median: 63 83",
+                "Alert: 63 3,000",
+                "Key driver: 63 420",
             ),
         ),
     ],
@@ -61,7 +62,8 @@ SLOW = pytest.param(ReleaseKind.KEY_DRIVER, marks=pytest.mark.long)
 def test_the_planner_says_what_releases_cost(flips: int, rows: tuple[str, ...]) -> None:
     words = text_of(sign_in(make_user()).get(reverse("surveys:plan"), {"flips": flips}))
     for row in rows:
-        assert row in words
+        kind, figures = row.split(": ")
+        assert re.search(rf"{kind} [^.]+\. {figures}", words)
     assert f"One question with {flips} flips of 100" in words
     cheap = ", ".join(f"{kind}: ε = 0.50" for kind in ("Leader", "Median", "Alert", "Key driver"))
     assert f"Table: ε = 1.00, {cheap}." in words

@@ -11,6 +11,7 @@ import pytest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion, Option
 from surveys.respondent.label.label import PrivacyLabel, describe_protection
+from surveys.respondent.label.names import name_questions
 from tests.support.label import (
     FORBIDDEN,
     LONGEST_SENTENCE,
@@ -119,6 +120,15 @@ def test_questions_are_quoted_where_pages_are_counted_instead() -> None:
     # The form for coins numbers its questions all the same.
     by_hand = replace(agreed, mode=Mode.MANUAL)
     assert lines(describe_protection(by_hand))[0] == f"{NO} Sent as it is: Question 2."
+
+
+def test_a_quote_is_as_long_as_it_takes_to_tell_questions_apart() -> None:
+    long, longer = "Did you drink last night?", "Did you drink last night? Or today?"
+    other = "Did you drink last night? Or earlier?"
+    questions = [make("yes_no", text=text, rule=RULE) for text in (long, longer, other)]
+    manifest = survey(make("yes_no", text="Old?"), *questions)
+    told = f"“{long}”, “{longer}”, “{other}”"
+    assert name_questions(manifest, manifest.questions[1:]) == told
 
 
 def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:

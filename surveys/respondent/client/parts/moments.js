@@ -3,7 +3,9 @@ import { additions } from "../visit/additions.js";
 import { template } from "../visit/words.js";
 
 const showMoments = () => {
-  const form = new Intl.DateTimeFormat(document.documentElement.lang, {
+  const { lang } = document.documentElement;
+  // The server writes English days before months.
+  const form = new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, {
     dateStyle: "long",
     timeStyle: "short",
     numberingSystem: "latn", // as in the rest of the page

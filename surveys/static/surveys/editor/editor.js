@@ -53,8 +53,10 @@ const { drafts, turn } = saving;
 const form = () => findPanel(place);
 
 /** @param {HTMLFormElement} typed */
+const read = (typed) => new URLSearchParams(/** @type {any} */ (new FormData(typed)));
+/** @param {HTMLFormElement} typed */
 const serialize = (typed) => {
-  const fields = new URLSearchParams(/** @type {any} */ (new FormData(typed)));
+  const fields = read(typed);
   fields.delete("csrfmiddlewaretoken");
   fields.delete("stamp");
   return fields.toString();
@@ -81,8 +83,9 @@ const showState = () => {
   if (!draft) setState(current && !isNew(current) ? "Saved" : "");
   else if (draft.state === "offline") {
     setState(`${OFFLINE}It is saved as soon as there is one.${room}`, true);
-  } else if (draft.state === "refused") setState(`Not saved: ${draft.problem}`, true);
-  else if (draft.state === "waiting" && !saving.isStopped()) {
+  } else if (draft.problem && draft.state === "refused") {
+    setState(`Not saved: ${draft.problem}`, true);
+  } else if (/waiting|refused/.test(draft.state ?? "") && !saving.isStopped()) {
     setState(`Not saved yet.${room}`, saving.isFull());
   } else setState("Not saved", true);
   showUnsaved();
@@ -102,7 +105,8 @@ const showUnsaved = () => {
     const textContent = `Not saved: ${text.slice(0, 60)}`;
     return make("li", {}, make("button", { type: "button", className, textContent, onclick }));
   });
-  get("questions")?.append(make("ul", { id: "unsaved", className: "links" }, ...items));
+  const last = list() ?? get("questions")?.lastElementChild;
+  last?.after(make("ul", { id: "unsaved", className: "links" }, ...items));
 };
 
 /** @param {Typed} draft @param {Outcome} outcome @param {Document} [reply] @param {boolean} [isCurrent] @param {string} [before] */
@@ -115,7 +119,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
     if (panel && outcome === "saved") {
       shown.action = panel.action;
       shown.dataset.pk = panel.dataset.pk;
-      setStamp(shown, String(new FormData(panel).get("stamp")));
+      setStamp(shown, draft.stamp);
       setHash();
     }
     // What was typed since then is newer than the reply.
@@ -211,9 +215,6 @@ const swapParts = (reply) => {
     );
     if (old && !(isTyped && old.contains(document.activeElement))) replace(old, newer);
   }
-  const title = reply.getElementById("panel-title");
-  const old = get("panel-title");
-  if (title && old) old.textContent = title.textContent;
 };
 
 // what is in place
@@ -307,8 +308,8 @@ const goOn = () => {
   const text = form()?.elements.namedItem("text");
   if (text instanceof HTMLTextAreaElement && !text.value.trim()) return text.focus();
   remember(0);
-  const next = get(`question-${current}`)?.nextElementSibling?.querySelector(".question-edit");
-  if (next instanceof HTMLAnchorElement) open(next.href);
+  const next = get(`question-${current}`)?.nextElementSibling;
+  if (next) openRow(next);
   else openBlank();
 };
 
@@ -341,13 +342,13 @@ place.addEventListener("toggle", async ({ target }) => {
     target.querySelector("[data-folded]");
   if (!isEmpty || !shown) return;
   const before = serialize(shown);
-  const body = new URLSearchParams(before);
-  body.set("stamp", String(new FormData(shown).get("stamp")));
+  const body = read(shown);
   body.set("cost", "1");
   for (const fold of listOpen()) body.append("shown", fold);
   try {
     const reply = parse(await (await saving.request(shown.action, body)).text());
-    if (form() === shown && serialize(shown) === before) swapParts(reply);
+    const fold = reply.getElementById(target.id);
+    if (fold && form() === shown && serialize(shown) === before) replace(target, fold);
   } catch {
     setState(`${OFFLINE}Try again.`, true);
   }
@@ -415,7 +416,11 @@ const putRow = (reply) => {
     refresh();
     return;
   }
-  if (!old || facts(old) !== facts(row)) refreshLater();
+  // The total below the list changes at once, and the rest of its card later.
+  const total = reply.querySelector("[data-total]")?.textContent;
+  const shown = document.querySelector("#budget [data-total]");
+  if (!old || facts(old) !== facts(row) || total !== shown?.textContent) refreshLater();
+  if (total && shown) shown.textContent = total;
   if (old) {
     const box = row.querySelector("input[type=checkbox]");
     const isTicked = old.querySelector(":checked") !== null;
@@ -431,15 +436,10 @@ const swapPage = (reply) => {
   addHandles(reply);
   const ticked = [...editor.querySelectorAll(".question-list :checked")].map(({ id }) => id);
   const scrolled = list()?.scrollTop ?? 0;
-  for (const id of ["told", "questions", "whole"]) {
-    const [old, newer] = [get(id), reply.getElementById(id)];
+  for (const name of ["#told", "#questions", "#whole", ".survey-head"]) {
+    const [old, newer] = [document, reply].map((one) => one.querySelector(name));
     if (old && newer) replace(old, newer);
   }
-  const [old, newer] = [
-    document.querySelector(".survey-head"),
-    reply.querySelector(".survey-head"),
-  ];
-  if (old && newer) replace(old, newer);
   for (const id of ticked) {
     const box = get(id);
     if (box instanceof HTMLInputElement) box.checked = true;
@@ -557,14 +557,14 @@ document.addEventListener("submit", async (event) => {
   const sent = event.target;
   if (!(sent instanceof HTMLFormElement) || sent.dataset.swaps === undefined) return;
   event.preventDefault();
-  const body = new URLSearchParams(/** @type {any} */ (new FormData(sent)));
+  const body = read(sent);
   const button = event.submitter;
   if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
   // Not sent.action: that is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
-  if (current && !isNew(current) && !get(`question-${current}`)) close();
-  else if (current && !isNew(current) && !drafts.has(current)) {
-    open(form()?.action ?? page, { isFocused: false });
+  if (current && !isNew(current)) {
+    if (!get(`question-${current}`)) close();
+    else if (!drafts.has(current)) open(form()?.action ?? page, { isFocused: false });
   }
   const [first] = added ?? [];
   if (first) await openRow(first, false);

@@ -400,6 +400,7 @@ def test_the_list_says_what_each_page_has_in_three_words(author: Client, survey:
         return [describe_settings(page, survey) for page in SettingsPage]
 
     assert states()[1:3] == ["Nobody named yet", "No end fixed"]
+    assert describe_settings(SettingsPage.SPECIAL, Survey()) == "Only quick exit"
     survey.organization, survey.cap, survey.coins, survey.language = "Murmur", 900, True, "de"
     survey.minimum_batch, survey.display_minimum = 50, 100
     survey.publication = "exact"

@@ -115,6 +115,21 @@ def test_closed_disclosures_keep_their_values(author: Client, survey: Survey) ->
     assert after == before | {"text": "Changed?", "name": "changed"}
 
 
+def test_an_unfinished_rule_waits_and_the_preview_stays(author: Client, survey: Survey) -> None:
+    parent = survey.questions.all()[0].pk
+    chosen = {"text": "Then?", "rule": "", "rule_shown": "", "rule_question": str(parent)}
+    told = send(author, new(survey), **chosen, shown="rule")
+    assert (told["outcome"], told["problem"]) == ("unsaved", "")
+    assert "Tick at least one answer to Q1" in told["page"]
+    assert "Continue</p>" in told["page"]
+    assert "Privacy used with this question: ε = 3.30" in told["page"]
+    wrong = send(author, new(survey), **chosen | {"text": " "})
+    assert wrong["problem"] == "Enter the question."
+    ticked = send(author, new(survey), **chosen, rule_answer=f"0.{parent}.yes")
+    assert ticked["outcome"] == "saved"
+    assert "Privacy used: ε = 3.30" in ticked["page"]
+
+
 def test_what_most_questions_have_is_set_once_and_said_where_it_differs(
     author: Client, survey: Survey
 ) -> None:
