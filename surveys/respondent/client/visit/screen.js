@@ -9,6 +9,8 @@
  * @property {string} intake The address that takes reports.
  * @property {string} language
  * @property {string} [shared] Set if several people share a device.
+ * @property {string} [minutes] About how many a visit takes, if it is long.
+ * @property {string} [confirm] Set if the author wants each answer to be confirmed.
  */
 
 export const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
@@ -21,10 +23,14 @@ export const label = document.getElementById("label");
 export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes] };
 
-// The second click of a double click must not answer what the first one has just brought.
-const shown = { isNew: false };
+// A double tap, or a trembling hand, must not answer what its first tap has just brought. Keys and
+// what stands for them have no detail; they need no pause, because the focus went to the heading.
+const PAUSE = 400; // milliseconds; phones take two taps for one double tap in less time
+const shown = { isNew: false, clicked: 0 };
 addEventListener("click", (event) => {
-  shown.isNew &&= event.detail > 1;
+  const isSoon = event.timeStamp - shown.clicked < PAUSE;
+  shown.clicked = event.timeStamp;
+  shown.isNew &&= event.detail > (isSoon ? 0 : 1);
   if (!shown.isNew) return;
   event.preventDefault();
   event.stopPropagation();
