@@ -85,7 +85,7 @@ def show_question(page: Page, world: World, slug: str) -> None:
     sign_in(page, world)
     page.goto(f"{world.stack.url}/surveys/{slug}/preview")
     page.get_by_role("button", name="Start").click()
-    page.get_by_label("No", exact=True).check()
+    page.get_by_role("button", name="No", exact=True).hover()
 
 
 def show_results(page: Page, world: World, slug: str) -> None:

@@ -1,10 +1,12 @@
 /**
- * A text between questions. Its first line is the heading if an empty line follows, or if it is
- * short and alone. The questions after a heading are a section.
+ * A text between questions. Its first line is the heading if an empty line follows, or if it stands
+ * alone, is short and is no sentence. The questions after a heading are a section.
  */
 import { additions } from "../visit/additions.js";
 import { make } from "../visit/elements.js";
 import { say } from "../visit/words.js";
+
+const LINE = /^\s*(\S.{0,58}[^\s.!?:…。！？؟])()\s*$/;
 
 /**
  * @param {HTMLElement} text
@@ -12,7 +14,7 @@ import { say } from "../visit/words.js";
  */
 const findHeading = (text) => {
   const words = text.textContent ?? "";
-  const found = /^\s*(\S.*)\s*\n\s*\n\s*([^]+)/.exec(words) ?? /^\s*(\S.{0,59})()\s*$/.exec(words);
+  const found = /^\s*(\S.*)\s*\n\s*\n\s*([^]+)/.exec(words) ?? LINE.exec(words);
   if (!found) return [];
   const heading = /** @type {HTMLElement} */ (text.cloneNode());
   [, heading.textContent, text.textContent] = found;

@@ -18,14 +18,11 @@
  * @property {Survey | null} survey Set when it is loaded.
  */
 
-import { pageData } from "./screen.js";
-
 /** @returns {Visit} */
 export const startVisit = () => ({
   phase: "reading",
   answers: {},
   trail: [],
-  confirms: pageData.confirm,
   isCovered: false,
   keeper: null,
   survey: null,
