@@ -160,9 +160,8 @@ def test_a_page_that_was_left_comes_back_with_its_answers_only_where_nobody_else
     if shown == QUESTIONS[1]:
         tab.press("Back")
         tab.wait_for_heading(QUESTIONS[0])
-    assert tab.run("return Boolean(document.querySelector('[aria-pressed=true]'))") == (
-        shown == QUESTIONS[1]
-    )
+    is_kept = tab.run("return Boolean(document.querySelector('[aria-pressed=true]'))")
+    assert is_kept == (shown == QUESTIONS[1])
 
 
 def leave(tab: Tab, keyboard: Keyboard) -> None:

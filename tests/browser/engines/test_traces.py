@@ -32,7 +32,7 @@ HOURS, CHOICE, OPTION = "How long did it take?", "Who paid for the crossing?", "
 FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to stand nowhere by chance
-CHOSEN = "aria-pressed"  # what is about a chosen answer, by which a browser could store it
+CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could store it
 WRITTEN_SECONDS = 4  # until browsers have written what they store while they run
 
 
