@@ -37,7 +37,8 @@ export function makeCheck(open, visit, quote, { onChange, onSubmit }) {
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
     make("p", {}, say(plain ? "mixed" : "check"), plain % asked.length ? say("others") : ""),
-    ...(fold ? makeEnd(onSubmit) : []),
+    // Before the answers too, because these take many screens.
+    ...(fold ? makeEnd(onSubmit).filter(({ tagName }) => tagName === "BUTTON") : []),
     makeCover(list, visit),
     list,
     ...makeEnd(onSubmit),
