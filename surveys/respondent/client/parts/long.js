@@ -37,7 +37,7 @@ function listSections(open, quote) {
   });
 }
 
-additions.fold = (open, rows, visit, quote) => {
+additions.fold = (open, rows, visit, quote, end) => {
   const asked = open.filter(({ number }) => number);
   const sections = listSections(open, quote);
   /** @type {number[][]} The places of the questions in each section. */
@@ -58,5 +58,7 @@ additions.fold = (open, rows, visit, quote) => {
     one.open = isChange && places.some((i) => asked[i].name === visit.trail[1]);
     return one;
   });
-  return make("div", { class: "folded" }, ...details);
+  // Before the answers too, because these can take many screens.
+  const buttons = end.filter(({ tagName }) => tagName === "BUTTON");
+  return make("div", { class: "folded" }, ...buttons, ...details);
 };

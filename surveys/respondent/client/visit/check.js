@@ -30,15 +30,13 @@ export function makeCheck(open, visit, quote, { onChange, onSubmit }) {
     const chosen = make("dd", {}, ...words, ...copyAll(warning, label));
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
-  const { fold } = additions;
-  const list = fold?.(open, rows, visit, quote) ?? make("dl", { class: "checks" }, ...rows);
+  const list = additions.fold?.(open, rows, visit, quote, makeEnd(onSubmit)) ??
+    make("dl", { class: "checks" }, ...rows);
   const plain = asked.filter(({ type }) => type === "declared").length;
   return [
     makeBack(),
     make("h1", { tabindex: -1 }, say("check-title")),
     make("p", {}, say(plain ? "mixed" : "check"), plain % asked.length ? say("others") : ""),
-    // Before the answers too, because these take many screens.
-    ...(fold ? makeEnd(onSubmit).filter(({ tagName }) => tagName === "BUTTON") : []),
     makeCover(list, visit),
     list,
     ...makeEnd(onSubmit),

@@ -52,7 +52,7 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
     confirm.remove();
   }, "again");
   // Offered until the first tap, and to those who return to an answer.
-  const isOffered = next.hidden && (visit.confirms === undefined || page.name in visit.answers);
+  const isOffered = next.hidden && (visit.confirms !== false || page.name in visit.answers);
   return [...head, group, next, ...(isOffered ? [confirm] : []), ...after];
 }
 
