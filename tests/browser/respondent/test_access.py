@@ -96,13 +96,14 @@ FIND_BORDERLESS = """() => {
       .map((one) => one.outerHTML.slice(0, 200));
 }"""
 OUTLINES = """() => [...document.querySelectorAll(".choice")].map((row) =>
-    [row.querySelector("input").checked, getComputedStyle(row).outlineStyle])"""
+    [row.querySelector("input")?.checked ?? row.ariaPressed === "true",
+      getComputedStyle(row).outlineStyle])"""
 MEASURE_ROWS = """() => [...document.querySelectorAll(".choice")].map((row) => {
     const { top, left, width, height } = row.getBoundingClientRect();
-    const mark = row.querySelector("input").getBoundingClientRect();
+    const mark = row.querySelector("input, span").getBoundingClientRect();
     const { cursor } = getComputedStyle(row);
-    const middle = left + width / 2;
-    const [isMarkLeft, isMarkRight] = [mark.right < middle, mark.left > middle];
+    const [before, after] = [mark.left - left, left + width - mark.right];
+    const [isMarkLeft, isMarkRight] = [before <= after, before >= after];
     return { top, width, height, cursor, isMarkLeft, isMarkRight,
       isOnScale: getComputedStyle(row.parentElement).display === "grid" };
 })"""
@@ -400,7 +401,7 @@ def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
 
 
 def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
-    """Check that rows are as tall as a thumb, stacked, and have the mark before the words."""
+    """Check that rows are as tall as a thumb, stacked, and begin with mark or words."""
     bottom = 0.0
     for row in page.evaluate(MEASURE_ROWS):
         assert row["height"] >= 44

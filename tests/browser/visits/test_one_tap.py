@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.test import override_settings
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
@@ -33,6 +34,10 @@ TAP = """(taps) => {
       document.querySelector("button.choice").dispatchEvent(event);
     }
     return document.querySelector("h1").innerText;
+}"""
+TAP_EXIT = """() => {
+    const event = new MouseEvent("click", { bubbles: true, cancelable: true, detail: 2 });
+    document.getElementById("exit").dispatchEvent(event);
 }"""
 # Answers page after page; returns the taps, and the words of each page's line about scrambling.
 WALK = """() => {
@@ -75,6 +80,12 @@ def test_a_double_tap_or_a_trembling_hand_answers_one_question(visitor: Visitor)
     assert page.evaluate(TAP, [(end + 800, 1)]) == FIVE[2]
     assert page.evaluate(TAP, [(end + 1400, 2)]) == FIVE[2], "the end of a slow double click"
     assert page.evaluate(TAP, [(end + 2400, 0), (end + 2401, 0)]) == FIVE[4], "keys have no pause"
+    with override_settings(EXIT_URL=f"{visitor.url}/healthz"):
+        page = visitor.open(make_launched_survey(questions=FIVE))
+        press(page, "Start")
+        press(page, "Yes")
+        page.evaluate(TAP_EXIT)
+        page.wait_for_url("**/healthz")
 
 
 def test_a_wrong_tap_is_repaired_in_two_and_each_answer_can_be_confirmed(visitor: Visitor) -> None:

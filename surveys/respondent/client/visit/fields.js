@@ -116,12 +116,6 @@ export function makeChoices(choices, type, answer, quote) {
 }
 
 /**
- * @param {HTMLElement} row
- * @param {boolean} isChosen
- */
-const press = (row, isChosen) => row.setAttribute("aria-pressed", `${isChosen}`);
-
-/**
  * Makes a button for each choice. It answers and goes on, unless the author or the person wants
  * answers to be confirmed.
  * @param {Choice[]} choices
@@ -134,15 +128,15 @@ const press = (row, isChosen) => row.setAttribute("aria-pressed", `${isChosen}`)
 export function makeOneOf(choices, { name }, visit, quote, accept) {
   let chosen = visit.answers[name];
   const rows = choices.map((choice) => {
-    const words = makeWords(choice, quote);
-    const row = onClick(make("button", { type: "button", class: "choice" }, ...words), () => {
+    const pressed = `${choice.value === chosen}`;
+    const attributes = { type: "button", class: "choice", "aria-pressed": pressed };
+    const row = onClick(make("button", attributes, ...makeWords(choice, quote)), () => {
       chosen = choice.value;
-      for (const one of rows) press(one, one === row);
+      for (const one of rows) one.setAttribute("aria-pressed", `${one === row}`);
       if (visit.confirms) return;
       visit.confirms = false;
       accept();
     });
-    press(row, choice.value === chosen);
     return row;
   });
   const read = () => chosen === undefined ? say("one") : chosen;

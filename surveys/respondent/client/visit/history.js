@@ -101,6 +101,7 @@ export function followHistory(visit) {
     if (visit.phase !== "answering" || !(isWatched || pageData.shared)) return;
     visit.answers = {};
     visit.trail = [];
+    visit.confirms = pageData.confirm;
     visit.phase = "reading";
     render(visit);
   });

@@ -23,15 +23,15 @@ export const label = document.getElementById("label");
 export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes] };
 
-// A double tap, or a trembling hand, must not answer what its first tap has just brought. Keys and
-// what stands for them have no detail; they need no pause, because the focus went to the heading.
-const PAUSE = 400; // milliseconds; phones take two taps for one double tap in less time
+// A double tap, or a trembling hand, must not answer what its first tap has just brought: clicks of
+// a new page count after a pause of 400 ms. Keys, whose clicks have no detail, need none, because the
+// focus went to the heading.
 const shown = { isNew: false, clicked: 0 };
 addEventListener("click", (event) => {
-  const isSoon = event.timeStamp - shown.clicked < PAUSE;
+  shown.isNew &&= event.detail > (event.timeStamp - shown.clicked < 400 ? 0 : 1);
   shown.clicked = event.timeStamp;
-  shown.isNew &&= event.detail > (isSoon ? 0 : 1);
-  if (!shown.isNew) return;
+  const { target } = /** @type {{ target: any }} */ (event);
+  if (!shown.isNew || !main.contains(target)) return; // the exit always works
   event.preventDefault();
   event.stopPropagation();
 }, true);
