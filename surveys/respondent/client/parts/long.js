@@ -3,7 +3,7 @@
  * checking in sections, which are folded.
  */
 import { additions } from "../visit/additions.js";
-import { make } from "../visit/elements.js";
+import { copyAll, make } from "../visit/elements.js";
 import { pageData } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
@@ -54,7 +54,12 @@ additions.fold = (open, rows, visit, quote, end) => {
     const [first, last] = [places[0], places[places.length - 1]].map((i) => asked[i].number);
     const title = sections[places[0]] ?? say("section", { first, last });
     const list = make("dl", { class: "checks" }, ...places.map((i) => rows[i]));
-    const one = make("details", {}, make("summary", {}, title, ` (${places.length})`), list);
+    // A closed section keeps no warning back.
+    const warnings = new Map(
+      copyAll(".but, .light, .hardly", list).map((one) => [one.textContent, one]),
+    );
+    const summary = make("summary", {}, title, ` (${places.length})`, ...warnings.values());
+    const one = make("details", {}, summary, list);
     one.open = isChange && places.some((i) => asked[i].name === visit.trail[1]);
     return one;
   });
