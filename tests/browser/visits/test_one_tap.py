@@ -106,6 +106,7 @@ def test_a_wrong_tap_is_repaired_in_two_and_each_answer_can_be_confirmed(visitor
     expect(page.locator(CHOSEN)).to_have_text("No")
     confirm.click()
     expect(confirm).to_have_count(0)
+    expect(page.get_by_role("button", name=NEXT)).to_be_focused()
     press(page, "Yes")
     press(page, "No")
     press(page, "Yes")

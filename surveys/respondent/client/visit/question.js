@@ -45,15 +45,15 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
     if (key === "Enter" && !isComposing && !isQuick) accept();
   });
   const next = makeButton(say("continue"), accept);
-  next.hidden = !!isQuick && !visit.confirms;
   const confirm = makeLink(say("confirm"), () => {
     visit.confirms = true;
-    next.hidden = false;
-    confirm.remove();
+    confirm.replaceWith(next);
+    next.focus();
   }, "again");
   // Offered until the first tap, and to those who return to an answer.
-  const isOffered = next.hidden && (visit.confirms !== false || page.name in visit.answers);
-  return [...head, group, next, ...(isOffered ? [confirm] : []), ...after];
+  const isOffered = visit.confirms !== false || page.name in visit.answers;
+  const end = !isQuick || visit.confirms ? [next] : isOffered ? [confirm] : [];
+  return [...head, group, ...end, ...after];
 }
 
 /**
