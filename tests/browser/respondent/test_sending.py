@@ -204,6 +204,7 @@ def test_after_a_limited_number_of_attempts_the_person_decides(visitor: Visitor)
     page = visitor.open(make_launched_survey())
     visitor.context.route(REPORTS, lambda route: route.abort())
     page.clock.install()
+    page.evaluate(TAPS_APART)
     submit(page)
     for _ in range(5):
         expect(status(page)).to_contain_text("This page tries again by itself.")
@@ -286,6 +287,7 @@ def test_a_request_to_a_hanging_server_is_abandoned_and_repeated(visitor: Visito
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     visitor.context.route(REPORTS, lambda route: None, times=1)
     with page.expect_request(REPORTS):  # its time starts here
+        page.evaluate(TAPS_APART)
         submit(page)
     page.clock.run_for(21_000)
     expect(status(page)).to_contain_text(NOT_SENT)
@@ -316,6 +318,7 @@ def test_hanging_storage_is_replaced_by_memory(visitor: Visitor) -> None:
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     page.clock.run_for(8_000)
     expect(page.locator("#status")).to_contain_text("This browser cannot keep your code.")
+    page.evaluate(TAPS_APART)
     submit(page)
     expect(status(page)).to_have_text(SENT)
     assert RawReport.objects.count() == 1
