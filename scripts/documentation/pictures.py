@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, cast
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from scripts.stack.chromium import launch_chromium
 from scripts.stack.stack import ROOT
@@ -81,11 +81,11 @@ def take_picture(
 
 
 def show_question(page: Page, world: World, slug: str) -> None:
-    """Show the check before Submit in the researcher's preview, because the demo is closed."""
+    """Show a question in the researcher's preview, because the demo is closed."""
     sign_in(page, world)
     page.goto(f"{world.stack.url}/surveys/{slug}/preview")
     page.get_by_role("button", name="Start").click()
-    page.get_by_label("No", exact=True).check()
+    expect(page.get_by_role("button", name="No", exact=True)).to_be_visible()
 
 
 def show_results(page: Page, world: World, slug: str) -> None:

@@ -14,7 +14,8 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 class Phone:
     """The words on the page. `control` is the type of the inputs; empty for a text to read.
 
-    A scale has the `shared` answers for each of its items.
+    A `tap` on a button answers and goes on; then `go_on` is empty, unless the survey wants each
+    answer to be confirmed. A scale has the `shared` answers for each of its items.
     """
 
     tag: str
@@ -29,21 +30,22 @@ class Phone:
     go_on: str
 
 
-def describe_phone(question: ManifestQuestion, *, language: str) -> Phone:
+def describe_phone(question: ManifestQuestion, *, language: str, confirms: bool) -> Phone:
+    control = _find_control(question)
     with override(language):
         extras = [NONE_TEXT] * question.has_items + [REFUSED_TEXT] * question.refusal
         yes_no = (gettext("Yes"), gettext("No")) if question.described.has_follow_up else ()
         return Phone(
             tag=language_tag(language),
             direction=direction(language),
-            control=_find_control(question),
+            control=control,
             answers=(*(yes_no or _list_answers(question)), *map(gettext, extras)),
             unit=question.unit,
             follow_up=question.follow_up,
             follow_up_answers=yes_no,
             items=tuple(item.text for item in question.score.items) if question.score else (),
             shared=tuple(one.text for one in question.score.options) if question.score else (),
-            go_on=gettext("Continue"),
+            go_on="" if control == "tap" and not confirms else gettext("Continue"),
         )
 
 
@@ -55,7 +57,7 @@ def _find_control(question: ManifestQuestion) -> str:
         return "radio"
     if described.has_range and not described.has_points:
         return "number"
-    return "checkbox" if described.has_items else "radio"
+    return "checkbox" if described.has_items else "tap"
 
 
 def _list_answers(question: ManifestQuestion) -> tuple[str, ...]:

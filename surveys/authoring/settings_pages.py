@@ -65,6 +65,7 @@ def _describe_special(survey: Survey) -> str:
 _SPECIAL = {
     "quick_exit": "No quick exit",
     "coins": "Two coins offered",
+    "confirm_answers": "Answers are confirmed",
     "shared_devices": "Devices are shared",
     "sealed_half": "Half stays sealed",
     "minimum_batch": "Another crowd size",

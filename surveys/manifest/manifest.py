@@ -111,6 +111,8 @@ class Manifest:
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices: bool = False
     quick_exit: bool = False
+    # Whether each answer waits for Continue, where one tap would answer and go on.
+    confirm_answers: bool = False
     # None in manifests that are older than this key; these publish nothing.
     publication: Publication | None = None
     # Limits on what all releases together may reveal about one person. None unless the publication

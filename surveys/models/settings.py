@@ -47,6 +47,8 @@ class SurveySettings(models.Model):
     minimum_age = models.PositiveSmallIntegerField(null=True, blank=True)
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices = models.BooleanField(default=False)
+    # Whether each answer waits for Continue, where one tap would answer and go on.
+    confirm_answers = models.BooleanField(default=False)
     # Whether questions offer "Prefer not to say"; each question can override it.
     may_decline = models.BooleanField(default=False)
     minimum_batch = models.PositiveIntegerField(default=50)
@@ -284,6 +286,13 @@ SETTINGS: Mapping[str, Setting] = {
         more="People toss two coins for each yes/no question, which is as strong as 25 flips of "
         "100. They are not asked other types of questions, nor any with “prefer not to say” or "
         "with a rule.",
+    ),
+    "confirm_answers": Setting(
+        card="pages",
+        label="Let people confirm each answer",
+        help_text="Without it, one tap answers a question and shows the next one.",
+        more="People then press Continue after each answer, as on pages with numbers or several "
+        "answers. Without this setting, each person can still choose it.",
     ),
     "shared_devices": Setting(
         card="pages",

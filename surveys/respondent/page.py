@@ -45,8 +45,9 @@ from surveys.respondent.csp import hash_source
 from surveys.respondent.guard import GUARD
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.label import describe_protection
+from surveys.respondent.label.length import count_minutes
 from surveys.respondent.label.names import branches, counts_pages
-from surveys.respondent.parts import choose_parts, list_kinds
+from surveys.respondent.parts import choose_parts, is_long, list_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +122,7 @@ def render_questions(
         "demo_threshold": demo.threshold,
         "demo_denies_proof": not is_weak(strength_word(demo.epsilon)),
         "types": list_kinds(manifest),
+        "minutes": count_minutes(manifest) if is_long(manifest) else 0,
         "refusals": any(question.refusal for question in manifest.questions),
         "branches": branches(manifest),
         "counts_pages": counts_pages(manifest),

@@ -7,6 +7,7 @@ reads: `kinds` in client/visit/fields.js, or `additions` in client/visit/additio
 from __future__ import annotations
 
 from surveys.manifest.manifest import Manifest
+from surveys.respondent.label.length import count_pages
 
 # In the order in which they run. A part for one type of question has the name of the type.
 PARTS = (
@@ -15,6 +16,7 @@ PARTS = (
     "file",
     "information",
     "languages",
+    "long",
     "moments",
     "number",
     "scale",
@@ -23,6 +25,7 @@ PARTS = (
     "shared",
 )
 ONLY_IN_THE_FILE = "file"
+MOST_PAGES_OF_A_SHORT_SURVEY = 10
 
 
 def list_kinds(manifest: Manifest) -> set[str]:
@@ -30,6 +33,10 @@ def list_kinds(manifest: Manifest) -> set[str]:
     return {
         str(question.type) if question.score is None else "score" for question in manifest.questions
     }
+
+
+def is_long(manifest: Manifest) -> bool:
+    return count_pages(manifest) > MOST_PAGES_OF_A_SHORT_SURVEY
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -41,6 +48,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("drawn")
     if manifest.translations and mode != "disk":
         needed.add("languages")
+    if is_long(manifest):
+        needed.add("long")
     if manifest.closes:
         needed.add("moments")
     if manifest.shared_devices:

@@ -160,7 +160,7 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     page.get_by_role("link", name="One answer").press("Enter")
     page.get_by_label("Options, one per line").fill("\n".join(map(str, range(63))))
     expect_state(page, "Saved")
-    expect(page.locator(".phone-radio")).to_have_count(63)
+    expect(page.locator(".phone-tap")).to_have_count(63)
     page.get_by_label("Strength of all").select_option("33")
     page.get_by_role("button", name="Set the strength of all questions").press("Enter")
     expect(page.locator(".question-differs .tag")).to_have_count(0)

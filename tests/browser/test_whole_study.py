@@ -21,7 +21,7 @@ from scripts.stack.world import OWNER, World, make_world
 from surveys.manifest.serialization import hash_manifest
 from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
 from tests.support.browser.researcher import DESK, PHONE, WATCH_VIOLATIONS
-from tests.support.browser.visit import NEXT, SENT
+from tests.support.browser.visit import HASTE, SENT, answer_page
 
 CAP, INVITED = 400, 800
 SLOW = 60_000  # milliseconds, until workers have done their part
@@ -178,14 +178,14 @@ def open_survey(study: Study) -> str:
 def answer(chromium: Browser, study: Study, slug: str) -> None:
     """One person answers in a browser."""
     context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
+    context.add_init_script(HASTE)
     page = context.new_page()
     study.watch(page)
     page.goto(f"{study.world.stack.url}/s/{slug}")
     study.look("09-respondent", page)
     study_press(page, "Start")
     while page.get_by_role("heading", level=1).inner_text() != "Check your answers":
-        fill_in(page)
-        study_press(page, NEXT)
+        answer_page(page, fill_in)
     study.look("10-check", page)
     study_press(page, "Submit")
     expect(page.get_by_text(SENT)).to_be_visible()

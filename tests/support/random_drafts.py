@@ -63,6 +63,7 @@ def _draw_settings(random: Random) -> dict[str, Any]:
         "help_phone": "+49 30 123456",
         "minimum_age": 16,
         "shared_devices": True,
+        "confirm_answers": True,
         "quick_exit": False,
         "minimum_batch": minimum,
         "display_minimum": random.choice([100, minimum]),

@@ -17,6 +17,7 @@ import { say } from "./visit/words.js";
 
 /** @param {Visit} visit */
 async function begin(visit) {
+  visit.confirms = pageData.confirm;
   additions.offerLanguages?.(visit, () => offerStart(visit));
   offerExit(visit);
   if (pageData.mode !== "preview") {

@@ -26,7 +26,7 @@ def describe_length(manifest: Manifest) -> str:
 
     It counts what the pages count.
     """
-    count = _count_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
+    count = count_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
     is_most = manifest.drawn is not None or branches(manifest)
     if counts_pages(manifest) and is_most:
         questions = ngettext("Up to %(count)s page", "Up to %(count)s pages", count)
@@ -51,7 +51,7 @@ def count_minutes(manifest: Manifest) -> int:
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
     # Each item of a scale takes as long as a page.
     items = sum(len(one.score.items) - 1 for one in asked if one.score is not None)
-    seconds = (_count_pages(manifest) + items) * SECONDS_OF_A_PAGE
+    seconds = (count_pages(manifest) + items) * SECONDS_OF_A_PAGE
     return math.ceil(seconds / 60 + words / WORDS_OF_A_MINUTE)
 
 
@@ -59,7 +59,7 @@ def _count_questions(manifest: Manifest) -> int:
     return sum(question.described.pages for question in _list_most(manifest))
 
 
-def _count_pages(manifest: Manifest) -> int:
+def count_pages(manifest: Manifest) -> int:
     """Count the pages from Start to the check, with those that show a text or ask for consent."""
     pages = sum(max(1, question.described.pages) for question in _list_most(manifest))
     return pages + manifest.asks_consent

@@ -115,7 +115,9 @@ def _panel_context(
     context["folded"] = {fold: True for fold in FOLDS if fold not in shown}
     if facts := context.get("facts"):
         context["budget"] = Budget(manifest=context["manifest"])
-        context["phone"] = describe_phone(facts.question, language=survey.language)
+        context["phone"] = describe_phone(
+            facts.question, language=survey.language, confirms=survey.confirm_answers
+        )
         context["plan"] = (
             urlencode(plan_for_question(context["manifest"], facts.question)) if facts.cost else ""
         )

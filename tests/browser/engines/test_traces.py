@@ -18,7 +18,6 @@ from tests.support.engines.line import Line
 from tests.support.engines.profile import find_places, kill_browser
 from tests.support.engines.tab import Tab
 from tests.support.engines.visit import (
-    DOUBLE_CLICK_SECONDS,
     SENT,
     TYPED,
     answer_all,
@@ -68,10 +67,8 @@ def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
     for text in TEXTS:
         tab.wait_for_heading(text)
         tab.choose("No")
-        tab.press("Continue")
     tab.wait_for_heading(CHOICE)
     tab.choose(OPTION)
-    tab.press("Continue")
     tab.wait_for_heading(FELT)
     tab.run(
         "for (const item of document.querySelectorAll('.item')) "
@@ -86,7 +83,6 @@ def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
 def correct_and_submit(tab: Tab) -> None:
     tab.fill(TYPED, "7")
     answer_all(tab, {HOURS: ["7"]})
-    time.sleep(DOUBLE_CLICK_SECONDS)
     tab.press("Submit")
 
 

@@ -22,7 +22,7 @@ from surveys.models import Question, Survey, Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
-from tests.support.browser.visit import NEXT, SENT
+from tests.support.browser.visit import HASTE, SENT, answer_page
 from tests.support.factories import make_survey
 from tests.support.fielding import process, send_people
 
@@ -173,12 +173,12 @@ def protect_and_open(study: Study, clock: Clock) -> None:
 def collect(chromium: Browser, study: Study, clock: Clock) -> None:
     """One person answers in a browser, the others as the simulation sends them."""
     context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
+    context.add_init_script(HASTE)
     page = context.new_page()
     page.goto(f"{study.live.url}/s/{study.survey.slug}")
     page.get_by_role("button", name="Start", exact=True).click()
     while page.get_by_role("heading", level=1).inner_text() != "Check your answers":
-        fill_in(page)
-        page.get_by_role("button", name=NEXT, exact=True).click()
+        answer_page(page, fill_in)
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_text(SENT)).to_be_visible()
     context.close()

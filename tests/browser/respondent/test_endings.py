@@ -15,7 +15,7 @@ from surveys.models import Wave
 from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.sending import NEUTRAL, REPORTS, refuse
-from tests.support.browser.visit import Visitor, status, visiting
+from tests.support.browser.visit import HASTE, Visitor, answer_page, status, visiting
 from tests.support.factories import make_launched_survey
 
 FIND_WORDS = """(name) =>
@@ -36,8 +36,7 @@ def expect_outcome(page: Page, *, title: str, words: str) -> None:
 def answer_all(page: Page) -> None:
     page.locator("#start").click()
     while page.locator("dl.checks").count() == 0:
-        fill_in(page)
-        page.locator(PROCEED).click()
+        answer_page(page, fill_in)
 
 
 def answering(page: Page, code: int) -> None:
@@ -178,6 +177,7 @@ def test_axe_finds_no_violation_in_the_single_file_page(
         response = visitor.context.request.get(f"{visitor.url}/s/{wave.survey.slug}/page.html")
         file.write_bytes(response.body())
     alone = chromium.new_context()
+    alone.add_init_script(HASTE)
     page = alone.new_page()
     page.goto(file.as_uri())
     expect(page.locator("#start")).to_be_visible()

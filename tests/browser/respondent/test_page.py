@@ -24,6 +24,7 @@ from surveys.manifest.serialization import hash_manifest, serialize_manifest
 from surveys.models import Wave
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import (
+    CHOSEN,
     DUMP,
     NEXT,
     SENT,
@@ -113,21 +114,18 @@ def test_a_whole_visit_works_by_keyboard(visitor: Visitor) -> None:
     page.keyboard.press("Enter")
     assert focused(page) == "Driven?"
     tab_to(page, "Yes")
-    page.keyboard.press("Space")
     page.keyboard.press("ArrowDown")
-    assert focused(page) == "No"
-    expect(page.get_by_label("No", exact=True)).to_be_checked()
-    tab_to(page, NEXT)
-    page.keyboard.press("Enter")
+    assert focused(page) == "Yes", "arrows neither move nor answer"
+    tab_to(page, "No")
+    page.keyboard.press("Space")
     assert focused(page) == "Children?"
     tab_to(page, "Yes")
-    page.keyboard.press("Space")
-    page.keyboard.press("Enter")  # in the group, as it would in a form
+    page.keyboard.press("Enter")
     assert focused(page) == "Check your answers"
     tab_to(page, "Change")
     page.keyboard.press("Enter")
-    expect(page.get_by_label("No", exact=True)).to_be_checked()
-    tab_to(page, NEXT)
+    expect(page.locator(CHOSEN)).to_have_text("No")
+    tab_to(page, "No")
     page.keyboard.press("Enter")
     tab_to(page, "Submit")
     page.keyboard.press("Enter")
@@ -138,25 +136,25 @@ def test_a_whole_visit_works_by_keyboard(visitor: Visitor) -> None:
 def test_nothing_is_preselected_and_a_missing_answer_is_an_error_that_takes_the_focus(
     visitor: Visitor,
 ) -> None:
-    page = visitor.open(make_launched_survey(title="On the road"))
+    page = visitor.open(make_launched_survey(title="On the road", confirm_answers=True))
     press(page, "Start")
-    assert page.locator(":checked").count() == 0
+    assert page.locator(CHOSEN).count() == 0
     press(page, NEXT)
     summary = page.locator(".error-summary")
     expect(summary).to_be_focused()
     expect(summary.get_by_role("heading", level=2)).to_have_text("There is a problem")
     assert page.title() == "Error: Survey"
     expect(page.locator("fieldset")).to_have_accessible_description(
-        re.compile(r"Choose Yes or No\.$")
+        re.compile(r"Choose one answer\.$")
     )
     press(page, NEXT)
     assert page.locator(".error-summary").count() == 1
     assert page.title() == "Error: Survey"
     address = page.url
-    summary.get_by_role("link", name="Choose Yes or No.").click()
-    expect(page.get_by_label("Yes", exact=True)).to_be_focused()
+    summary.get_by_role("link", name="Choose one answer.").click()
+    expect(page.get_by_role("button", name="Yes", exact=True)).to_be_focused()
     assert page.url == address
-    page.get_by_label("Yes", exact=True).check()
+    press(page, "Yes")
     press(page, NEXT)
     assert page.title() == "Survey"
 
@@ -178,8 +176,7 @@ def test_every_step_has_its_own_title_and_one_heading_that_takes_the_focus(
     press(page, "Start")
     for _ in range(3):
         look()
-        page.get_by_label("Yes", exact=True).check()
-        press(page, NEXT)
+        press(page, "Yes")
     look()
     press(page, "Submit")
     expect(status(page)).to_have_text(SENT)
@@ -195,10 +192,10 @@ def test_going_back_by_link_or_by_browser_keeps_the_answers(visitor: Visitor) ->
     answer(page, ("Yes", "No"))
     page.go_back()
     expect(heading(page)).to_have_text("Children?")
-    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    expect(page.locator(CHOSEN)).to_have_text("No")
     page.get_by_role("link", name="Back").click()
     expect(heading(page)).to_have_text("Driven?")
-    expect(page.get_by_label("Yes", exact=True)).to_be_checked()
+    expect(page.locator(CHOSEN)).to_have_text("Yes")
     page.get_by_role("link", name="Back").click()
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     press(page, "Start")
@@ -208,25 +205,24 @@ def test_going_back_by_link_or_by_browser_keeps_the_answers(visitor: Visitor) ->
 def test_start_opens_the_first_question_also_after_going_back(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?")))
     press(page, "Start")
-    page.get_by_label("Yes", exact=True).check()
-    press(page, NEXT)
+    press(page, "Yes")
     go_back(page, 2)
     press(page, "Start")
     expect(heading(page)).to_have_text("Driven?")
-    expect(page.get_by_label("Yes", exact=True)).to_be_checked()
-    press(page, NEXT)
+    expect(page.locator(CHOSEN)).to_have_text("Yes")
+    press(page, "No")
     expect(heading(page)).to_have_text("Children?")
 
 
 def test_a_row_has_a_focus_ring_for_keyboards_only(visitor: Visitor) -> None:
-    page = visitor.open(make_launched_survey())
+    page = visitor.open(make_launched_survey(confirm_answers=True))
     press(page, "Start")
     outline = "(row) => getComputedStyle(row).outlineStyle"
     row = page.locator(".choice").first
     row.click()
-    expect(page.locator("input").first).to_be_focused()
+    expect(row).to_be_focused()
     assert row.evaluate(outline) == "none"
-    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
     assert page.locator(".choice").last.evaluate(outline) == "solid"
 
 
@@ -240,8 +236,7 @@ def test_changing_one_answer_returns_to_the_check(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=("Driven?", "Children?", "Car?")))
     answer(page, ("Yes", "Yes", "Yes"))
     page.get_by_role("link", name="Change the answer to: Children?").click()
-    page.get_by_label("No", exact=True).check()
-    press(page, NEXT)
+    press(page, "No")
     expect(heading(page)).to_have_text("Check your answers")
     assert page.locator("dl.checks dd:nth-of-type(1)").all_inner_texts() == ["Yes", "No", "Yes"]
 
@@ -268,12 +263,17 @@ def test_the_whole_row_can_be_tapped_and_is_tall_enough(visitor: Visitor) -> Non
     assert box["height"] >= 44
     assert box["width"] > 300
     page.mouse.click(box["x"] + box["width"] - 4, box["y"] + 4)
-    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    page.get_by_role("link", name="Back").click()
+    expect(page.locator(CHOSEN)).to_have_text("No")
 
 
 def test_html_in_any_text_is_shown_as_text(visitor: Visitor) -> None:
     wave = make_launched_survey(
-        title=HOSTILE, introduction=HOSTILE, questions=(HOSTILE,), quick_exit=False
+        title=HOSTILE,
+        introduction=HOSTILE,
+        questions=(HOSTILE,),
+        quick_exit=False,
+        confirm_answers=True,
     )
     page = visitor.open(wave)
     page.on("dialog", lambda dialog: pytest.fail("a text was run"))
@@ -283,7 +283,7 @@ def test_html_in_any_text_is_shown_as_text(visitor: Visitor) -> None:
     expect(heading(page)).to_have_text(HOSTILE)
     press(page, NEXT)
     assert page.title() == f"Error: Question 1 of 1 · {HOSTILE}"
-    page.get_by_label("Yes", exact=True).check()
+    press(page, "Yes")
     press(page, NEXT)
     expect(page.locator("dl.checks dt")).to_have_text(HOSTILE)
     press(page, "Submit")
@@ -308,8 +308,7 @@ def test_a_text_of_5000_characters_does_not_break_the_layout(
         assert_it_fits()
         press(page, "Start")
         assert_it_fits()
-        page.get_by_label("Yes", exact=True).check()
-        press(page, NEXT)
+        press(page, "Yes")
         expect(heading(page)).to_have_text("Check your answers")
         assert_it_fits()
         press(page, "Submit")
@@ -331,16 +330,16 @@ def test_text_in_another_direction_keeps_its_direction(visitor: Visitor) -> None
     assert words.evaluate("(one) => [one.lang, getComputedStyle(one).direction]") == [
         *("ar", "rtl")
     ]
-    row, radio = (
+    row, word = (
         page.locator(".choice").first.bounding_box(),
-        page.get_by_label("نعم").bounding_box(),
+        page.locator(".choice > span").first.bounding_box(),
     )
     assert row is not None
-    assert radio is not None
-    assert radio["x"] > row["x"] + row["width"] / 2, "the radio stands before the word"
+    assert word is not None
+    assert word["x"] > row["x"] + row["width"] / 2, "the word begins at the right"
 
 
-def test_radio_buttons_are_built_from_any_number_of_options(visitor: Visitor) -> None:
+def test_buttons_are_built_from_any_number_of_options(visitor: Visitor) -> None:
     options = tuple(Option(code=code, text=f"Row {code}") for code in (3, 0, 4, 1, 2))
     # The buttons of yes/no questions are Murmur's own.
     changes = {"type": QuestionType.CHOICE, "options": options, "threshold": 2**31}
@@ -348,8 +347,7 @@ def test_radio_buttons_are_built_from_any_number_of_options(visitor: Visitor) ->
     page = visitor.open(wave)
     press(page, "Start")
     assert page.locator(".choice").all_inner_texts() == [option.text for option in options]
-    page.get_by_label("Row 4").check()
-    press(page, NEXT)
+    press(page, "Row 4")
     press(page, "Submit")
     expect(status(page)).to_have_text(SENT)
     assert RawReport.objects.get().symbols[0] in range(5)
@@ -517,10 +515,11 @@ def test_the_chosen_row_is_visible_in_forced_colours_and_nothing_moves(
     with visiting(chromium, live, reduced_motion="reduce", **options) as visitor:
         page = visitor.open(make_launched_survey())
         press(page, "Start")
-        page.get_by_label("Yes", exact=True).check()
+        press(page, "Yes")
+        page.go_back()
         if options:
-            chosen, other = page.locator(".choice").all()
+            yes, no = page.locator(".choice").all()
             width = "(row) => getComputedStyle(row).outlineStyle"
-            assert chosen.evaluate(width) != "none"
-            assert other.evaluate(width) == "none"
+            assert yes.evaluate(width) != "none"
+            assert no.evaluate(width) == "none"
         assert page.evaluate("document.getAnimations().length") == 0

@@ -18,11 +18,13 @@ from surveys.models.stored_texts import squeeze
 from surveys.respondent.client_files import ICON, client_files
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import (
+    CHOSEN,
     DUMP,
     FIXED_RANDOMNESS,
     SENT,
     Visitor,
     answer,
+    choose_first,
     press,
     status,
     visiting,
@@ -183,7 +185,7 @@ def test_leaving_the_page_drops_the_answers(visitor: Visitor) -> None:
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     press(page, "Start")
-    assert page.locator(":checked").count() == 0
+    assert page.locator(CHOSEN).count() == 0
     page.go_back()
     page.go_back()
     assert page.get_by_text("Check your answers").count() == 0
@@ -195,7 +197,7 @@ def test_a_reload_before_submit_starts_again(visitor: Visitor) -> None:
     answer(page, ("Yes", "No", "Yes"))
     page.reload()
     press(page, "Start")
-    assert page.locator(":checked").count() == 0
+    assert page.locator(CHOSEN).count() == 0
 
 
 def test_a_visit_sets_no_cookie_contacts_no_other_host_and_violates_no_policy(
@@ -222,8 +224,7 @@ def test_one_visit_weighs_at_most_20_kilobytes(visitor: Visitor, language: str) 
     page = visitor.open(make_survey_in_six_languages(), ending=f"/{language}")
     page.locator("#start").click()
     for _ in range(10):
-        page.locator("input").first.check()
-        page.locator("main > .button").click()
+        choose_first(page)
     page.locator("main > .button").click()
     expect(page.locator("dl.letters").first).to_be_attached()
     requests = without_favicon(visitor.requests)

@@ -28,7 +28,7 @@ from tests.support.browser.every_type import (
 )
 from tests.support.browser.qr_codes import draw_symbol
 from tests.support.browser.sending import TWO, kept, submit
-from tests.support.browser.visit import SENT, Visitor, answer, press, status
+from tests.support.browser.visit import HASTE, SENT, Visitor, answer, press, status
 from tests.support.factories import QUESTIONS, make_launched_survey
 
 RECEIPT = "See what was sent"
@@ -220,6 +220,7 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     expect(page.get_by_text(digest)).to_be_visible()
 
     alone = chromium.new_context()
+    alone.add_init_script(HASTE)
     errors: list[str] = []
     alone.on("weberror", lambda error: errors.append(str(error.error)))
     requests: list[str] = []

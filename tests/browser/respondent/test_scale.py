@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from surveys.models import Survey, Wave
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.visit import Visitor, visiting
+from tests.support.browser.visit import Visitor, choose_first, press, visiting
 from tests.support.factories import make_survey, open_survey
 
 PHONES = {360, 375, 390, 412, 430}
@@ -94,8 +94,7 @@ def test_the_ends_stand_with_their_own_points_at_every_width(
                 assert " ".join(name.inner_text().split()) == f"{minimum} {low}"
                 key = (minimum, maximum, low)
                 rows[key] = find_rows(page, from_right=language == "ar")
-                page.locator("input").first.check()
-                page.locator("main > .button").click()
+                choose_first(page)
     short, long = SHORT[language][0], LONG[language][0]
     assert rows[0, 10, short] == {width for width in WIDTHS if width > 612}
     for few in ((1, 7), (1, 5), (0, 4)):
@@ -121,9 +120,7 @@ def test_each_end_is_part_of_the_name_of_its_point_and_of_the_answer(visitor: Vi
     page.locator("#start").click()
     for width in (320, 1280):
         page.set_viewport_size({"width": width, "height": 844})
-        names = [page.get_by_role("radio", name=name, exact=True) for name in ("1 Never", "2")]
-        for radio in (*names, page.get_by_role("radio", name="7 Always", exact=True)):
-            expect(radio).to_have_count(1)
-    page.get_by_role("radio", name="7 Always").check()
-    page.locator("main > .button").click()
+        for name in ("1 Never", "2", "7 Always"):
+            expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
+    press(page, "7 Always")
     expect(page.locator("dl.checks dd").first).to_have_text("7 (Always)")

@@ -36,6 +36,7 @@ from tests.support.browser.visit import (
     FIXED_RANDOMNESS,
     SENT,
     Visitor,
+    choose_first,
     press,
     status,
     visiting,
@@ -106,14 +107,15 @@ WALK = """(answers) => {
     for (let pages = 0; pages < 20; pages += 1) {
       const heading = document.querySelector("h1").innerText;
       if (heading === "Check your answers") return;
+      const goesOn = document.querySelector("button.choice");
       for (const answer of answers[heading] ?? []) {
-        const row = [...document.querySelectorAll("label")].find(
-          (label) => label.querySelector("span").textContent === answer,
+        const row = [...document.querySelectorAll(".choice")].find(
+          (row) => row.querySelector("span").textContent === answer,
         );
-        if (row) row.control.click();
+        if (row) (row.control ?? row).click();
         else document.querySelector("input:not([name])").value = answer;
       }
-      press("Continue");
+      if (!goesOn) press("Continue");
     }
 }"""
 
@@ -239,12 +241,15 @@ WALK_SCALES = """(way) => {
       [...document.querySelectorAll("button")].find(({ innerText }) => innerText === name).click();
     press("Start");
     for (let page = 0; document.querySelector("h1").innerText !== "Check your answers"; page += 1) {
+      const row = document.querySelector("button.choice");
+      if (row) {
+        row.click();
+        continue;
+      }
       const items = [...document.querySelectorAll(".item")];
       const declines = document.querySelector("[type=checkbox]");
       if (declines && way[page] === 3) declines.click();
-      else if (items.length) {
-        for (const item of items) item.querySelectorAll("input")[way[page]].click();
-      } else document.querySelector("fieldset input").click();
+      else for (const item of items) item.querySelectorAll("input")[way[page]].click();
       press("Continue");
     }
 }"""
@@ -324,10 +329,6 @@ def questions_of(page: Page) -> list[str]:
     """Find the questions that are asked by answering each with the first row."""
     texts = (*(f"Number {number}?" for number in range(1, 5)), GROUP)
     return walk_through(page, dict.fromkeys(texts, choose_first))
-
-
-def choose_first(page: Page) -> None:
-    page.locator("input").first.check()
 
 
 def test_the_drawn_blocks_stay_the_same_and_the_others_are_sent_as_not_drawn(

@@ -8,7 +8,16 @@ from playwright.sync_api import Dialog, Page, expect
 from aggregator.models import RawReport
 from surveys.models import Wave
 from tests.support.browser.sending import TWO, kept, submit
-from tests.support.browser.visit import SENT, Visitor, answer, go_back, press, status
+from tests.support.browser.visit import (
+    CHOSEN,
+    SENT,
+    Visitor,
+    answer,
+    choose_first,
+    go_back,
+    press,
+    status,
+)
 from tests.support.factories import QUESTIONS, make_launched_survey
 from tests.support.six_languages import make_survey_in_six_languages, write_questions
 
@@ -21,8 +30,7 @@ FILL_STORAGE = """IDBObjectStore.prototype.add = IDBObjectStore.prototype.put = 
 def answer_first(visitor: Visitor, wave: Wave, ending: str = "/en") -> Page:
     page = visitor.open(wave, ending)
     page.locator("#start").click()
-    page.locator("input").first.check()
-    page.locator("main > .button").click()
+    choose_first(page)
     return page
 
 
@@ -54,7 +62,7 @@ def test_help_opens_in_a_new_tab_and_back_still_shows_the_page_before(
     expect(page.locator(HEADING)).to_have_text(QUESTIONS[1])
     go_back(page)
     expect(page.locator(HEADING)).to_have_text(QUESTIONS[0])
-    expect(page.locator(":checked")).to_have_count(1)
+    expect(page.locator(CHOSEN)).to_have_count(1)
 
 
 def test_another_language_keeps_the_answers(visitor: Visitor) -> None:
@@ -67,14 +75,13 @@ def test_another_language_keeps_the_answers(visitor: Visitor) -> None:
     page.locator("#start").click()
     first, second, *_ = write_questions("ar")
     expect(page.locator(HEADING)).to_have_text(first)
-    expect(page.locator(":checked")).to_have_count(1)
+    expect(page.locator(CHOSEN)).to_have_count(1)
     expect(page.locator("details #label h2").first).to_contain_text("الحماية")
-    page.locator("main > .button").click()
+    choose_first(page)
     expect(page.locator(HEADING)).to_have_text(second)
     assert page.url == address, "the history has one entry"
     for _ in range(9):
-        page.locator("input").first.check()
-        page.locator("main > .button").click()
+        choose_first(page)
     page.locator("main > .button").click()
     expect(page.get_by_role("status")).to_contain_text("أُرسِل رمزكم")
     assert RawReport.objects.count() == 1
@@ -93,7 +100,7 @@ def test_other_questions_in_the_other_language_are_opened_only_if_the_person_agr
         page.locator(".languages a[lang=ar]").click()
     assert asked == ["beforeunload"]
     page.locator("#start").click()
-    expect(page.locator(":checked")).to_have_count(1)
+    expect(page.locator(CHOSEN)).to_have_count(1)
 
 
 def test_a_reload_asks_where_nobody_has_to_leave_at_once(visitor: Visitor) -> None:
@@ -111,7 +118,7 @@ def test_nothing_asks_where_people_may_have_to_leave_at_once(visitor: Visitor) -
     page.reload()
     press(page, "Start")
     expect(page.locator(HEADING)).to_have_text(QUESTIONS[0])
-    assert page.locator(":checked").count() == 0
+    assert page.locator(CHOSEN).count() == 0
     assert asked == []
 
 

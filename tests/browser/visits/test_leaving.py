@@ -11,7 +11,16 @@ from playwright.sync_api import Page, expect
 
 from aggregator.models import RawReport
 from tests.support.browser.sending import NEUTRAL, REPORTS, TWO, kept, submit
-from tests.support.browser.visit import SENT, Visitor, answer, go_back, press, status
+from tests.support.browser.visit import (
+    CHOSEN,
+    CONFIRM,
+    SENT,
+    Visitor,
+    answer,
+    go_back,
+    press,
+    status,
+)
 from tests.support.factories import make_launched_survey
 from tests.support.six_languages import make_survey_in_six_languages
 
@@ -46,8 +55,7 @@ def list_history(page: Page) -> list[tuple[str, str]]:
 def start_and_answer(page: Page, steps: int = 0) -> None:
     press(page, "Start")
     for _ in range(steps):
-        page.get_by_label("Yes", exact=True).check()
-        press(page, "Continue")
+        press(page, "Yes")
 
 
 def open_all(page: Page) -> None:
@@ -62,6 +70,7 @@ def open_all_of_a_question(page: Page) -> None:
 
 def make_an_error(page: Page) -> None:
     start_and_answer(page)
+    page.get_by_role("link", name=CONFIRM).click()
     press(page, "Continue")
     expect(page.locator(".error-summary")).to_be_focused()
 
@@ -176,7 +185,7 @@ def agree_and_go_back(page: Page) -> None:
     press(page, "Start")
     page.get_by_role("checkbox").check()
     press(page, "Continue")
-    expect(page.get_by_role("radio")).to_have_count(2)
+    expect(page.locator("button.choice")).to_have_count(2)
     page.go_back()
     expect(page.get_by_role("checkbox")).to_be_checked()
 
@@ -307,9 +316,10 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     wave = make_launched_survey()
     page = leaving.open(wave)
     press(page, "Start")
-    page.get_by_label("Yes", exact=True).check()
+    page.get_by_role("link", name=CONFIRM).click()
+    press(page, "Yes")
     press(page, "Continue")
-    page.get_by_label("No", exact=True).check()
+    press(page, "No")
     if way == "button":
         page.get_by_role("link", name="Exit this page").click()
     else:
@@ -320,7 +330,7 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     assert page.url == "about:blank", "what was open before the survey"
     page = leaving.open(wave)
     expect(page.get_by_role("button", name="Start")).to_be_visible()
-    assert page.locator(":checked").count() == 0
+    assert page.locator(CHOSEN).count() == 0
     assert kept(page) == []
 
 
@@ -360,9 +370,9 @@ HIDE = """(hidden) => {
 @pytest.mark.parametrize("exit_", [True, False])
 def test_the_page_is_blank_while_another_app_is_in_front(visitor: Visitor, exit_: bool) -> None:
     page = visitor.open(make_launched_survey(quick_exit=exit_))
-    start_and_answer(page)
+    start_and_answer(page, 1)
     page.set_viewport_size({"width": 390, "height": 450})
-    page.get_by_label("Yes", exact=True).check()
+    page.go_back()
     page.evaluate("scrollTo(0, 120)")
     shown = page.evaluate(LOOK)
     assert (shown[0], shown[1] > 0) == ("1", True)
@@ -370,7 +380,7 @@ def test_the_page_is_blank_while_another_app_is_in_front(visitor: Visitor, exit_
     assert page.evaluate(LOOK)[0] == ("0" if exit_ else "1")
     page.evaluate(HIDE, False)
     assert page.evaluate(LOOK) == shown
-    expect(page.get_by_label("Yes", exact=True)).to_be_checked()
+    expect(page.locator(CHOSEN)).to_have_text("Yes")
 
 
 def test_typing_capital_letters_does_not_leave_the_page(leaving: Visitor) -> None:
@@ -423,7 +433,7 @@ def test_the_answers_can_be_hidden_while_they_are_checked(visitor: Visitor) -> N
     assert "Driven" not in page.locator("main").inner_text()
     expect(page.get_by_role("button", name="Show my answers")).to_be_focused()
     page.go_back()
-    press(page, "Continue")
+    press(page, "Yes")
     expect(rows).to_be_hidden()
     press(page, "Show my answers")
     expect(rows).to_be_visible()

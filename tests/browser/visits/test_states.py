@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from scripts.benchmarks.grounds.five_surveys import CONSENT, make_mine
 from tests.support.browser.accessibility import AXE, RUN_AXE, assert_exit_is_in_reach, fill_in
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.visit import PHONE, visiting
+from tests.support.browser.visit import PHONE, answer_page, visiting
 
 PROCEED = "main > .button"
 COVER = "main > p > .button"
@@ -58,9 +58,7 @@ def test_axe_finds_no_violation_in_any_state_with_everything_open(
             box.check()
         page.locator(PROCEED).click()
         while not page.locator("dl.checks").count():
-            if page.locator("fieldset").count():
-                fill_in(page)
-            page.locator(PROCEED).click()
+            answer_page(page, fill_in)
         inspection.look(page, "check")
         page.locator(COVER).click()
         expect(page.locator("dl.checks")).to_be_hidden()

@@ -9,7 +9,8 @@ from playwright.sync_api import Page
 
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave
-from tests.support.browser.visit import NEXT, press
+from tests.support.browser.visit import answer_page, press
+from tests.support.browser.visit import choose as choose_row
 from tests.support.factories import make_survey, open_survey
 
 REFUSED = "Prefer not to say"
@@ -62,7 +63,7 @@ def ask(survey: Survey, text: str, **content: Any) -> Question:
 def choose(*rows: str) -> Do:
     def act(page: Page) -> None:
         for row in rows:
-            page.get_by_label(row, exact=True).check()
+            choose_row(page, row)
 
     return act
 
@@ -80,6 +81,4 @@ def walk_through(page: Page, answers: dict[str, Do]) -> list[str]:
         if heading == "Check your answers":
             return seen
         seen.append(heading)
-        if heading in answers:
-            answers[heading](page)
-        press(page, NEXT)
+        answer_page(page, answers.get(heading, lambda _: None))

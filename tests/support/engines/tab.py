@@ -19,11 +19,13 @@ const find = {
   css: () => [...document.querySelectorAll(name)],
   button: () => [...document.querySelectorAll("button, a, summary")]
     .filter((one) => read(one) === name && isShown(one)),
-  field: () => [...document.querySelectorAll("label")]
+  field: () => [...document.querySelectorAll("label, button.choice")]
     .filter((one) => read(one) === name).map((one) => one.control ?? one),
 };
 return find[kind]()[0] ?? null;
 """
+# Clicks that follow each other sooner are a double click, and a new page ignores its second half.
+DOUBLE_CLICK_SECONDS = 0.6
 KEYS = {
     "Tab": "\ue004", "Enter": "\ue007", "Shift": "\ue008", "Escape": "\ue00c", "Space": " ",
     "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015",
@@ -37,6 +39,7 @@ class Tab:
         self._transport = transport
         self.engine = engine
         self._folder = folder  # its profile, in which downloads end up
+        self._clicked = 0.0  # when
 
     def call(self, command: str, parameters: dict[str, Any] | None = None) -> Any:
         return self._transport.call(command, parameters or {})
@@ -132,7 +135,7 @@ class Tab:
         self._click("css", css)
 
     def choose(self, name: str) -> None:
-        """Tick the box or the radio button with this label."""
+        """Press the button with this answer, which goes on, or tick the box with this label."""
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
@@ -142,7 +145,9 @@ class Tab:
         # A bar that sticks to an edge may not lie over it.
         centre = "arguments[0].scrollIntoView({ block: 'center' })"
         self.run(centre, {ELEMENT: element})
+        time.sleep(max(0, self._clicked + DOUBLE_CLICK_SECONDS - time.monotonic()))
         self.call("ElementClick", {"id": element})
+        self._clicked = time.monotonic()
 
     def fill(self, css: str, text: str) -> None:
         element = self.find("css", css)

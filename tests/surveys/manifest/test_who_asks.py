@@ -28,6 +28,7 @@ CARE: dict[str, Any] = {
     "consent": "You may stop.\n\nNobody asks why.",
     "minimum_age": 18,
     "shared_devices": True,
+    "confirm_answers": True,
 }
 
 

@@ -17,9 +17,9 @@ const MOST_IN_ROW = 11; // that fit into one row of the widest page
 const TOO_LONG = /.{21}|\S{12}/u; // for the width of two points
 
 kinds.scale = {
-  makeFields: (page, { answers }, quote) => {
+  makeFields: (page, visit, quote, accept) => {
     const choices = listPoints(page);
-    const fields = makeOneOf(withRefusal(page, choices), answers[page.name], quote);
+    const fields = makeOneOf(withRefusal(page, choices), page, visit, quote, accept);
     const points = fields.rows.splice(0, choices.length);
     return { ...fields, rows: [makeScale(page, points, quote), ...fields.rows] };
   },

@@ -7,6 +7,7 @@
  * @import { Manifest, Question } from "../report/manifest.js"
  * @import { Page } from "../report/rules.js"
  * @import { Outcome } from "./outcome.js"
+ * @import { Survey } from "./survey.js"
  * @import { Visit } from "./visit.js"
  *
  * @typedef {object} Additions
@@ -20,6 +21,11 @@
  * @property {(manifest: Manifest) => Page[]} [preface] Makes pages that come before all questions.
  * @property {(visit: Visit, restart: () => void) => void} [offerLanguages] Changes the language
  *   without losing answers.
+ * @property {(text: HTMLElement) => HTMLElement[]} [findHeading] Takes the heading from such a text.
+ * @property {(above: HTMLElement, open: Page[], place: number, most: number, quote: Survey["quote"])
+ *   => void} [showWay] Says how far the visit is.
+ * @property {(open: Page[], rows: HTMLElement[], visit: Visit, quote: Survey["quote"],
+ *   end: HTMLElement[]) => HTMLElement} [fold] Folds the sections of the page for checking.
  * @property {() => void} [showMoments] Writes moments in the device's own time zone.
  * @property {StoreLate} [storeLate] Stores a report only if it cannot be sent at once.
  * @property {(visit: Visit) => Node[]} [makeRoom] Offers a device that people share to the next one.

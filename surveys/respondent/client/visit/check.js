@@ -1,4 +1,5 @@
 /** Makes the page on which a person checks their answers before they are scrambled. */
+import { additions } from "./additions.js";
 import { copyAll, make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
 import { label, pageData } from "./screen.js";
@@ -11,12 +12,13 @@ import { say } from "./words.js";
  */
 
 /**
- * @param {Page[]} asked
+ * @param {Page[]} open
  * @param {Visit} visit
  * @param {Survey["quote"]} quote
  * @param {{ onChange: (name: string) => void, onSubmit: (held: boolean) => void }} actions
  */
-export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
+export function makeCheck(open, visit, quote, { onChange, onSubmit }) {
+  const asked = open.filter(({ number }) => number);
   const rows = asked.map((page) => {
     const { name, text, type, follows = name } = page;
     const again = makeLink(say("change"), () => onChange(name), "again");
@@ -28,7 +30,8 @@ export function makeCheck(asked, visit, quote, { onChange, onSubmit }) {
     const chosen = make("dd", {}, ...words, ...copyAll(warning, label));
     return make("div", {}, make("dt", {}, quote(text)), chosen, make("dd", {}, again));
   });
-  const list = make("dl", { class: "checks" }, ...rows);
+  const list = additions.fold?.(open, rows, visit, quote, makeEnd(onSubmit)) ??
+    make("dl", { class: "checks" }, ...rows);
   const plain = asked.filter(({ type }) => type === "declared").length;
   return [
     makeBack(),

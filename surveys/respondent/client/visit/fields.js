@@ -1,5 +1,5 @@
-/** Makes and reads the fields of a question. Here one of some answers is chosen. */
-import { make } from "./elements.js";
+/** Makes and reads the fields of a question. Here one of some answers is chosen, with a button each. */
+import { make, onClick } from "./elements.js";
 import { say } from "./words.js";
 
 /**
@@ -15,13 +15,14 @@ import { say } from "./words.js";
  *
  * @typedef {object} Fields
  * @property {HTMLElement[]} rows
+ * @property {boolean} [isQuick] Whether one tap answers and goes on.
  * @property {() => HTMLElement} first Returns the field to correct.
  * @property {() => Answer | string} read Returns the answer, or a sentence that says what is wrong.
  * @property {Node[]} [after] What stands below the button.
  *
  * @typedef {object} Kind How questions of one type are asked.
  * @property {string} [title] The name of its words, if the page's text is not its title.
- * @property {(page: Page, visit: Visit, quote: Survey["quote"]) => Fields} makeFields
+ * @property {(page: Page, visit: Visit, quote: Survey["quote"], accept: () => void) => Fields} makeFields
  * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
  *   Puts an answer that is not a refusal into words.
  * @property {(page: Page) => string} [hint]
@@ -87,6 +88,15 @@ export const makeInput = (properties) =>
   Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
 
 /**
+ * @param {Choice} choice
+ * @param {Survey["quote"]} quote
+ */
+const makeWords = ({ text, isOwn, end }, quote) => [
+  isOwn ? quote(text) : make("span", {}, text),
+  ...(end ? [" ", make("span", { class: "end" }, quote(end))] : []),
+];
+
+/**
  * @param {Choice[]} choices
  * @param {"radio" | "checkbox"} type
  * @param {Answer | undefined} answer The earlier answer, if there is one.
@@ -98,35 +108,44 @@ export function makeChoices(choices, type, answer, quote) {
     return makeInput({ type, name: "choice", id: `choice-${i}`, defaultChecked });
   });
   /** @type {HTMLElement[]} */
-  const rows = choices.map(({ text, isOwn, end }, i) => {
-    const words = isOwn ? quote(text) : make("span", {}, text);
-    const meaning = end ? [" ", make("span", { class: "end" }, quote(end))] : [];
-    return make("label", { class: "choice" }, boxes[i], words, ...meaning);
-  });
+  const rows = choices.map((choice, i) =>
+    make("label", { class: "choice" }, boxes[i], ...makeWords(choice, quote))
+  );
   const readChosen = () => choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
   return { boxes, rows, readChosen };
 }
 
 /**
+ * Makes a button for each choice. It answers and goes on, unless the author or the person wants
+ * answers to be confirmed.
  * @param {Choice[]} choices
- * @param {Answer | undefined} answer
+ * @param {Page} page
+ * @param {Visit} visit
  * @param {Survey["quote"]} quote
+ * @param {() => void} accept
  * @returns {Fields}
  */
-export function makeOneOf(choices, answer, quote) {
-  const { boxes, rows, readChosen } = makeChoices(choices, "radio", answer, quote);
-  const [one, other, more] = rows.map((row) => row.textContent);
-  const read = () => {
-    const [chosen] = readChosen();
-    if (chosen !== undefined) return chosen;
-    return more ? say("one") : say("either", { one, other });
-  };
-  return { rows, first: () => boxes[0], read };
+export function makeOneOf(choices, { name }, visit, quote, accept) {
+  let chosen = visit.answers[name];
+  const rows = choices.map((choice) => {
+    const pressed = `${choice.value === chosen}`;
+    const attributes = { type: "button", class: "choice", "aria-pressed": pressed };
+    const row = onClick(make("button", attributes, ...makeWords(choice, quote)), () => {
+      chosen = choice.value;
+      for (const one of rows) one.setAttribute("aria-pressed", `${one === row}`);
+      if (visit.confirms) return;
+      visit.confirms = false;
+      accept();
+    });
+    return row;
+  });
+  const read = () => chosen === undefined ? say("one") : chosen;
+  return { rows, isQuick: true, first: () => rows[0], read };
 }
 
 /** @type {Kind["makeFields"]} */
-const makeOptions = (page, { answers }, quote) =>
-  makeOneOf(withRefusal(page, listOptions(page)), answers[page.name], quote);
+const makeOptions = (page, visit, quote, accept) =>
+  makeOneOf(withRefusal(page, listOptions(page)), page, visit, quote, accept);
 
 /** @type {Kind["describe"]} */
 const quoteOne = (page, answer, quote) =>

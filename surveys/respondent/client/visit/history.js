@@ -4,6 +4,7 @@
  * it, and so the page hears of it and shows the page before.
  */
 import { walk } from "../report/rules.js";
+import { additions } from "./additions.js";
 import { makeCheck } from "./check.js";
 import { make, makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
@@ -37,37 +38,29 @@ function render(visit) {
   const { open } = walk(survey.pages, answers);
   const page = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
   trail[0] = page?.name;
-  const asked = open.filter(({ number }) => number);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
-    const nodes = makeCheck(asked, visit, survey.quote, {
+    const nodes = makeCheck(open, visit, survey.quote, {
       onChange: (name) => go(visit, name),
       onSubmit: (held) => void submit(visit, survey, held),
     });
     return show([...nodes, ...more], say("check-title"));
   }
-  const progress = describeProgress(page, open, survey);
-  const nodes = makeQuestion(page, progress, visit, survey.quote, (answer) => {
+  const place = open.indexOf(page) + 1;
+  const later = survey.pages.slice(survey.pages.indexOf(page) + 1).filter((one) => one.isDrawn);
+  const most = place + later.length;
+  // The server wrote only the words that fit: pages are counted instead of questions if some have
+  // none, or if their number depends on answers.
+  const gaps = { page: place, most, number: page.number, which: place, of: open.length };
+  const progress = say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
+  const above = make("p", { class: "eyebrow" }, progress);
+  additions.showWay?.(above, open, place, most, survey.quote);
+  const nodes = makeQuestion(page, open, above, visit, survey.quote, (answer) => {
     answers[page.name] = answer;
     go(visit);
   });
   // The history stores the title, and the number of a page can depend on answers.
   show([...nodes, ...more], say("most") ? "" : progress);
-}
-
-/**
- * The server wrote only the words that fit: pages are counted instead of questions if some have none,
- * or if their number depends on answers.
- * @param {Page} page
- * @param {Page[]} open
- * @param {Survey} survey
- */
-function describeProgress(page, open, { pages }) {
-  const place = open.indexOf(page) + 1;
-  const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
-  const most = place + later.length;
-  const gaps = { page: place, most, number: page.number, which: place, of: open.length };
-  return say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
 }
 
 /** @param {Visit} visit */
@@ -108,6 +101,7 @@ export function followHistory(visit) {
     if (visit.phase !== "answering" || !(isWatched || pageData.shared)) return;
     visit.answers = {};
     visit.trail = [];
+    visit.confirms = pageData.confirm;
     visit.phase = "reading";
     render(visit);
   });

@@ -1,6 +1,6 @@
 /** Makes the page of one question, or of a text between questions. */
 import { additions } from "./additions.js";
-import { make, makeBack, makeButton, makeLink } from "./elements.js";
+import { copyAll, make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
 import { label } from "./screen.js";
 import { say } from "./words.js";
@@ -13,51 +13,62 @@ import { say } from "./words.js";
 
 /**
  * @param {Page} page
- * @param {string} progress
+ * @param {Page[]} open
+ * @param {Node} above How far the visit is.
  * @param {Visit} visit
  * @param {Survey["quote"]} quote
  * @param {(answer: Answer) => void} proceed
  */
-export function makeQuestion(page, progress, visit, quote, proceed) {
+export function makeQuestion(page, open, above, visit, quote, proceed) {
   const { title: ours, makeFields, hint } = findKind(page);
-  const head = [makeBack(), make("p", { class: "eyebrow" }, progress)];
+  const head = [makeBack(), above];
   if (page.type === "information") {
     const text = additions.makeText?.(quote(page.text)) ?? [];
     return [...head, ...text, makeButton(say("continue"), () => proceed(1))];
   }
   const title = make("h1", { tabindex: -1 }, ours ? say(ours) : quote(page.text));
-  const { rows, first, read, after = [] } = makeFields(page, visit, quote);
+  const accept = () => {
+    const found = read();
+    if (typeof found === "string") showError(group, first(), found);
+    else proceed(found);
+  };
+  const { rows, isQuick, first, read, after = [] } = makeFields(page, visit, quote, accept);
   const legend = make("legend", {}, title);
   const hints = page.type === "declared"
     ? [make("p", { id: "hint", class: "but" }, say("declared"))]
     : hint
     ? [make("p", { id: "hint" }, hint(page))]
     : [];
-  const group = make("fieldset", {}, legend, ...makeAssurance(page), ...hints, ...rows);
+  const group = make("fieldset", {}, legend, ...makeAssurance(page, open), ...hints, ...rows);
   describe(group);
-  const accept = () => {
-    const found = read();
-    if (typeof found === "string") showError(group, first(), found);
-    else proceed(found);
-  };
   group.addEventListener("keydown", ({ key, isComposing }) => {
-    if (key === "Enter" && !isComposing) accept();
+    if (key === "Enter" && !isComposing && !isQuick) accept();
   });
-  return [...head, group, makeButton(say("continue"), accept), ...after];
+  const next = makeButton(say("continue"), accept);
+  const confirm = makeLink(say("confirm"), () => {
+    visit.confirms = true;
+    confirm.replaceWith(next);
+    next.focus();
+  }, "again");
+  // Offered until the first tap, and to those who return to an answer.
+  const isOffered = visit.confirms !== false || page.name in visit.answers;
+  const end = !isQuick || visit.confirms ? [next] : isOffered ? [confirm] : [];
+  return [...head, group, ...end, ...after];
 }
 
 /**
- * Repeats what the label says about this answer, the mark and the word for its strength first.
+ * Repeats what the label says about this answer, the mark and the word for its strength first. The
+ * sentence stands only on the first of the pages that it is about.
  * @param {Page} page
+ * @param {Page[]} open
  */
-function makeAssurance({ name, follows = name }) {
-  const odds = label?.querySelector(`[data-names~="${follows}"]`);
+function makeAssurance(page, open) {
+  /** @param {Page} one */
+  const find = ({ name, follows = name }) => label?.querySelector(`[data-names~="${follows}"]`);
+  const odds = find(page);
   if (!odds) return [];
-  const line = /** @type {HTMLElement} */ (odds.cloneNode(true));
-  line.id = "odds";
-  line.classList.add("quiet");
-  line.querySelector("b")?.remove();
-  return [line];
+  const isFirst = open.find((one) => find(one) === odds) === page;
+  return [make("div", { id: "odds", class: "quiet" }, ...copyAll(isFirst ? "h2, p" : "h2", odds))];
 }
 
 /** @param {HTMLElement} group */

@@ -9,6 +9,8 @@
  * @property {string} intake The address that takes reports.
  * @property {string} language
  * @property {string} [shared] Set if several people share a device.
+ * @property {string} [minutes] About how many a visit takes, if it is long.
+ * @property {string} [confirm] Set if the author wants each answer to be confirmed.
  */
 
 export const main = /** @type {HTMLElement} */ (document.getElementById("survey"));
@@ -21,11 +23,15 @@ export const label = document.getElementById("label");
 export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes] };
 
-// The second click of a double click must not answer what the first one has just brought.
-const shown = { isNew: false };
+// A double tap, or a trembling hand, must not answer what its first tap has just brought: clicks of
+// a new page count after a pause of 400 ms. Keys, whose clicks have no detail, need none, because the
+// focus went to the heading.
+const shown = { isNew: false, clicked: 0 };
 addEventListener("click", (event) => {
-  shown.isNew &&= event.detail > 1;
-  if (!shown.isNew) return;
+  shown.isNew &&= event.detail > (event.timeStamp - shown.clicked < 400 ? 0 : 1);
+  shown.clicked = event.timeStamp;
+  const { target } = /** @type {{ target: any }} */ (event);
+  if (!shown.isNew || !main.contains(target)) return; // the exit always works
   event.preventDefault();
   event.stopPropagation();
 }, true);

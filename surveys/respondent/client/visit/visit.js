@@ -11,6 +11,8 @@
  *   If people are watched or share a device, they are dropped when the page is left too.
  * @property {(string | undefined)[]} trail The names of the pages on the way, the one on the screen
  *   first. The page for checking has none.
+ * @property {string | boolean} [confirms] Whether answers wait for Continue. Undefined until the
+ *   person has chosen that, or has answered without.
  * @property {boolean} isCovered Whether the page for checking hides the answers.
  * @property {Keeper | null} keeper A preview has none.
  * @property {Survey | null} survey Set when it is loaded.

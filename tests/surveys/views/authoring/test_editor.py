@@ -171,15 +171,23 @@ def test_the_phone_shows_what_respondents_read(author: Client, owner: User) -> N
         assert send(author, path, **{**fields, "refusal": "on"})["outcome"] == "saved", type_
     manifest = build_manifest(survey=survey, wave_number=1)
     found = {
-        Question.Type.SCORE if one.score else one.type: describe_phone(one, language="de")
+        Question.Type.SCORE if one.score else one.type: describe_phone(
+            one, language="de", confirms=False
+        )
         for one in manifest.questions
     }
+    first = manifest.questions[0]
+    assert describe_phone(first, language="de", confirms=True).go_on == "Weiter"
     controls = {str(type_): phone.control for type_, phone in found.items()}
     assert (controls["number"], controls["several"], controls["information"]) == (
         "number",
         "checkbox",
         "",
     )
+    tapped = {
+        type_ for type_, phone in found.items() if (phone.control, phone.go_on) == ("tap", "")
+    }
+    assert tapped == {"yes_no", "choice", "scale", "follow_up", "declared"}
     assert found[Question.Type.YES_NO].answers[:2] == ("Ja", "Nein")
     assert len(found[Question.Type.SCALE].answers) > 2
     assert found[Question.Type.FOLLOW_UP].follow_up_answers == ("Ja", "Nein")
