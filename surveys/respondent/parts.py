@@ -13,6 +13,7 @@ PARTS = (
     "consent",
     "drawn",
     "file",
+    "grid",
     "information",
     "languages",
     "moments",
@@ -27,9 +28,10 @@ ONLY_IN_THE_FILE = "file"
 
 def list_kinds(manifest: Manifest) -> set[str]:
     """List the types of questions that people see. They see the items of a score."""
-    return {
+    kinds = {
         str(question.type) if question.score is None else "score" for question in manifest.questions
     }
+    return kinds | {"grid"} if any(one.together for one in manifest.questions) else kinds
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -43,6 +45,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("languages")
     if manifest.closes:
         needed.add("moments")
+    if "score" in needed:
+        needed.add("grid")
     if manifest.shared_devices:
         needed.add("shared")
     if mode == "disk":

@@ -13,6 +13,7 @@ from surveys.authoring.forms.question_base import (
     NamedForm,
     ProtectedForm,
     QuestionForm,
+    RowForm,
     RuledForm,
     question_text,
     refusal_switch,
@@ -63,7 +64,7 @@ def _options(most: int) -> Lines:
     )
 
 
-class YesNoForm(ProtectedForm):
+class YesNoForm(RowForm):
     type = Question.Type.YES_NO
 
     text = question_text(
@@ -115,7 +116,7 @@ class OptionsForm(QuestionForm):
         return None
 
 
-class ChoiceForm(ProtectedForm, OptionsForm):
+class ChoiceForm(RowForm, OptionsForm):
     type = Question.Type.CHOICE
 
     options = _options(MAX_SYMBOLS)
@@ -188,7 +189,7 @@ def _scale_point(label: str, *, initial: int) -> WholeNumber:
     return WholeNumber(low=LOWEST_POINT, high=HIGHEST_POINT, why=why, label=label, initial=initial)
 
 
-class ScaleForm(ProtectedForm, RangeForm):
+class ScaleForm(RowForm, RangeForm):
     type = Question.Type.SCALE
 
     minimum = _scale_point("First point", initial=1)

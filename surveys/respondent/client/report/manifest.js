@@ -34,6 +34,7 @@ import { within } from "./timing.js";
  * @property {string} [high_label]
  * @property {number} [limit]
  * @property {string} [follow_up]
+ * @property {boolean} [together] Whether it shares a screen with the question before it.
  * @property {Score} [score] How the answer is computed from items. `type` is what carries it.
  *
  * @typedef {object} Score
@@ -47,7 +48,8 @@ import { within } from "./timing.js";
  * @property {number} block -1 if the question is always asked.
  * @property {boolean} isDrawn Whether this person is asked.
  * @property {number} number 0 for a text without a question.
- * @property {(chosen: number[]) => number} [count] Computes the answer of a score (client/parts/score.js).
+ * @property {(chosen: (number | undefined)[]) => number | undefined} [count] Computes the answer of a score
+ *   (client/parts/score.js). It has none while an item lacks an answer.
  *
  * @typedef {Described & Found} Question
  *

@@ -4,6 +4,7 @@
  * it, and so the page hears of it and shows the page before.
  */
 import { walk } from "../report/rules.js";
+import { additions } from "./additions.js";
 import { makeCheck } from "./check.js";
 import { make, makeDetails } from "./elements.js";
 import { makeQuestion } from "./question.js";
@@ -12,8 +13,7 @@ import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
 /**
- * @import { Page } from "../report/rules.js"
- * @import { Survey } from "./survey.js"
+ * @import { Screen } from "./additions.js"
  * @import { Visit } from "./visit.js"
  */
 
@@ -35,8 +35,13 @@ function render(visit) {
   const { phase, trail, survey, answers } = visit;
   if (!survey || phase !== "answering" || !trail.length) return show(opening.nodes);
   const { open } = walk(survey.pages, answers);
-  const page = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
-  trail[0] = page?.name;
+  /** @type {NonNullable<typeof additions.arrange>} */
+  const arrange = additions.arrange ?? ((_, shown) => shown);
+  const screens = arrange(survey.pages, open, answers);
+  const page = screens.find(({ name, key = name, names = [key], isOpen }) =>
+    names.includes(`${trail[0]}`) || (isOpen ?? answers[name] === undefined)
+  );
+  trail[0] = page?.key ?? page?.name;
   const asked = open.filter(({ number }) => number);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
@@ -46,10 +51,11 @@ function render(visit) {
     });
     return show([...nodes, ...more], say("check-title"));
   }
-  const progress = describeProgress(page, open, survey);
+  const all = arrange(survey.pages, survey.pages.filter(({ isDrawn }) => isDrawn), answers);
+  const progress = describeProgress(page, screens, all);
   const nodes = makeQuestion(page, progress, visit, survey.quote, (answer) => {
     answers[page.name] = answer;
-    go(visit);
+    go(visit, answer ? page.next : undefined);
   });
   // The history stores the title, and the number of a page can depend on answers.
   show([...nodes, ...more], say("most") ? "" : progress);
@@ -58,15 +64,15 @@ function render(visit) {
 /**
  * The server wrote only the words that fit: pages are counted instead of questions if some have none,
  * or if their number depends on answers.
- * @param {Page} page
- * @param {Page[]} open
- * @param {Survey} survey
+ * @param {Screen} page
+ * @param {Screen[]} screens
+ * @param {Screen[]} all The screens of a person whose answers open all.
  */
-function describeProgress(page, open, { pages }) {
-  const place = open.indexOf(page) + 1;
-  const later = pages.slice(pages.indexOf(page) + 1).filter((one) => one.isDrawn);
-  const most = place + later.length;
-  const gaps = { page: place, most, number: page.number, which: place, of: open.length };
+function describeProgress(page, screens, all) {
+  const place = screens.indexOf(page) + 1;
+  const find = (/** @type {Screen} */ { name, key = name }) => key === (page.key ?? page.name);
+  const most = place + all.length - 1 - all.findIndex(find);
+  const gaps = { page: place, most, number: page.number, which: place, of: screens.length };
   return say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
 }
 

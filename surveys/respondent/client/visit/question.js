@@ -50,7 +50,7 @@ export function makeQuestion(page, progress, visit, quote, proceed) {
  * Repeats what the label says about this answer, the mark and the word for its strength first.
  * @param {Page} page
  */
-function makeAssurance({ name, follows = name }) {
+export function makeAssurance({ name, follows = name }) {
   const odds = label?.querySelector(`[data-names~="${follows}"]`);
   if (!odds) return [];
   const line = /** @type {HTMLElement} */ (odds.cloneNode(true));
