@@ -26,6 +26,7 @@ FOLDER = Path(__file__).resolve().parent / "client"
 # The next two scripts import this file, so the self-test runs the same code as the page.
 RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
+_WITH_ROWS = ("grid", "score")
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
@@ -124,11 +125,14 @@ def _find_modules(parts: tuple[str, ...]) -> list[str]:
 
 
 def _join_style(parts: tuple[str, ...]) -> str:
-    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(map(_find_style, parts)))
+    styles = dict.fromkeys(map(_find_style, parts))
+    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(styles))
 
 
 def _find_style(part: str) -> str:
-    return _read_folder().get(f"parts/{part}.css", b"").decode()
+    """Return the rules of a part; some parts share theirs."""
+    name = "rows" if part in _WITH_ROWS else part
+    return _read_folder().get(f"parts/{name}.css", b"").decode()
 
 
 def _name_style(parts: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ reads: `kinds` in client/visit/fields.js, or `additions` in client/visit/additio
 
 from __future__ import annotations
 
+from surveys.manifest.grids import count_pages
 from surveys.manifest.manifest import Manifest
 
 # In the order in which they run. A part for one type of question has the name of the type.
@@ -22,6 +23,7 @@ PARTS = (
     "score",
     "several",
     "shared",
+    "split",
 )
 ONLY_IN_THE_FILE = "file"
 
@@ -45,8 +47,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("languages")
     if manifest.closes:
         needed.add("moments")
-    if "score" in needed:
-        needed.add("grid")
+    if any(one.score is not None and count_pages([one]) > 1 for one in manifest.questions):
+        needed.add("split")
     if manifest.shared_devices:
         needed.add("shared")
     if mode == "disk":

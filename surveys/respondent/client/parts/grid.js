@@ -1,30 +1,24 @@
 /**
- * Rows that share their answers: questions that their author asks together, and the items of a score.
- * A screen has at most seven. In Python: surveys/manifest/grids.py.
+ * Questions that their author asks together: rows that share their answers, at most seven on a screen. In Python: surveys/manifest/grids.py.
  */
 import { additions } from "../visit/additions.js";
-import { kinds } from "../visit/fields.js";
-import { makeRows } from "../visit/rows.js";
+import { cut } from "../visit/cutting.js";
+import { findKind, kinds } from "../visit/fields.js";
+import { makeAssurance } from "../visit/question.js";
+import { makeRow } from "../visit/rows.js";
 import { label } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 
 /**
- * @import { Page } from "../report/rules.js"
- * @import { Screen } from "../visit/additions.js"
+ * @import { Answer, Answers, Page } from "../report/rules.js"
+ *
+ * @typedef {object} Shared
+ * @property {string[]} names The names by which it is found.
+ * @property {boolean} isOpen Whether an answer is missing.
+ * @property {Page[]} [rows] The questions on it.
+ *
+ * @typedef {Page & Shared} Screen
  */
-
-const MOST_ROWS = 7;
-
-/**
- * Cuts a list into parts of nearly the same length.
- * @template T
- * @param {T[]} list
- */
-function cut(list) {
-  const count = Math.ceil(list.length / MOST_ROWS);
-  const find = (/** @type {number} */ i) => Math.ceil((i * list.length) / count);
-  return Array.from({ length: count }, (_, i) => list.slice(find(i), find(i + 1)));
-}
 
 /** @param {Page} page */
 const listShared = ({ type, options, minimum, maximum, low_label, high_label, refusal, rule }) =>
@@ -33,67 +27,69 @@ const listShared = ({ type, options, minimum, maximum, low_label, high_label, re
 /** @param {string} name */
 const findOdds = (name) => label?.querySelector(`[data-names~="${name}"]`);
 
-additions.arrange = (pages, shown, answers) => {
+/**
+ * Puts pages that share answers together on screens; of these, only those that are visible.
+ * @param {Page[]} pages
+ * @param {Page[]} visible
+ * @param {Answers} answers
+ * @returns {Screen[]}
+ */
+function arrange(pages, visible, answers) {
   /** @type {Page[][]} */
   const grids = [];
   pages.forEach((page, i) => {
-    // The mark of a manifest that does not keep to it has no effect.
+    // A mark between questions that do not fit has no effect.
     const joins = page.together && !page.score && listShared(page) === listShared(pages[i - 1]);
     if (joins) grids[grids.length - 1].push(page);
     else grids.push([page]);
   });
-  return grids.flatMap((grid) => cut(grid.filter((page) => shown.includes(page)))).flatMap(
-    (rows) => {
-      const [page] = rows;
-      if (page.score) return splitScore(page, answers[page.name]);
-      if (!rows[1]) return [page];
-      const names = rows.map(({ name }) => name);
-      const isOpen = names.some((name) => answers[name] === undefined);
-      const isEqual = new Set(names.map(findOdds)).size === 1;
-      // Where the protection differs, each row says its own.
-      return [{ ...page, type: "grid", rows, names, isOpen, follows: isEqual ? page.name : "" }];
-    },
-  );
-};
-
-/**
- * @param {Page} page
- * @param {unknown} answer
- * @returns {Screen[]}
- */
-function splitScore(page, answer) {
-  const parts = cut([...(page.score?.items ?? []).keys()]);
-  return parts.map((part, i) => {
-    const [from] = part;
-    const to = from + part.length;
-    const key = `${page.name}/${i}`;
-    const given = Array.isArray(answer) ? answer.slice(from, to) : [answer];
-    return {
-      ...page,
-      key,
-      names: i ? [key] : [key, page.name],
-      isOpen: given.includes(undefined),
-      next: parts[i + 1] && `${page.name}/${i + 1}`,
-      from,
-      to,
-    };
+  const parts = grids.flatMap((grid) => cut(grid.filter((page) => visible.includes(page))));
+  return parts.flatMap((rows) => {
+    const [page] = rows;
+    const names = rows.map(({ name }) => name);
+    const isOpen = names.some((name) => answers[name] === undefined);
+    const shared = { ...page, names, isOpen };
+    if (!rows[1]) return [shared];
+    const isEqual = new Set(names.map(findOdds)).size === 1;
+    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "" }];
   });
 }
+
+additions.locate = (pages, open, { answers, trail }) => {
+  const screens = arrange(pages, open, answers);
+  const screen = screens.find(({ names, isOpen }) => isOpen || names.includes(`${trail[0]}`));
+  trail[0] = screen?.name;
+  const which = screens.findIndex((one) => one === screen) + 1;
+  // Of those whose answers open all pages.
+  const all = arrange(pages, pages.filter(({ isDrawn }) => isDrawn), answers);
+  const most = which + all.length - 1 - all.findIndex(({ name }) => name === screen?.name);
+  return [screen, which, most, screens.length];
+};
 
 kinds.grid = {
   title: "rows",
   makeFields: (page, visit, quote) => {
     const { rows = [], follows } = /** @type {Screen} */ (page);
-    const { list, findMissing, read } = makeRows(rows, visit.answers, quote, !follows);
+    const made = rows.map((page, i) => {
+      const fields = findKind(page).makeFields(page, visit, quote);
+      const row = makeRow(quote(page.text), i, fields.rows);
+      // Where the protection differs, each row says its own.
+      for (const line of follows ? [] : makeAssurance(page)) {
+        line.removeAttribute("id");
+        row.firstElementChild?.append(line);
+      }
+      return { ...fields, row };
+    });
+    const findMissing = () => made.find(({ read }) => typeof read() === "string");
     return {
-      rows: list,
-      first: () => findMissing() ?? list[0],
+      rows: made.map(({ row }) => row),
+      first: () => (findMissing() ?? made[0]).first(),
       read: () => {
         if (findMissing()) return say("rows");
-        const found = read();
+        const [first, ...others] = made.map(({ read }) => /** @type {Answer} */ (read()));
         // The page stores the answer of the first row, whose name it has.
-        rows.forEach(({ name }, i) => (visit.answers[name] = found[i]));
-        return found[0];
+        others.forEach((answer, i) => (visit.answers[rows[i + 1].name] = answer));
+        return first;
       },
     };
   },

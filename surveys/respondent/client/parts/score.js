@@ -9,14 +9,10 @@ import { additions } from "../visit/additions.js";
 import { make } from "../visit/elements.js";
 import { kinds, listExtras, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
 import { writeNumber } from "../visit/numbers.js";
-import { makeRows } from "../visit/rows.js";
+import { makeRow } from "../visit/rows.js";
 import { say } from "../visit/words.js";
 
-/**
- * @import { Described, Question, Score } from "../report/manifest.js"
- * @import { Page } from "../report/rules.js"
- * @import { Screen } from "../visit/additions.js"
- */
+/** @import { Described, Question, Score } from "../report/manifest.js" */
 
 const MOST_ITEMS = 30;
 const MOST_WEIGHT = 100;
@@ -47,9 +43,8 @@ export function readScore(question, { items, options, bounds = [] }) {
   bounds.forEach((bound, i) => checkWhole(bound, (bounds[i - 1] ?? least) + 1, most));
   question.count = (chosen) => {
     checkWhole(chosen.length, items.length, items.length);
-    if (chosen.includes(undefined)) return undefined;
     const total = items.reduce((sum, { weight = 1, reversed }, i) => {
-      const value = values[Number(chosen[i])];
+      const value = values[chosen[i]];
       return sum + weight * (reversed ? low + high - value : value);
     }, 0);
     return bounds.length ? bounds.filter((bound) => bound <= total).length : total;
@@ -73,35 +68,33 @@ function checkCarrier({ type, minimum, maximum, options = [] }, bounds, least, m
 kinds.score = {
   makeFields: (page, { answers }, quote) => {
     const { items, options } = /** @type {Score} */ (page.score);
-    const { from = 0, to = items.length } = /** @type {Screen} */ (page);
+    const choices = options.map(({ text }, value) => ({ text, value, isOwn: true }));
     const given = answers[page.name];
-    const known = items.map((_, i) => Array.isArray(given) ? given[i] : undefined);
-    const shared = options.map(({ text }, code) => ({ code, text }));
-    const asked = items.slice(from, to).map(({ text }, i) => (
-      /** @type {Page} */ ({ name: `${from + i}`, type: "choice", text, options: shared })
-    ));
-    const { list: [grid], findMissing, read } = makeRows(
-      asked,
-      /** @type {any} */ ({ ...known }),
-      quote,
-    );
     const refusal = makeChoices(withRefusal(page, []), "checkbox", given, quote);
+    const lists = items.map(({ text }, i) => {
+      const chosen = Array.isArray(given) ? given[i] : undefined;
+      const { boxes, rows, readChosen } = makeChoices(choices, "radio", chosen, quote);
+      for (const box of boxes) {
+        box.addEventListener("change", () => refusal.boxes.forEach((one) => (one.checked = false)));
+      }
+      return { boxes, list: makeRow(quote(text), i, rows), readChosen };
+    });
     // One answer and a refusal of the whole scale exclude each other.
-    const boxes = [...grid.querySelectorAll("input")];
-    grid.addEventListener("change", () => refusal.boxes.forEach((one) => (one.checked = false)));
     for (const one of refusal.boxes) {
-      one.addEventListener("change", () => boxes.forEach((box) => (box.checked = false)));
+      one.addEventListener(
+        "change",
+        () => lists.forEach(({ boxes }) => boxes.forEach((box) => (box.checked = false))),
+      );
     }
-    return {
-      rows: [grid, ...refusal.rows],
-      first: () => findMissing() ?? boxes[0],
-      read: () => {
-        const [refused] = refusal.readChosen();
-        if (refused !== undefined) return refused;
-        if (findMissing()) return say("each");
-        return /** @type {number[]} */ ([...known.slice(0, from), ...read(), ...known.slice(to)]);
-      },
+    const open = () => lists.find(({ readChosen }) => !readChosen().length);
+    const read = () => {
+      const [refused] = refusal.readChosen();
+      if (refused !== undefined) return refused;
+      if (open()) return say("each");
+      return lists.map(({ readChosen }) => Number(readChosen()[0]));
     };
+    const rows = [...lists.map(({ list }) => list), ...refusal.rows];
+    return { rows, first: () => (open() ?? lists[0]).boxes[0], read };
   },
   describe: (page, answer, quote) => {
     const { items, options } = /** @type {Score} */ (page.score);
@@ -111,7 +104,8 @@ kinds.score = {
     const given = items.map(({ text }, i) =>
       make("small", {}, quote(text), " ", make("b", {}, quote(options[chosen[i]].text)))
     );
-    return [say("total"), " ", make("span", { dir: "auto" }, told), ...given];
+    const total = [say("total"), " ", make("span", { dir: "auto" }, told)];
+    return [...(page.count ? total : []), ...given];
   },
   spell: (page, quote) => [[...listNames(page, quote), ...listExtras(page)]],
 };

@@ -48,8 +48,7 @@ import { within } from "./timing.js";
  * @property {number} block -1 if the question is always asked.
  * @property {boolean} isDrawn Whether this person is asked.
  * @property {number} number 0 for a text without a question.
- * @property {(chosen: (number | undefined)[]) => number | undefined} [count] Computes the answer of a score
- *   (client/parts/score.js). It has none while an item lacks an answer.
+ * @property {(chosen: number[]) => number} [count] Computes the answer of a score (client/parts/score.js).
  *
  * @typedef {Described & Found} Question
  *

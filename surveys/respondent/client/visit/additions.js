@@ -5,20 +5,12 @@
  * @import { Envelope } from "../report/envelope.js"
  * @import { Keeper, StoreLate } from "../report/keeper.js"
  * @import { Manifest, Question } from "../report/manifest.js"
- * @import { Answers, Page } from "../report/rules.js"
+ * @import { Page } from "../report/rules.js"
  * @import { Outcome } from "./outcome.js"
  * @import { Visit } from "./visit.js"
  *
- * @typedef {object} Shared What a screen has if it is not exactly one page.
- * @property {string} [key] Its name in the trail, if another screen has the same page.
- * @property {string[]} [names] The names by which it is found.
- * @property {boolean} [isOpen] Whether an answer is missing.
- * @property {string} [next] The key of the screen that always follows.
- * @property {Page[]} [rows] The pages on it.
- * @property {number} [from] The first item of a score on it.
- * @property {number} [to] The item after the last one.
- *
- * @typedef {Page & Shared} Screen
+ * @typedef {[Page | undefined, number, number, number]} Place What to show, or nothing after the last page;
+ *   its number among the screens of this person, their largest possible number, and their number.
  *
  * @typedef {object} Additions
  * @property {(keeper: Keeper, drawn: Envelope | undefined, outcome: Outcome) => Promise<void>} [handOver]
@@ -29,8 +21,9 @@
  * @property {(questions: Question[]) => void} [readScores] Throws if a score contradicts its items.
  *   Makes the functions that compute answers from items.
  * @property {(manifest: Manifest) => Page[]} [preface] Makes pages that come before all questions.
- * @property {(pages: Page[], shown: Page[], answers: Answers) => Screen[]} [arrange] Puts pages that
- *   share answers together on screens. Returns those of the pages that are shown.
+ * @property {(pages: Page[], open: Page[], visit: Visit) => Place} [locate] Finds the screen that the
+ *   trail names, or the first one without an answer if that comes before it.
+ * @property {(pages: Page[]) => Page[]} [split] Puts long scores on several pages.
  * @property {(visit: Visit, restart: () => void) => void} [offerLanguages] Changes the language
  *   without losing answers.
  * @property {() => void} [showMoments] Writes moments in the device's own time zone.

@@ -13,7 +13,7 @@ import { submit } from "./submitting.js";
 import { say } from "./words.js";
 
 /**
- * @import { Screen } from "./additions.js"
+ * @import { Page } from "../report/rules.js"
  * @import { Visit } from "./visit.js"
  */
 
@@ -35,13 +35,7 @@ function render(visit) {
   const { phase, trail, survey, answers } = visit;
   if (!survey || phase !== "answering" || !trail.length) return show(opening.nodes);
   const { open } = walk(survey.pages, answers);
-  /** @type {NonNullable<typeof additions.arrange>} */
-  const arrange = additions.arrange ?? ((_, shown) => shown);
-  const screens = arrange(survey.pages, open, answers);
-  const page = screens.find(({ name, key = name, names = [key], isOpen }) =>
-    names.includes(`${trail[0]}`) || (isOpen ?? answers[name] === undefined)
-  );
-  trail[0] = page?.key ?? page?.name;
+  const [page, place, most, of] = (additions.locate ?? locate)(survey.pages, open, visit);
   const asked = open.filter(({ number }) => number);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
@@ -51,30 +45,26 @@ function render(visit) {
     });
     return show([...nodes, ...more], say("check-title"));
   }
-  const all = arrange(survey.pages, survey.pages.filter(({ isDrawn }) => isDrawn), answers);
-  const progress = describeProgress(page, screens, all);
+  const gaps = { page: place, most, number: page.number, which: place, of };
+  // The server wrote only the words that fit: pages are counted instead of questions if some have
+  // none or share one, or if their number depends on answers.
+  const progress = say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
   const nodes = makeQuestion(page, progress, visit, survey.quote, (answer) => {
     answers[page.name] = answer;
-    go(visit, answer ? page.next : undefined);
+    go(visit);
   });
   // The history stores the title, and the number of a page can depend on answers.
   show([...nodes, ...more], say("most") ? "" : progress);
 }
 
-/**
- * The server wrote only the words that fit: pages are counted instead of questions if some have none,
- * or if their number depends on answers.
- * @param {Screen} page
- * @param {Screen[]} screens
- * @param {Screen[]} all The screens of a person whose answers open all.
- */
-function describeProgress(page, screens, all) {
-  const place = screens.indexOf(page) + 1;
-  const find = (/** @type {Screen} */ { name, key = name }) => key === (page.key ?? page.name);
-  const most = place + all.length - 1 - all.findIndex(find);
-  const gaps = { page: place, most, number: page.number, which: place, of: screens.length };
-  return say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
-}
+/** @type {NonNullable<typeof additions.locate>} */
+const locate = (pages, open, { answers, trail }) => {
+  const screen = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
+  trail[0] = screen?.name;
+  const after = (/** @type {(Page | undefined)[]} */ list) => list.indexOf(screen) + 1;
+  const later = pages.slice(after(pages)).filter((page) => page.isDrawn);
+  return [screen, after(open), after(open) + later.length, open.length];
+};
 
 /** @param {Visit} visit */
 export function followHistory(visit) {
