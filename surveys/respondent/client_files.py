@@ -125,18 +125,17 @@ def _find_modules(parts: tuple[str, ...]) -> list[str]:
 
 
 def _join_style(parts: tuple[str, ...]) -> str:
-    styles = dict.fromkeys(map(_find_style, parts))
-    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(styles))
+    rows = ["rows"] if set(_WITH_ROWS) & set(parts) else []
+    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(map(_find_style, [*rows, *parts])))
 
 
 def _find_style(part: str) -> str:
-    """Return the rules of a part; some parts share theirs."""
-    name = "rows" if part in _WITH_ROWS else part
-    return _read_folder().get(f"parts/{name}.css", b"").decode()
+    return _read_folder().get(f"parts/{part}.css", b"").decode()
 
 
 def _name_style(parts: tuple[str, ...]) -> str:
-    return _name_joined(STYLESHEET, tuple(part for part in parts if _find_style(part)))
+    styled = (part for part in parts if _find_style(part) or part in _WITH_ROWS)
+    return _name_joined(STYLESHEET, tuple(styled))
 
 
 def _name_joined(entry: str, parts: tuple[str, ...]) -> str:

@@ -4,10 +4,10 @@
 import { additions } from "../visit/additions.js";
 import { cut } from "../visit/cutting.js";
 import { findKind, kinds } from "../visit/fields.js";
+import { copyAll } from "../visit/elements.js";
 import { makeAssurance } from "../visit/question.js";
 import { makeRow } from "../visit/rows.js";
 import { label } from "../visit/screen.js";
-import { say } from "../visit/words.js";
 
 /**
  * @import { Answer, Answers, Page } from "../report/rules.js"
@@ -73,9 +73,10 @@ kinds.grid = {
     const made = rows.map((page, i) => {
       const fields = findKind(page).makeFields(page, visit, quote);
       const row = makeRow(quote(page.text), i, fields.rows);
-      // Where the protection differs, each row says its own.
+      // Where the protection differs, each row says how strong its own is.
       for (const line of follows ? [] : makeAssurance(page)) {
         line.removeAttribute("id");
+        line.replaceChildren(...copyAll("h2", line));
         row.firstElementChild?.append(line);
       }
       return { ...fields, row };
@@ -85,7 +86,8 @@ kinds.grid = {
       rows: made.map(({ row }) => row),
       first: () => (findMissing() ?? made[0]).first(),
       read: () => {
-        if (findMissing()) return say("rows");
+        const missing = findMissing();
+        if (missing) return missing.read();
         const [first, ...others] = made.map(({ read }) => /** @type {Answer} */ (read()));
         // The page stores the answer of the first row, whose name it has.
         others.forEach((answer, i) => (visit.answers[rows[i + 1].name] = answer));

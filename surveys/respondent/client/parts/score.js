@@ -104,8 +104,7 @@ kinds.score = {
     const given = items.map(({ text }, i) =>
       make("small", {}, quote(text), " ", make("b", {}, quote(options[chosen[i]].text)))
     );
-    const total = [say("total"), " ", make("span", { dir: "auto" }, told)];
-    return [...(page.count ? total : []), ...given];
+    return [say("total"), " ", make("span", { dir: "auto" }, told), ...given];
   },
   spell: (page, quote) => [[...listNames(page, quote), ...listExtras(page)]],
 };

@@ -63,8 +63,9 @@ Object.assign(kinds.score, {
   /** @type {typeof onOnePage.describe} */
   describe: (page, answer, quote) => {
     const { count } = page;
-    const whole = count && (() => count(/** @type {number[]} */ (answer)));
+    const whole = () => count?.(/** @type {number[]} */ (answer)) ?? 0;
     const own = /** @type {number[]} */ (findOwn(page, answer));
-    return onOnePage.describe({ ...page, count: whole }, own, quote);
+    const told = onOnePage.describe({ ...page, count: whole }, own, quote);
+    return count ? told : told.slice(-own.length); // the total is that of all pages
   },
 });
