@@ -17,7 +17,7 @@ TYPES_IN_GRIDS = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SCALE)
 
 
 def fits(before: ManifestQuestion, question: ManifestQuestion) -> bool:
-    """Whether two questions can be rows of one table: they ask the same people for the same answers.
+    """Whether two questions can be rows of one table: same people, same answers.
 
     With the same rule, all rows are asked or none, so the page tells no more than one of them.
     """

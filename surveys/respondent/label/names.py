@@ -40,7 +40,10 @@ def branches(manifest: Manifest) -> bool:
 
 
 def counts_pages(manifest: Manifest) -> bool:
-    """Whether pages are counted instead of questions: a page has none or several, or answers decide."""
+    """Whether pages are counted instead of questions.
+
+    They are if a page has none or several, or if answers decide.
+    """
     if manifest.mode == Mode.MANUAL:
         return False
     are_all_questions = all(question.is_answered for question in manifest.questions)
