@@ -120,6 +120,7 @@ class _Reader:
             "refusal": usual.get("refusal") or pasted.refusal,
             "limit": pasted.several and pasted.several.limit,
             "rule": rule,
+            "together": pasted.together,
         }
         if span is not None:
             data |= {"minimum": span.low, "maximum": span.high, "unit": span.unit}
