@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.inserting import insert_questions
+from surveys.authoring.pasting.parsing import parse_pasted
 from surveys.authoring.selection import (
     delete_questions,
     move_questions,
@@ -107,6 +108,12 @@ def test_several_are_put_together_at_once_and_apart_again(survey: Survey) -> Non
     assert marks(survey) == [False, False, True, True]
 
 
+def test_pasted_questions_can_stand_together() -> None:
+    pasted = parse_pasted("1. A?\n2. B? (ask together)\n3. Do you live alone?\n- Together\n- Alone")
+    assert [one.together for one in pasted.questions] == [False, True, False]
+    assert pasted.questions[1].text == "B?"
+
+
 def test_copies_keep_the_mark_and_a_part_of_a_grid_begins_a_new_one(survey: Survey) -> None:
     assert marks(copy_survey(survey=survey)) == [False, True, True, True]
     target = make_survey(questions=["Before?"], owner=survey.owner)
@@ -116,6 +123,7 @@ def test_copies_keep_the_mark_and_a_part_of_a_grid_begins_a_new_one(survey: Surv
     assert marks(target) == [False, False, True]
 
 
+@pytest.mark.usefixtures("static_files")
 def test_the_pages_of_a_draft_say_what_stands_together(survey: Survey) -> None:
     client = sign_in(survey.owner)
     last = survey.questions.last()
