@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parent / "client"
 # The next two scripts import this file, so the self-test runs the same code as the page.
 RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
-_WITH_ROWS = ("grid", "score")
+_ROWS, _WITH_ROWS = "visit/rows.css", ("grid", "score")
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
@@ -125,8 +125,8 @@ def _find_modules(parts: tuple[str, ...]) -> list[str]:
 
 
 def _join_style(parts: tuple[str, ...]) -> str:
-    rows = ["rows"] if set(_WITH_ROWS) & set(parts) else []
-    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(map(_find_style, [*rows, *parts])))
+    rows = _read_module(_ROWS) if set(_WITH_ROWS) & set(parts) else ""
+    return shorten_stylesheet(_read_module(STYLESHEET) + rows + "".join(map(_find_style, parts)))
 
 
 def _find_style(part: str) -> str:

@@ -53,9 +53,9 @@ def walk(page: Page, answer: str) -> int:
     return pages
 
 
-def make_rows(**settings: object) -> Wave:
+def make_rows() -> Wave:
     """Two rows that people may decline, protected differently, and what hangs on the first."""
-    survey = make_survey(title="Rows", questions=(), **settings)
+    survey = make_survey(title="Rows", questions=())
     first = ask(survey, "Stolen?", type="yes_no", refusal=True, flips=45)
     ask(survey, "Lied?", type="yes_no", refusal=True, flips=10, together=True)
     then = {"type": "yes_no", "rule": {"name": f"{first.pk}", "is": [1]}}

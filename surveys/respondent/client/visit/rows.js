@@ -1,5 +1,5 @@
 /**
- * Rows that share their answers: cards on narrow pages, a table on wide ones (parts/rows.css). Each row is
+ * Rows that share their answers: cards on narrow pages, a table on wide ones (rows.css). Each row is
  * a group with its text as its name, and each field has the name of its column.
  */
 import { make } from "./elements.js";
