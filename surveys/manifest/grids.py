@@ -48,7 +48,7 @@ def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuest
     """List the questions that stand together; most stand alone."""
     grids: list[list[ManifestQuestion]] = []
     for question in questions:
-        if question.together:
+        if question.together and grids:
             grids[-1].append(question)
         else:
             grids.append([question])

@@ -140,6 +140,26 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         assert len(json.loads(visitor.bodies()[0])["symbols"]) == 4
 
 
+def test_all_answers_to_rows_look_the_same_from_outside(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    """With Yes, two more rows are asked; nothing but time can show it."""
+    wave, seen = make_rows(), []
+    for answer in ("Yes", "No", REFUSED):
+        with visiting(chromium, live) as visitor:
+            page = visitor.open(wave)
+            press(page, "Start")
+            choose(page, answer)
+            press(page, NEXT)
+            assert walk(page, "Yes") == (answer == "Yes")
+            press(page, "Submit")
+            expect(status(page)).to_have_text(SENT)
+            asked = [(one.method, one.url) for one in visitor.requests]
+            title, entries = page.title(), page.evaluate("history.length")
+            seen.append((asked, len(visitor.bodies()[0]), title, entries))
+    assert seen[0] == seen[1] == seen[2]
+
+
 def test_a_long_score_has_several_pages_and_one_code(visitor: Visitor) -> None:
     page = visitor.open(make_long_score())
     press(page, "Start")

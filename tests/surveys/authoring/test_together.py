@@ -28,6 +28,7 @@ from tests.support.browser.every_type import ask
 from tests.support.factories import make_survey
 from tests.support.fielding import sign_in
 from tests.support.label import RULE, make
+from tests.support.label import survey as describe
 from tests.support.reading import words_of
 
 DIFFERENT: list[dict[str, Any]] = [
@@ -58,6 +59,12 @@ def test_rows_share_their_type_answers_declining_and_rule(other: dict[str, Any])
 )
 def test_a_page_has_at_most_seven_rows(rows: int, pages: int) -> None:
     assert count_pages([make("yes_no")] * rows) == pages
+
+
+def test_45_yes_no_questions_and_5_others_take_12_pages() -> None:
+    rows = [make("yes_no", together=number > 0) for number in range(45)]
+    others = [make(kind) for kind in ("number", "several", "scale", "choice", "declared")]
+    assert describe_length(describe(*rows, *others)).startswith("12 pages,")
 
 
 @pytest.fixture
