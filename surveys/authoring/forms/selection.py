@@ -72,7 +72,7 @@ class SelectionForm(forms.Form):
 
     together = forms.ChoiceField(
         label="Pages",
-        choices=[("on", "Together, as rows of a table"), ("", "One question a page")],
+        choices=[("on", "Together"), ("", "One each")],
         initial="on",
         required=False,
         error_messages={"invalid_choice": "Choose whether they share pages."},
