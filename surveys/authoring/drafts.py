@@ -11,6 +11,7 @@ from django.utils.translation import override
 from surveys.authoring.answer_options import list_options, number_all
 from surveys.authoring.scale_lines import build_score
 from surveys.comparing.indicators import indicator_name
+from surveys.manifest.grids import drop_marks
 from surveys.manifest.languages import hash_words, write_words
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.names import question_name, rename_question
@@ -129,7 +130,7 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
     Answers that Murmur provides are in the active language.
     """
     names = name_questions(questions)
-    return tuple(_build_question(question, names) for question in questions)
+    return drop_marks([_build_question(question, names) for question in questions])
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
@@ -159,6 +160,7 @@ def _build_question(question: Question, names: dict[str, str]) -> ManifestQuesti
         follow_up=question.follow_up,
         score=score,
         same_fact=names.get(str(question.same_fact), ""),
+        together=question.together,
         var=question.name,
     )
     return with_strength(described, flips=question.flips)

@@ -32,8 +32,8 @@ def insert_questions(
     """Insert the questions with these primary keys, in the order of the source.
 
     A rule that needs a question that is not inserted is left out, and so is such a reference to the
-    same fact. Names that the draft has already get a letter. Raises InsertionOutdated if one of the
-    surveys no longer matches the stamp, so pressing twice inserts once.
+    same fact or page. Names that the draft has already get a letter. Raises InsertionOutdated if
+    one of the surveys no longer matches the stamp, so pressing twice inserts once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())
@@ -42,7 +42,7 @@ def insert_questions(
     taken = [question.name for question in stored]
     called, without_rule = call_all(questions), []
     contents: dict[str, QuestionContent] = {}
-    for question in questions:
+    for before, question in zip([None, *questions], questions, strict=False):
         if question.pk not in keys:
             continue
         content = list_content(question)
@@ -54,6 +54,7 @@ def insert_questions(
             without_rule.append(called[str(question.pk)])
         if str(question.same_fact) not in contents:
             content["same_fact"] = None
+        content["together"] &= before is not None and before.pk in keys
         contents[str(question.pk)] = content
     added = add_questions(survey=locked, contents=contents)
     return Inserted(questions=tuple(added), without_rule=tuple(without_rule))

@@ -91,8 +91,8 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
     paths = manifest.paths
     if paths.differ_much:
         about = "" if paths.is_exact else "about "
-        has_scores = any(question.score is not None for question in manifest.questions)
-        pages = "pages, each item of a score counted as one," if has_scores else "pages"
+        has_rows = any(one.score is not None or one.together for one in manifest.questions)
+        pages = "pages, each row counted as one," if has_rows else "pages"
         yield (
             f"The rules lead some people through {about}{paths.shortest} {pages} and others "
             f"through {about}{paths.longest}. Someone who sees when a person opens the page and "

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from surveys.authoring.answer_options import call_all, number_answered
+from surveys.authoring.answer_options import call_all, number_all, number_answered
+from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import SelectionRefused, TooManyQuestions
 from surveys.authoring.naming import conform_name
 from surveys.authoring.planned.following import describe_dropped, find_plans
@@ -22,6 +23,7 @@ from surveys.authoring.services import (
     switch_refusals,
 )
 from surveys.authoring.stamps import stamp_order
+from surveys.manifest.grids import fits
 from surveys.models import MAX_QUESTIONS, Kind, PlannedRelease, Question, Survey
 
 NOT_RESTORED = (
@@ -88,6 +90,27 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
     switched = switch_refusals(_find(survey, keys), allowed=allowed, keys=keys)
     check_rules(survey)
     return switched
+
+
+@changes_draft(Kind.QUESTIONS)
+def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
+    """Ask neighbours on one page where they fit together, or each alone.
+
+    What is left are questions whose type fits the one before, but nothing else does.
+    """
+    questions = _find(survey, keys)
+    described = build_questions(questions)
+    changed, left = [], []
+    for place, (number, question) in enumerate(number_all(questions)):
+        marked = together and place > 0 and {question.pk, questions[place - 1].pk} <= set(keys)
+        if marked and not fits(described[place - 1], described[place]):
+            if question.type == questions[place - 1].type and question.described.is_answered:
+                left.append(number)
+        elif question.pk in keys and question.together != marked:
+            question.together = marked
+            changed.append(number)
+    Question.objects.bulk_update(questions, ["together"])
+    return Switched(changed=tuple(changed), left=tuple(left))
 
 
 @changes_draft(Kind.QUESTIONS)

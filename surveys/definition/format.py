@@ -51,6 +51,7 @@ class QuestionDefinition(TypedDict):
     refusal: NotRequired[bool]
     rule: NotRequired[dict[str, Any]]
     same_fact: NotRequired[str]
+    together: NotRequired[bool]
 
 
 class ReleaseDefinition(TypedDict):

@@ -18,13 +18,14 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
 
     The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
     of people, because the author's number is about browsers. Everyone is asked all questions, even
-    if browsers draw a random subset. Comparisons and planned releases use the browsers' wave only.
+    if browsers draw a random subset, and one after the other. Comparisons and planned releases use
+    the browsers' wave only.
     """
     if not manifest.coin_questions:
         return None
     coins = replace(
         manifest,
-        questions=manifest.coin_questions,
+        questions=tuple(replace(one, together=False) for one in manifest.coin_questions),
         mode=Mode.MANUAL,
         coins=False,
         drawn=None,

@@ -141,8 +141,8 @@ def _measure(
 def _count_pages(question: ManifestQuestion) -> Range:
     """Return the fewest and the most pages of a question that is asked.
 
-    Only a follow-up after Yes adds a page. The items of a score stand on one page, but answering
-    each takes as long as a page.
+    Only a follow-up after Yes adds a page. Items of a score, and questions that stand together,
+    share pages, but answering each takes as long as a page.
     """
     if question.score is not None:
         return (len(question.score.items),) * 2

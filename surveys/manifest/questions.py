@@ -94,6 +94,8 @@ class ManifestQuestion:
     score: Score | None = None
     # The earlier question that asks for the same fact, in other words or with other answers.
     same_fact: str = ""
+    # Whether it shares a page with the question before it (surveys.manifest.grids).
+    together: bool = False
     # The variable in files. Empty for texts, and in manifests that are older than this key: their
     # files use the name. The key is short because every respondent's page contains it.
     var: str = ""

@@ -45,6 +45,7 @@ class QuestionContent(TypedDict, total=False):
     refusal: bool
     rule: dict[str, Any] | None
     same_fact: int | None
+    together: bool
 
 
 class Question(models.Model):
@@ -89,6 +90,9 @@ class Question(models.Model):
     # The primary key of an earlier question that asks for the same fact. Like rules, it has no
     # foreign key; surveys.authoring.rule_checks checks it.
     same_fact = models.PositiveBigIntegerField(null=True, blank=True)
+    # Whether it shares a page with the question before it, where the two fit together
+    # (surveys.manifest.grids). Elsewhere, the mark has no effect.
+    together = models.BooleanField(default=False)
     # A number that the editor's page draws for a new question, so that sending it again, after the
     # answer was lost, does not add it twice.
     draft_key = models.CharField(max_length=36, blank=True, editable=False)

@@ -76,6 +76,8 @@ def _list_details(question: ManifestQuestion) -> list[str]:
         found.append(f"After Yes: {question.follow_up}")
     if question.limit is not None:
         found.append(f"Choose at most {question.limit}.")
+    if question.together:
+        found.append("On one page with the question before.")
     if question.refusal:
         found.append(f"“{REFUSED_TEXT}” is offered.")
     return found

@@ -26,6 +26,7 @@ FOLDER = Path(__file__).resolve().parent / "client"
 # The next two scripts import this file, so the self-test runs the same code as the page.
 RANDOMIZER = "randomize.js"
 _APART = frozenset({RANDOMIZER})
+_ROWS, _WITH_ROWS = "visit/rows.css", ("grid", "score")
 ENTRY = "page.js"
 SELF_TEST = "self-test.js"
 NOTICE = "notice.js"
@@ -124,7 +125,8 @@ def _find_modules(parts: tuple[str, ...]) -> list[str]:
 
 
 def _join_style(parts: tuple[str, ...]) -> str:
-    return shorten_stylesheet(_read_module(STYLESHEET) + "".join(map(_find_style, parts)))
+    rows = _read_module(_ROWS) if set(_WITH_ROWS) & set(parts) else ""
+    return shorten_stylesheet(_read_module(STYLESHEET) + rows + "".join(map(_find_style, parts)))
 
 
 def _find_style(part: str) -> str:
@@ -132,7 +134,8 @@ def _find_style(part: str) -> str:
 
 
 def _name_style(parts: tuple[str, ...]) -> str:
-    return _name_joined(STYLESHEET, tuple(part for part in parts if _find_style(part)))
+    styled = (part for part in parts if _find_style(part) or part in _WITH_ROWS)
+    return _name_joined(STYLESHEET, tuple(styled))
 
 
 def _name_joined(entry: str, parts: tuple[str, ...]) -> str:

@@ -6,14 +6,16 @@ reads: `kinds` in client/visit/fields.js, or `additions` in client/visit/additio
 
 from __future__ import annotations
 
+from surveys.manifest.grids import count_pages
 from surveys.manifest.manifest import Manifest
-from surveys.respondent.label.length import count_pages
+from surveys.respondent.label.length import count_all_pages
 
 # In the order in which they run. A part for one type of question has the name of the type.
 PARTS = (
     "consent",
     "drawn",
     "file",
+    "grid",
     "information",
     "languages",
     "long",
@@ -23,6 +25,7 @@ PARTS = (
     "score",
     "several",
     "shared",
+    "split",
 )
 ONLY_IN_THE_FILE = "file"
 MOST_PAGES_OF_A_SHORT_SURVEY = 10
@@ -30,13 +33,14 @@ MOST_PAGES_OF_A_SHORT_SURVEY = 10
 
 def list_kinds(manifest: Manifest) -> set[str]:
     """List the types of questions that people see. They see the items of a score."""
-    return {
+    kinds = {
         str(question.type) if question.score is None else "score" for question in manifest.questions
     }
+    return kinds | {"grid"} if any(one.together for one in manifest.questions) else kinds
 
 
 def is_long(manifest: Manifest) -> bool:
-    return count_pages(manifest) > MOST_PAGES_OF_A_SHORT_SURVEY
+    return count_all_pages(manifest) > MOST_PAGES_OF_A_SHORT_SURVEY
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -52,6 +56,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("long")
     if manifest.closes:
         needed.add("moments")
+    if any(one.score is not None and count_pages([one]) > 1 for one in manifest.questions):
+        needed.add("split")
     if manifest.shared_devices:
         needed.add("shared")
     if mode == "disk":

@@ -13,6 +13,7 @@ from surveys.authoring.errors import BrokenRules
 from surveys.authoring.services import add_question, plan_comparison, plan_release
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import list_predictors
+from surveys.manifest.grids import TYPES_IN_GRIDS
 from surveys.manifest.languages import LANGUAGES, list_texts
 from surveys.manifest.manifest import Publication
 from surveys.manifest.names import item_name
@@ -110,6 +111,8 @@ def _add_question(random: Random, survey: Survey, number: int) -> None:
         content["refusal"] = random.random() < 0.4
         content["source_name"] = random.choice(["", f"PHQ9_{number}", "=cmd()"])
         content["short_label"] = random.choice(["", _say(random)])
+    if kind in TYPES_IN_GRIDS:
+        content["together"] = random.random() < 0.3
     facts = [one.pk for one in earlier if one.described.is_scrambled]
     if scrambled and facts and random.random() < 0.3:
         content["same_fact"] = random.choice(facts)

@@ -72,13 +72,17 @@ class QuestionForm(forms.Form):
         "high_label",
         "flips",
         "refusal",
+        "together",
         "rule",
         "same_fact",
         "name",
         "short_label",
     )
     # The template places these one by one.
-    LAST = ("flips", "refusal", "rule", "same_fact", "confirmed", "name", "short_label")
+    LAST = (
+        *("flips", "refusal", "together", "rule", "same_fact", "confirmed"),
+        *("name", "short_label"),
+    )
 
     def __init__(
         self,
@@ -360,6 +364,23 @@ class ProtectedForm(RuledForm, NamedForm):
         "together.",
         error_messages={"invalid_choice": "Choose one of the earlier questions in the list."},
     )
+
+
+class RowForm(ProtectedForm):
+    """Types whose questions can stand on one page, as rows of a table."""
+
+    together = forms.BooleanField(
+        label="Ask together with the question before",
+        required=False,
+        help_text="On one page, as rows of a table. Both need the same answers, declining and "
+        "rule; otherwise each has its page.",
+    )
+
+    @property
+    def offers_together(self) -> bool:
+        """Whether the page shows the switch: it is on, or the question before has this type."""
+        before = self.earlier[-1:]
+        return bool(self["together"].value()) or any(one.type == self.type for one in before)
 
 
 def describe_declining(allowed: bool) -> str:

@@ -14,6 +14,7 @@ from surveys.authoring.forms.question_base import (
     NamedForm,
     ProtectedForm,
     QuestionForm,
+    RowForm,
     RuledForm,
     question_text,
     refusal_switch,
@@ -65,7 +66,7 @@ def _options(most: int) -> Lines:
     )
 
 
-class YesNoForm(ProtectedForm):
+class YesNoForm(RowForm):
     type = Question.Type.YES_NO
 
     text = question_text(
@@ -117,7 +118,7 @@ class OptionsForm(QuestionForm):
         return None
 
 
-class ChoiceForm(ProtectedForm, OptionsForm):
+class ChoiceForm(RowForm, OptionsForm):
     type = Question.Type.CHOICE
 
     options = _options(MAX_SYMBOLS)
@@ -190,7 +191,7 @@ def _scale_point(label: str, *, initial: int) -> WholeNumber:
     return WholeNumber(low=LOWEST_POINT, high=HIGHEST_POINT, why=why, label=label, initial=initial)
 
 
-class ScaleForm(ProtectedForm, RangeForm):
+class ScaleForm(RowForm, RangeForm):
     type = Question.Type.SCALE
 
     minimum = _scale_point("First point", initial=1)

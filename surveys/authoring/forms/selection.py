@@ -20,12 +20,13 @@ class Change(TextChoices):
     MOVE = "move", "Move"
     STRENGTH = "strength", "Set"
     DECLINING = "declining", "Set"
+    TOGETHER = "together", "Set"
     DUPLICATE = "duplicate", "Duplicate"
     DELETE = "delete", "Delete"
 
 
 class SelectionForm(forms.Form):
-    """Each button sends its action; `after`, `flips` and `declining` belong to one action each.
+    """Each button sends its action; four fields belong to one action each.
 
     With `everything`, all questions count as selected.
     """
@@ -69,6 +70,14 @@ class SelectionForm(forms.Form):
         error_messages={"invalid_choice": "Choose whether to offer it."},
     )
 
+    together = forms.ChoiceField(
+        label="Pages",
+        choices=[("on", "Together"), ("", "One each")],
+        initial="on",
+        required=False,
+        error_messages={"invalid_choice": "Choose whether they share pages."},
+    )
+
     def __init__(self, data: QueryDict | None, *, questions: Sequence[Question]) -> None:
         """Build the form. The page shows what was chosen, but lists its errors at the top."""
         called = call_all(questions)
@@ -104,4 +113,5 @@ class SelectionForm(forms.Form):
     def choices(self) -> list[tuple[forms.BoundField, str, str]]:
         """Each field with the value and the text of its button."""
         pairs = {"after": Change.MOVE, "flips": Change.STRENGTH, "declining": Change.DECLINING}
+        pairs["together"] = Change.TOGETHER
         return [(self[name], action.value, str(action.label)) for name, action in pairs.items()]

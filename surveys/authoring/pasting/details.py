@@ -1,4 +1,4 @@
-"""What is said about the answers to a pasted question: a range, how many to choose, a rule."""
+"""What is said about a pasted question: a range, how many to choose, a rule, where it stands."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _RULE = re.compile(r"(?:(?:ask|show) )?(?:only )?if (?P<rule>(?:not )?\(?Q\d.*)", re.IGNORECASE)
+_TOGETHER = re.compile(r"ask(?:ed)? together\.?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,200})[)\]]\.?")
 _BRACKETS_LAST = re.compile(r"(.*[^\s])\s?[(\[]([^()\[\]]{1,200})[)\]]\s?[.*:]?")
 _BRACKETS_FIRST = re.compile(r"[(\[]([^()\[\]]{1,200})[)\]][:,]?\s?")
@@ -63,7 +64,12 @@ class Condition:
     text: str
 
 
-Detail = Range | Several | Condition
+@dataclass(frozen=True, kw_only=True)
+class Together:
+    """It shares a page with the question before it."""
+
+
+Detail = Range | Several | Condition | Together
 
 
 def mentions_a_question(text: str) -> bool:
@@ -88,6 +94,8 @@ def find_detail(text: str) -> Detail | None:
         return Condition(text=rule["rule"].strip().rstrip("."))
     if several := _SEVERAL.fullmatch(inside):
         return Several(limit=int(several["most"]) if several["most"] else None)
+    if _TOGETHER.fullmatch(inside):
+        return Together()
     return find_range(inside)
 
 

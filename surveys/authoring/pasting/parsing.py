@@ -17,6 +17,7 @@ from surveys.authoring.pasting.details import (
     Detail,
     Range,
     Several,
+    Together,
     asks,
     find_detail,
     find_range,
@@ -106,6 +107,7 @@ class PastedQuestion:
     range: Range | None = None
     several: Several | None = None
     condition: str = ""
+    together: bool = False
     problem: str = ""
 
     @property
@@ -387,6 +389,8 @@ def _add_detail(question: PastedQuestion, detail: Detail) -> None:
         case Several():
             question.problem = TWICE if question.several else question.problem
             question.several = detail
+        case Together():
+            question.together = True
         case Range():
             question.problem = TWO_RANGES if question.range else question.problem
             question.range = detail

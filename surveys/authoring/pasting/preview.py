@@ -138,6 +138,8 @@ def _describe(question: Question, questions: Sequence[Question]) -> str:
         parts.append(f", at most {question.limit}")
     if question.refusal:
         parts.append(f", with “{REFUSED_TEXT}”")
+    if question.together:
+        parts.append(", asked together with the question before")
     if question.rule is not None:
         parts.append(f", only if {write_rule(question.rule, questions=questions)}")
     return "".join(parts)

@@ -19,7 +19,7 @@ from surveys.manifest.plain_text import fold
 from surveys.models import MAX_QUESTIONS, Question, QuestionContent, Survey
 
 # Two questions with the same values are identical, whatever their strength.
-_COMPARED = sorted(set(Question.CONTENT) - {"flips", "refusal", "same_fact", "name"})
+_COMPARED = sorted(set(Question.CONTENT) - {"flips", "refusal", "same_fact", "together", "name"})
 _REFERENCE = re.compile(r"\bQ(\d{1,3}[a-z]?)\b", re.IGNORECASE)
 _ONE_ANSWER = re.compile(r"Q(\d{1,3}[a-z]?) (is not|is|=|has) (.+)", re.IGNORECASE)
 _LINE_OF_LIST = re.compile(r"\b([Ll])ine (?=\d)")
@@ -120,6 +120,7 @@ class _Reader:
             "refusal": usual.get("refusal") or pasted.refusal,
             "limit": pasted.several and pasted.several.limit,
             "rule": rule,
+            "together": pasted.together,
         }
         if span is not None:
             data |= {"minimum": span.low, "maximum": span.high, "unit": span.unit}

@@ -14,6 +14,9 @@ from surveys.exchange.reading.lines import HIDDEN, Kind, Line
 from surveys.exchange.reading.reasons import NO_SUMS, PIPED
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
+# Those whose questions can share a page (surveys.manifest.grids, which this process cannot load).
+TYPES_IN_GRIDS = ("yes_no", "choice", "scale")
+SHARES_PAGES = "Questions with the same answers share a page."
 _YES, _NO = {"yes", "y", "true"}, {"no", "n", "false"}
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
 _BREAK = re.compile(r"<(?:br|/p|/div|/li)\b[^<>]*>", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from surveys.exchange.heads import HEADS
@@ -11,6 +12,8 @@ from surveys.exchange.reading.conditions import NotReadable, read_sum
 from surveys.exchange.reading.files import Sheet, Unreadable
 from surveys.exchange.reading.lines import Line, cut
 from surveys.exchange.reading.questions import (
+    SHARES_PAGES,
+    TYPES_IN_GRIDS,
     Choice,
     Item,
     Parsed,
@@ -32,7 +35,6 @@ _WITHOUT_EFFECT = {
     "required_field": say.NO_EFFECT,
     "custom_alignment": "Without effect: Murmur’s pages have one layout.",
     "question_number": "Without effect: Murmur numbers questions.",
-    "matrix_group_name": "Without effect: each question has a page.",
 }
 _CHANGED = {
     "field_note": say.NO_HINTS,
@@ -101,6 +103,7 @@ class _Reader:
         ]
         self.items: list[Item] = []
         self.follow_ups: dict[int, str] = {}
+        self.matrix = ""  # that of the last line
         self.forms = {line.cells.get("form_name", "") for line in self.lines} - {""}
         self.form = ""
 
@@ -143,10 +146,13 @@ class _Reader:
         elif "identifier" in line.cells:
             line.note("identifier", "Without effect.", "same")
         content, choices = self._read_type(kind, line, declared=say_yes(tags.get("declared", "")))
+        is_in_matrix = self._read_matrix(line, content or {})
         rule = read_rule(line, "branching_logic")
         if line.left or content is None:
             return
         content["text"] = line.text
+        if is_in_matrix and content["type"] in TYPES_IN_GRIDS:
+            content["together"] = True
         item = Item(line=number, name=line.name, name_column="field_name", content=content)
         item.rule, item.rule_column = rule, "branching_logic"
         if choices is not None:
@@ -160,6 +166,15 @@ class _Reader:
         if unit := tags.get("unit"):
             content["unit"] = unit.replace("_", " ")
         self.items.append(item)
+
+    def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
+        """Whether the question stands together with the one of the line before."""
+        before, self.matrix = self.matrix, line.take("matrix_group_name")
+        if self.matrix:
+            shares = content.get("type") in TYPES_IN_GRIDS
+            said = SHARES_PAGES if shares else "Without effect: each question has a page."
+            line.note("matrix_group_name", said, "same")
+        return self.matrix != "" and self.matrix == before
 
     def _read_form(self, number: int, line: Line) -> None:
         form = line.take("form_name")

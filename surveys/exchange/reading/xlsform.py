@@ -24,6 +24,8 @@ from surveys.exchange.reading.files import File, Sheet, Unreadable
 from surveys.exchange.reading.languages import Languages, read_languages
 from surveys.exchange.reading.lines import Line
 from surveys.exchange.reading.questions import (
+    SHARES_PAGES,
+    TYPES_IN_GRIDS,
     Choice,
     Item,
     Parsed,
@@ -56,6 +58,8 @@ class _Group:
     rule: Condition | None
     repeats: bool
     line: Line
+    is_table: bool  # whether its questions share pages
+    has_questions: bool = False
 
 
 def read_xlsform(file: File, *, name: str) -> Parsed:
@@ -240,6 +244,10 @@ class _Reader:
         if line.left or content is None:
             return
         content["text"] = line.text
+        if self.groups and self.groups[-1].is_table:
+            if self.groups[-1].has_questions and content["type"] in TYPES_IN_GRIDS:
+                content["together"] = True
+            self.groups[-1].has_questions = True
         rule = join_rules(*(group.rule for group in self.groups), own_rule)
         if content["type"] == "information":
             if line.name:
@@ -263,12 +271,17 @@ class _Reader:
         repeats = aliases.control.get(kind, kind) != constants.GROUP
         text, _, words = self._read_texts(line, self.survey)
         line.text = text
+        appearance = self.survey.find("control", "appearance")
+        is_table = "table-list" in line.cells.get(appearance, "").split()
+        if is_table:
+            line.take(appearance)
+            line.note(appearance, SHARES_PAGES, "same")
         self._note_columns(line, is_closed=False)
         rule = read_rule(line, self.survey.find("bind", "relevant"))
         if line.name:
             line.note(name_head, "Groups have no name.", "same")
         outer = any(group.repeats for group in self.groups)
-        self.groups.append(_Group(rule=rule, repeats=repeats, line=line))
+        self.groups.append(_Group(rule=rule, repeats=repeats, line=line, is_table=is_table))
         if repeats or outer:
             line.leave("Murmur asks each question once, so it has no repeats.")
         elif text and not line.left:

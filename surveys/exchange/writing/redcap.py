@@ -51,8 +51,11 @@ def _as_text(text: str) -> str:
 
 
 def _describe(row: Row, rows: Rows) -> dict[str, str]:
-    question, cells, tags = row.question, {}, {}
-    if row.type == QuestionType.YES_NO and len(row.answers) == 2:
+    question, cells, tags = row.question, dict[str, str](), dict[str, str]()
+    if row.grid:
+        cells["matrix_group_name"] = row.grid
+    # A matrix has no fields of the type yesno.
+    if row.type == QuestionType.YES_NO and len(row.answers) == 2 and not row.grid:
         cells["field_type"] = "yesno"
     else:
         cells["field_type"] = _TYPES.get(row.type, "radio")

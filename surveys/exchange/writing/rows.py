@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from django.utils.translation import gettext, override
@@ -41,6 +42,7 @@ class Row:
     follows: str = ""  # the name of the row whose Yes leads here
     is_item: bool = False
     formula: str = ""
+    grid: str = ""  # the name of the rows that share a page, if it is one of them
 
     @property
     def type(self) -> QuestionType:
@@ -103,7 +105,16 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
                         follows=name,
                     )
                 )
+    for before, row in pairwise(found.rows):
+        if row.question.get("together") and _fits(before, row):
+            before.grid = row.grid = before.grid or use(f"{before.name}_rows")
     return found
+
+
+def _fits(before: Row, row: Row) -> bool:
+    """Whether two questions have the same answers and rule, so that they can share a page."""
+    rules = [one.question.get("rule") for one in (before, row)]
+    return (before.type, before.answers, rules[0]) == (row.type, row.answers, rules[1])
 
 
 def _list_score(question: Question, name: str, use: Callable[..., str]) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext, override
@@ -28,7 +29,7 @@ _TYPES = {
     QuestionType.SEVERAL: "select_multiple",
 }
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # XML has no such characters
-_HEADS = ("relevant", "constraint", "calculation")
+_HEADS = ("relevant", "constraint", "calculation", "appearance")
 _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
     *("murmur_refusal", "murmur_unit"),
@@ -50,10 +51,15 @@ def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
         survey.append(
             {"type": "acknowledge", "name": "consent", **dict(zip(labels, words, strict=True))}
         )
-    for row in rows.rows:
-        words = _translate(row.text, languages, translations)
-        cells = {"name": row.name, **dict(zip(labels, words, strict=True))}
-        survey.append({"type": _write_type(row, lists), **cells, **_describe(row, rows)})
+    for grid, together in groupby(rows.rows, key=lambda row: row.grid):
+        if grid:
+            survey.append({"type": "begin_group", "name": grid, "appearance": "table-list"})
+        for row in together:
+            words = _translate(row.text, languages, translations)
+            cells = {"name": row.name, **dict(zip(labels, words, strict=True))}
+            survey.append({"type": _write_type(row, lists), **cells, **_describe(row, rows)})
+        if grid:
+            survey.append({"type": "end_group"})
     book = Workbook()
     book.remove(book.active)
     _write_sheet(book.create_sheet("survey"), ("type", "name", *labels, *_HEADS, *_OURS), survey)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from surveys.manifest.grids import count_pages, list_grids
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.respondent.label.names import branches, counts_pages, write_whole
@@ -26,7 +27,7 @@ def describe_length(manifest: Manifest) -> str:
 
     It counts what the pages count.
     """
-    count = count_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
+    count = count_all_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
     is_most = manifest.drawn is not None or branches(manifest)
     if counts_pages(manifest) and is_most:
         questions = ngettext("Up to %(count)s page", "Up to %(count)s pages", count)
@@ -49,9 +50,11 @@ def count_minutes(manifest: Manifest) -> int:
     asked = _list_most(manifest)
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
-    # Each item of a scale takes as long as a page.
-    items = sum(len(one.score.items) - 1 for one in asked if one.score is not None)
-    seconds = (count_pages(manifest) + items) * SECONDS_OF_A_PAGE
+    # Each row of a page takes as long as a page.
+    rows = sum(
+        max(1, one.described.pages) if one.score is None else len(one.score.items) for one in asked
+    )
+    seconds = (rows + manifest.asks_consent) * SECONDS_OF_A_PAGE
     return math.ceil(seconds / 60 + words / WORDS_OF_A_MINUTE)
 
 
@@ -59,10 +62,11 @@ def _count_questions(manifest: Manifest) -> int:
     return sum(question.described.pages for question in _list_most(manifest))
 
 
-def count_pages(manifest: Manifest) -> int:
+def count_all_pages(manifest: Manifest) -> int:
     """Count the pages from Start to the check, with those that show a text or ask for consent."""
-    pages = sum(max(1, question.described.pages) for question in _list_most(manifest))
-    return pages + manifest.asks_consent
+    asked = _list_most(manifest)
+    grids = ([one for one in grid if one in asked] for grid in list_grids(manifest.questions))
+    return sum(map(count_pages, filter(None, grids))) + manifest.asks_consent
 
 
 def count_words(text: str) -> int:

@@ -8,6 +8,7 @@ from functools import reduce
 from django.utils.translation import gettext as _
 
 from surveys.formatting import tenths, whole
+from surveys.manifest.grids import shares_pages
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.questions import ManifestQuestion
@@ -39,11 +40,19 @@ def branches(manifest: Manifest) -> bool:
 
 
 def counts_pages(manifest: Manifest) -> bool:
-    """Whether pages are counted instead of questions: not every page has one, or answers decide."""
+    """Whether pages are counted instead of questions.
+
+    They are if a page has none or several, or if answers decide.
+    """
     if manifest.mode == Mode.MANUAL:
         return False
     are_all_questions = all(question.is_answered for question in manifest.questions)
-    return branches(manifest) or manifest.asks_consent or not are_all_questions
+    return (
+        branches(manifest)
+        or manifest.asks_consent
+        or not are_all_questions
+        or shares_pages(manifest.questions)
+    )
 
 
 def name_questions(manifest: Manifest, named: Sequence[ManifestQuestion]) -> str:

@@ -18,6 +18,7 @@ from surveys.authoring.selection import (
     restore_questions,
     set_declining,
     set_strength,
+    set_together,
 )
 from surveys.formatting import join_list
 from surveys.models import Survey
@@ -60,6 +61,9 @@ def _do(request: HttpRequest, survey: Survey, chosen: dict[str, Any]) -> HttpRes
         case Change.STRENGTH:
             strengthened = set_strength(survey=survey, keys=keys, flips=chosen["flips"])
             said = _count(strengthened.changed) + _describe_unscrambled(strengthened.left)
+        case Change.TOGETHER:
+            placed = set_together(survey=survey, keys=keys, together=bool(chosen["together"]))
+            said = _count(len(placed.changed)) + _describe_misfits(placed.left)
         case _:
             switched = set_declining(survey=survey, keys=keys, allowed=bool(chosen["declining"]))
             said = f"{_count(len(switched.changed))} {switched.problem}".strip()
@@ -78,6 +82,16 @@ def _describe_unscrambled(numbers: tuple[int, ...]) -> str:
         return ""
     named = join_list([f"Q{number}" for number in numbers])
     return f" {named} {'is' if len(numbers) == 1 else 'are'} not scrambled."
+
+
+def _describe_misfits(numbers: tuple[int, ...]) -> str:
+    if not numbers:
+        return ""
+    named = join_list([f"Q{number}" for number in numbers])
+    return (
+        f" {named} {'does' if len(numbers) == 1 else 'do'} not fit the question before: type, "
+        "answers, declining and rule must be the same."
+    )
 
 
 @require_POST

@@ -29,6 +29,7 @@ from tests.support.factories import make_survey, open_survey
 
 TITLE, INTRODUCTION = "Ferries of Zanzibar", "We ask everyone who crosses the strait."
 HOURS, CHOICE, OPTION = "How long did it take?", "Who paid for the crossing?", "A distant cousin"
+ROWS = "Please answer each question."
 FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to stand nowhere by chance
@@ -51,6 +52,8 @@ def make_ferries(*, shared_devices: bool) -> Wave:
         shared_devices=shared_devices,
     )
     ask(survey, CHOICE, type="choice", options=["I", OPTION, "Nobody"], flips=46)
+    options = {"options": ["I", OPTION, "Nobody"], "flips": 46, "together": True}
+    ask(survey, "Who came along on the ferry?", type="choice", **options)
     scale = {
         "scored_items": [ITEM, "The sea was calm"],
         "scored_options": ["0 Never", f"3 {DREAM}"],
@@ -67,14 +70,13 @@ def answer_ferries(tab: Tab, line: Line, wave: Wave) -> None:
     for text in TEXTS:
         tab.wait_for_heading(text)
         tab.choose("No")
-    tab.wait_for_heading(CHOICE)
-    tab.choose(OPTION)
-    tab.wait_for_heading(FELT)
-    tab.run(
-        "for (const item of document.querySelectorAll('.item')) "
-        "item.querySelectorAll('input')[1].click()"
-    )
-    tab.press("Continue")
+    for heading in (ROWS, FELT):
+        tab.wait_for_heading(heading)
+        tab.run(
+            "for (const item of document.querySelectorAll('.item')) "
+            "item.querySelectorAll('input')[1].click()"
+        )
+        tab.press("Continue")
     tab.wait_for_heading(HOURS)
     tab.fill(TYPED, MISTYPED)
     time.sleep(WRITTEN_SECONDS)

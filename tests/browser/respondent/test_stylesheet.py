@@ -25,7 +25,7 @@ def test_the_served_stylesheets_have_the_rules_of_their_sources(chromium: Browse
     page = chromium.new_page()
     parts = sorted(path for path in (FOLDER / "parts").glob("*.css") if path.stem in PARTS)
     for file, sources, least in (
-        (page_style(PARTS), [FOLDER / STYLESHEET, *parts], 100),
+        (page_style(PARTS), [FOLDER / STYLESHEET, FOLDER / "visit/rows.css", *parts], 100),
         (client_files()[OTHER_PAGES], [FOLDER / OTHER_PAGES], 5),
     ):
         written = page.evaluate(READ_RULES, "".join(source.read_text() for source in sources))

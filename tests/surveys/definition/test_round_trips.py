@@ -60,5 +60,5 @@ def test_random_drafts_come_back_with_the_same_manifest(first: int, count: int) 
         seen |= _check_round_trip(seed, Survey.objects.get(pk=stored.pk))
     assert seen >= {
         *("settings", "translations", "planned_comparisons", "planned_releases", *GOOD),
-        *("rule", "same_fact", "limit", "unit", "source_name", "label", "refusal"),
+        *("rule", "same_fact", "limit", "unit", "source_name", "label", "refusal", "together"),
     }

@@ -14,6 +14,7 @@ from openpyxl import load_workbook
 from pyxform.xls2xform import convert
 
 from surveys.definition.checking import check_definition
+from surveys.exchange.reading.questions import TYPES_IN_GRIDS
 from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.xlsform import write_xlsform
 from tests.support.questionnaires import read
@@ -85,6 +86,9 @@ def make_definition(seed: int) -> dict[str, Any]:
             if rule:
                 one["rule"] = rule
         questions.append(one)
+        if kind in TYPES_IN_GRIDS and chance.random() < 0.4:
+            twin = {"name": f"item_{letter}_2", "text": f"And text {letter}?", "together": True}
+            questions.append({name: one[name] for name in one if name != "source_name"} | twin)
     return {
         "format": "murmur-definition",
         "version": 1,

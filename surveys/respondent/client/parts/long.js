@@ -14,9 +14,10 @@ import { say } from "../visit/words.js";
 
 const MOST_UNTITLED = 10; // questions in a section
 
-additions.showWay = (above, open, place, most, quote) => {
-  const [section] = listSections(open.slice(0, place), quote).slice(-1);
-  if (section && open[place - 1].number) above.prepend(section, " · ");
+additions.showWay = (above, open, page, place, most, quote) => {
+  const until = open.findIndex(({ name }) => name === page.name) + 1;
+  const [section] = listSections(open.slice(0, until), quote).slice(-1);
+  if (section && page.number) above.prepend(section, " · ");
   const minutes = Math.ceil((Number(pageData.minutes) * (most - place + 1)) / most);
   const done = make("span");
   done.style.inlineSize = `${(100 * (place - 1)) / most}%`;

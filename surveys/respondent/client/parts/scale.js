@@ -17,6 +17,7 @@ const MOST_IN_ROW = 11; // that fit into one row of the widest page
 const TOO_LONG = /.{21}|\S{12}/u; // for the width of two points
 
 kinds.scale = {
+  listChoices: listPoints,
   makeFields: (page, visit, quote, accept) => {
     const choices = listPoints(page);
     const fields = makeOneOf(withRefusal(page, choices), page, visit, quote, accept);

@@ -9,6 +9,7 @@ import { additions } from "../visit/additions.js";
 import { make } from "../visit/elements.js";
 import { kinds, listExtras, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
 import { writeNumber } from "../visit/numbers.js";
+import { makeRow } from "../visit/rows.js";
 import { say } from "../visit/words.js";
 
 /** @import { Described, Question, Score } from "../report/manifest.js" */
@@ -16,7 +17,6 @@ import { say } from "../visit/words.js";
 const MOST_ITEMS = 30;
 const MOST_WEIGHT = 100;
 const FURTHEST_VALUE = 1000;
-const MOST_BESIDE = 5; // answers beside each other on a wide page
 
 additions.readScores = (questions) => {
   try {
@@ -75,13 +75,9 @@ kinds.score = {
       const chosen = Array.isArray(given) ? given[i] : undefined;
       const { boxes, rows, readChosen } = makeChoices(choices, "radio", chosen, quote);
       for (const box of boxes) {
-        box.name += `-${i}`;
-        box.id += `-${i}`;
         box.addEventListener("change", () => refusal.boxes.forEach((one) => (one.checked = false)));
       }
-      const row = make("div", { class: rows.length > MOST_BESIDE ? "" : "row" }, ...rows);
-      const list = make("fieldset", { class: "item" }, make("legend", {}, quote(text)), row);
-      return { boxes, list, readChosen };
+      return { boxes, list: makeRow(quote(text), i, rows), readChosen };
     });
     // One answer and a refusal of the whole scale exclude each other.
     for (const one of refusal.boxes) {

@@ -34,6 +34,7 @@ import { within } from "./timing.js";
  * @property {string} [high_label]
  * @property {number} [limit]
  * @property {string} [follow_up]
+ * @property {boolean} [together] Whether it shares a screen with the question before it.
  * @property {Score} [score] How the answer is computed from items. `type` is what carries it.
  *
  * @typedef {object} Score

@@ -35,8 +35,13 @@ export function leaves(rule) {
 /**
  * @import { Option, Question } from "./manifest.js"
  *
- * @typedef {Question & { follows?: string }} Page One question on the screen. A question with
- *   a follow-up has two pages; the second one `follows` the first.
+ * @typedef {object} Part What a page has if its question has several.
+ * @property {string} [follows] The question of a second page after Yes, and of all pages of a score
+ *   but the last.
+ * @property {string[]} [parts] The names of all pages of a score (client/parts/split.js).
+ * @property {number} [from] The first item of a score on the page.
+ *
+ * @typedef {Question & Part} Page One question on the screen, or a part of it.
  * @typedef {number | number[] | null} Answer null is "prefer not to say". For a score, it is the
  *   place of the chosen answer for each item.
  * @typedef {Record<string, Answer>} Answers By the name of the page.

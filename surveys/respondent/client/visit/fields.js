@@ -25,6 +25,7 @@ import { say } from "./words.js";
  * @property {(page: Page, visit: Visit, quote: Survey["quote"], accept: () => void) => Fields} makeFields
  * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
  *   Puts an answer that is not a refusal into words.
+ * @property {(page: Page) => Choice[]} [listChoices] The answers, if they are not its options.
  * @property {(page: Page) => string} [hint]
  * @property {(page: Page, quote: Survey["quote"]) => (Node | string)[][]} [spell] Says what each
  *   letter stands for, from A on; in two lists if the first letter differs in that from the others.

@@ -14,7 +14,6 @@ import { say } from "./words.js";
 
 /**
  * @import { Page } from "../report/rules.js"
- * @import { Survey } from "./survey.js"
  * @import { Visit } from "./visit.js"
  */
 
@@ -36,8 +35,7 @@ function render(visit) {
   const { phase, trail, survey, answers } = visit;
   if (!survey || phase !== "answering" || !trail.length) return show(opening.nodes);
   const { open } = walk(survey.pages, answers);
-  const page = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
-  trail[0] = page?.name;
+  const [page, place, most, of] = (additions.locate ?? locate)(survey.pages, open, visit);
   const more = label ? [makeDetails("label", label.cloneNode(true))] : [];
   if (!page) {
     const nodes = makeCheck(open, visit, survey.quote, {
@@ -46,15 +44,12 @@ function render(visit) {
     });
     return show([...nodes, ...more], say("check-title"));
   }
-  const place = open.indexOf(page) + 1;
-  const later = survey.pages.slice(survey.pages.indexOf(page) + 1).filter((one) => one.isDrawn);
-  const most = place + later.length;
+  const gaps = { page: place, most, number: page.number, which: place, of };
   // The server wrote only the words that fit: pages are counted instead of questions if some have
-  // none, or if their number depends on answers.
-  const gaps = { page: place, most, number: page.number, which: place, of: open.length };
+  // none or share one, or if their number depends on answers.
   const progress = say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
   const above = make("p", { class: "eyebrow" }, progress);
-  additions.showWay?.(above, open, place, most, survey.quote);
+  additions.showWay?.(above, open, page, place, most, survey.quote);
   const nodes = makeQuestion(page, open, above, visit, survey.quote, (answer) => {
     answers[page.name] = answer;
     go(visit);
@@ -62,6 +57,15 @@ function render(visit) {
   // The history stores the title, and the number of a page can depend on answers.
   show([...nodes, ...more], say("most") ? "" : progress);
 }
+
+/** @type {NonNullable<typeof additions.locate>} */
+const locate = (pages, open, { answers, trail }) => {
+  const screen = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
+  trail[0] = screen?.name;
+  const after = (/** @type {(Page | undefined)[]} */ list) => list.indexOf(screen) + 1;
+  const later = pages.slice(after(pages)).filter((page) => page.isDrawn);
+  return [screen, after(open), after(open) + later.length, open.length];
+};
 
 /** @param {Visit} visit */
 export function followHistory(visit) {

@@ -62,12 +62,12 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
  * @param {Page} page
  * @param {Page[]} open
  */
-function makeAssurance(page, open) {
+export function makeAssurance(page, open) {
   /** @param {Page} one */
   const find = ({ name, follows = name }) => label?.querySelector(`[data-names~="${follows}"]`);
   const odds = find(page);
   if (!odds) return [];
-  const isFirst = open.find((one) => find(one) === odds) === page;
+  const isFirst = open.find((one) => find(one) === odds)?.name === page.name;
   return [make("div", { id: "odds", class: "quiet" }, ...copyAll(isFirst ? "h2, p" : "h2", odds))];
 }
 

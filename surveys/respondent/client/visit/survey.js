@@ -47,7 +47,11 @@ export async function loadSurvey(keeper) {
     span.textContent = found ?? text;
     return span;
   };
-  const pages = [...(additions.preface?.(manifest) ?? []), ...listPages(questions, ours)];
+  const listed = listPages(questions, ours);
+  const pages = [
+    ...(additions.preface?.(manifest) ?? []),
+    ...(additions.split?.(listed) ?? listed),
+  ];
   const isWhole = !(drawn && !additions.drawPart) &&
     !(!additions.readScores && questions.some(({ score }) => score)) &&
     !((consent || minimum_age) && !additions.preface);

@@ -56,6 +56,7 @@ def test_a_good_question_passes_unchanged() -> None:
         "text": GOOD_QUESTION["text"],
         "flips": 25,
         "refusal": False,
+        "together": False,
         "rule": None,
         "name": "",
         "short_label": "",

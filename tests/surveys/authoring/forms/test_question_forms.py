@@ -57,9 +57,9 @@ def test_a_good_question_of_each_type_passes(type_: str) -> None:
 @pytest.mark.parametrize(
     ("type_", "fields"),
     [
-        ("yes_no", "text flips refusal rule"),
-        ("choice", "text options flips refusal rule"),
-        ("scale", "text minimum maximum low_label high_label flips refusal rule"),
+        ("yes_no", "text flips refusal together rule"),
+        ("choice", "text options flips refusal together rule"),
+        ("scale", "text minimum maximum low_label high_label flips refusal together rule"),
         ("several", "text options limit flips refusal rule"),
         ("number", "text minimum maximum unit flips refusal rule"),
         ("follow_up", "text follow_up flips refusal rule"),

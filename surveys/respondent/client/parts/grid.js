@@ -1,0 +1,99 @@
+/**
+ * Questions that their author asks together: rows that share their answers, at most seven on a screen. In Python: surveys/manifest/grids.py.
+ */
+import { additions } from "../visit/additions.js";
+import { cut } from "../visit/cutting.js";
+import { findKind, kinds, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
+import { makeAssurance } from "../visit/question.js";
+import { makeRow } from "../visit/rows.js";
+import { label } from "../visit/screen.js";
+import { say } from "../visit/words.js";
+
+/**
+ * @import { Answers, Page } from "../report/rules.js"
+ *
+ * @typedef {object} Shared
+ * @property {string[]} names The names by which it is found.
+ * @property {boolean} isOpen Whether an answer is missing.
+ * @property {Page[]} [rows] The questions on it.
+ *
+ * @typedef {Page & Shared} Screen
+ */
+
+/** @param {Page} page */
+const listShared = ({ type, options, minimum, maximum, low_label, high_label, refusal, rule }) =>
+  JSON.stringify([type, options, minimum, maximum, low_label, high_label, refusal, rule]);
+
+/** @param {string} name */
+const findOdds = (name) => label?.querySelector(`[data-names~="${name}"]`);
+
+/**
+ * Puts pages that share answers together on screens; of these, only those that are visible.
+ * @param {Page[]} pages
+ * @param {Page[]} visible
+ * @param {Answers} answers
+ * @returns {Screen[]}
+ */
+function arrange(pages, visible, answers) {
+  /** @type {Page[][]} */
+  const grids = [];
+  pages.forEach((page, i) => {
+    // A mark between questions that do not fit has no effect.
+    const joins = page.together && !page.score && listShared(page) === listShared(pages[i - 1]);
+    if (joins) grids[grids.length - 1].push(page);
+    else grids.push([page]);
+  });
+  const parts = grids.flatMap((grid) => cut(grid.filter((page) => visible.includes(page))));
+  return parts.flatMap((rows) => {
+    const [page] = rows;
+    const names = rows.map(({ name }) => name);
+    const isOpen = names.some((name) => answers[name] === undefined);
+    const shared = { ...page, names, isOpen };
+    if (!rows[1]) return [shared];
+    const isEqual = new Set(names.map(findOdds)).size === 1;
+    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "" }];
+  });
+}
+
+additions.locate = (pages, open, { answers, trail }) => {
+  const screens = arrange(pages, open, answers);
+  const screen = screens.find(({ names, isOpen }) => isOpen || names.includes(`${trail[0]}`));
+  trail[0] = screen?.name;
+  const which = screens.findIndex((one) => one === screen) + 1;
+  // Of those whose answers open all pages.
+  const all = arrange(pages, pages.filter(({ isDrawn }) => isDrawn), answers);
+  const most = which + all.length - 1 - all.findIndex(({ name }) => name === screen?.name);
+  return [screen, which, most, screens.length];
+};
+
+kinds.grid = {
+  title: "rows",
+  makeFields: (page, visit, quote) => {
+    const { rows = [], follows } = /** @type {Screen} */ (page);
+    const made = rows.map((page, i) => {
+      const { listChoices = listOptions } = findKind(page);
+      const choices = withRefusal(page, listChoices(page));
+      const fields = makeChoices(choices, "radio", visit.answers[page.name], quote);
+      const row = makeRow(quote(page.text), i, fields.rows);
+      // Where the protection differs, each row says how strong its own is.
+      for (const line of follows ? [] : makeAssurance(page, [])) {
+        line.removeAttribute("id");
+        row.firstElementChild?.append(line);
+      }
+      return { ...fields, row };
+    });
+    const findMissing = () => made.find(({ readChosen }) => !readChosen().length);
+    return {
+      rows: made.map(({ row }) => row),
+      first: () => (findMissing() ?? made[0]).boxes[0],
+      read: () => {
+        if (findMissing()) return say("one");
+        const [first, ...others] = made.map(({ readChosen }) => readChosen()[0]);
+        // The page stores the answer of the first row, whose name it has.
+        others.forEach((answer, i) => (visit.answers[rows[i + 1].name] = answer));
+        return first;
+      },
+    };
+  },
+  describe: () => [],
+};
