@@ -284,7 +284,8 @@ def test_the_cost_is_worked_out_and_nothing_is_stored(author: Client, survey: Su
     assert page.status_code == 200
     text = words(page)
     assert "5 codes: 3 answers, “prefer not to say” and “not asked”" in text
-    assert "Of every 100 people, 14.2 send each of the other answers’ codes." in text  # 25 / (75 + 4 · 25)
+    # 25 / (75 + 4 · 25)
+    assert "Of every 100 people, 14.2 send each of the other answers’ codes." in text
     assert "one person gives away ε = 2.20 in the whole survey" in text
     assert survey.questions.count() == 1
     assert "A\nB\nC</textarea>" in page.text

@@ -31,8 +31,8 @@ from tests.support.scores import carry, draw_score
 
 YES = {"name": "q1", "is": [1]}
 ROUNDED = (
-    "The number becomes one end of the range at random, with the same mean. Then, of every 100 people, 25 send "
-    "the other end’s code."
+    "The number becomes one end of the range at random, with the same mean. Then, of every 100 "
+    "people, 25 send the other end’s code."
 )
 
 
@@ -325,4 +325,4 @@ def test_a_random_subset_needs_more_people() -> None:
     assert cost is not None
     assert cost.people == 2099  # 1,399 reports
     [line] = cost.lines
-    assert line.endswith("% of people get this question. Numbers of people count everyone who takes part.")
+    assert line.endswith("Numbers of people count everyone who takes part.")

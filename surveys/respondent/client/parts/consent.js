@@ -4,7 +4,8 @@
  */
 import { copyAll, make, makeBack, makeLink } from "../visit/elements.js";
 import { additions } from "../visit/additions.js";
-import { kinds, makeInput } from "../visit/fields.js";
+import { makeInput } from "../visit/boxes.js";
+import { kinds } from "../visit/fields.js";
 import { show } from "../visit/screen.js";
 import { say } from "../visit/words.js";
 

@@ -3,7 +3,8 @@
  */
 import { additions } from "../visit/additions.js";
 import { cut } from "../visit/cutting.js";
-import { findKind, kinds, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
+import { makeChoices } from "../visit/boxes.js";
+import { findKind, kinds, listOptions, withRefusal } from "../visit/fields.js";
 import { makeAssurance } from "../visit/question.js";
 import { makeRow } from "../visit/rows.js";
 import { label } from "../visit/screen.js";

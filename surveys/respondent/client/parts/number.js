@@ -1,6 +1,7 @@
 /** A question that is answered with a whole number. */
 import { make } from "../visit/elements.js";
-import { kinds, listExtras, makeChoices, makeInput, withRefusal } from "../visit/fields.js";
+import { makeChoices, makeInput } from "../visit/boxes.js";
+import { kinds, listExtras, withRefusal } from "../visit/fields.js";
 import { writeNumber } from "../visit/numbers.js";
 import { say } from "../visit/words.js";
 

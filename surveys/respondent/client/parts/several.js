@@ -1,6 +1,7 @@
 /** A question that is answered with any number of rows, or with none of them. */
 import { make } from "../visit/elements.js";
-import { kinds, listExtras, listOptions, makeChoices, withRefusal } from "../visit/fields.js";
+import { makeChoices } from "../visit/boxes.js";
+import { kinds, listExtras, listOptions, withRefusal } from "../visit/fields.js";
 import { say } from "../visit/words.js";
 
 const NONE = -1; // the value of "None of these"

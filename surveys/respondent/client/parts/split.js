@@ -39,11 +39,12 @@ const findOwn = ({ from = 0, score }, answer) =>
 
 Object.assign(kinds.score, {
   /** @type {typeof onOnePage.makeFields} */
-  makeFields: (page, visit, quote) => {
+  makeFields: (page, visit, quote, accept) => {
     const { name, parts = [], from = 0 } = page;
     const { answers } = visit;
     const own = /** @type {any} */ (findOwn(page, answers[name]));
-    const fields = onOnePage.makeFields(page, { ...visit, answers: { [name]: own } }, quote);
+    const alone = { ...visit, answers: { [name]: own } };
+    const fields = onOnePage.makeFields(page, alone, quote, accept);
     const read = () => {
       const found = fields.read();
       if (typeof found === "string") return found;

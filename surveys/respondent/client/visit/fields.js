@@ -74,47 +74,14 @@ export const listMeanings = (page, quote) => {
   return [[...words, ...listExtras(page)]];
 };
 
-// Firefox writes fields that differ from their defaults into its profile.
-for (const event of ["input", "change"]) {
-  addEventListener(event, () => {
-    for (const field of document.querySelectorAll("input")) {
-      field.defaultChecked = field.checked;
-      field.defaultValue = field.value;
-    }
-  });
-}
-
-/** @param {Partial<HTMLInputElement>} properties */
-export const makeInput = (properties) =>
-  Object.assign(document.createElement("input"), { autocomplete: "off", ...properties });
-
 /**
  * @param {Choice} choice
  * @param {Survey["quote"]} quote
  */
-const makeWords = ({ text, isOwn, end }, quote) => [
+export const makeWords = ({ text, isOwn, end }, quote) => [
   isOwn ? quote(text) : make("span", {}, text),
   ...(end ? [" ", make("span", { class: "end" }, quote(end))] : []),
 ];
-
-/**
- * @param {Choice[]} choices
- * @param {"radio" | "checkbox"} type
- * @param {Answer | undefined} answer The earlier answer, if there is one.
- * @param {Survey["quote"]} quote
- */
-export function makeChoices(choices, type, answer, quote) {
-  const boxes = choices.map(({ value }, i) => {
-    const defaultChecked = [answer].flat().includes(/** @type {number} */ (value));
-    return makeInput({ type, name: "choice", id: `choice-${i}`, defaultChecked });
-  });
-  /** @type {HTMLElement[]} */
-  const rows = choices.map((choice, i) =>
-    make("label", { class: "choice" }, boxes[i], ...makeWords(choice, quote))
-  );
-  const readChosen = () => choices.filter((_, i) => boxes[i].checked).map(({ value }) => value);
-  return { boxes, rows, readChosen };
-}
 
 /**
  * Makes a button for each choice. It answers and goes on, unless the author or the person wants

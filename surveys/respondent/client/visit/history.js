@@ -62,9 +62,9 @@ function render(visit) {
 const locate = (pages, open, { answers, trail }) => {
   const screen = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
   trail[0] = screen?.name;
-  const after = (/** @type {(Page | undefined)[]} */ list) => list.indexOf(screen) + 1;
-  const later = pages.slice(after(pages)).filter((page) => page.isDrawn);
-  return [screen, after(open), after(open) + later.length, open.length];
+  const place = open.findIndex((page) => page === screen) + 1;
+  const later = pages.slice(pages.findIndex((page) => page === screen) + 1);
+  return [screen, place, place + later.filter((page) => page.isDrawn).length, open.length];
 };
 
 /** @param {Visit} visit */

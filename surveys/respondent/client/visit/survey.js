@@ -47,11 +47,8 @@ export async function loadSurvey(keeper) {
     span.textContent = found ?? text;
     return span;
   };
-  const listed = listPages(questions, ours);
-  const pages = [
-    ...(additions.preface?.(manifest) ?? []),
-    ...(additions.split?.(listed) ?? listed),
-  ];
+  const listed = [...(additions.preface?.(manifest) ?? []), ...listPages(questions, ours)];
+  const pages = additions.split?.(listed) ?? listed;
   const isWhole = !(drawn && !additions.drawPart) &&
     !(!additions.readScores && questions.some(({ score }) => score)) &&
     !((consent || minimum_age) && !additions.preface);
