@@ -290,9 +290,7 @@ SETTINGS: Mapping[str, Setting] = {
     "confirm_answers": Setting(
         card="pages",
         label="Let people confirm each answer",
-        help_text="Without it, one tap answers a question and shows the next one.",
-        more="People then press Continue after each answer, as on pages with numbers or several "
-        "answers. Without this setting, each person can still choose it.",
+        help_text="Otherwise one tap answers and shows the next question. Each person can choose.",
     ),
     "shared_devices": Setting(
         card="pages",
@@ -344,7 +342,7 @@ SETTINGS: Mapping[str, Setting] = {
         help_text="Reports are counted only in sealed batches of at least K.",
         more="Results move only when at least K reports, and a tenth of all, are new, and once "
         "more at the close. While the survey is open, K reports are kept back, so that the last "
-        "batch is full too. The first batch is therefore sealed once 2K reports have arrived. K "
+        "batch is full too. The first batch is therefore sealed once twice K have arrived. K "
         "counts reports, not honest people: someone who floods the survey with made-up reports "
         f"shrinks the crowd that a person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling "
         f"one person out takes at least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, "

@@ -59,11 +59,11 @@ def list_release_lines(flips: int) -> list[ReleaseLine]:
             _find_people_for_table(flips),
         ),
         ReleaseKind.LEADER: (
-            f"It leads, if answers have {_write(LEADER_SHARES)} %",
+            f"It names the leader, if answers have {_write(LEADER_SHARES)} %",
             _read_people(ReleaseKind.LEADER)[flips],
         ),
         ReleaseKind.MEDIAN: (
-            f"It is the middle, if points have {_write(MEDIAN_SHARES)} %",
+            f"It names the middle, if points have {_write(MEDIAN_SHARES)} %",
             _read_people(ReleaseKind.MEDIAN)[flips],
         ),
         ReleaseKind.ALERT: (

@@ -321,8 +321,8 @@ class ScoreForm(ProtectedForm):
         label="What is scrambled and sent?",
         choices=Output.choices,
         initial=Output.TOTAL,
-        help_text="One code. Rules can use bands and a cut-off. Nobody can change them after the "
-        "opening.",
+        help_text="Only this code. Later questions can depend on bands and a cut-off, not on a "
+        "total. Nobody can change them after the opening.",
         error_messages=dict.fromkeys(
             ("required", "invalid_choice"), "Choose what is sent: total, bands or cut_off."
         ),

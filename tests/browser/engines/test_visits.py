@@ -9,6 +9,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from aggregator.models import RawReport
+from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 from tests.support.browser.every_type import MOVED, make_branching_survey
@@ -25,7 +26,7 @@ from tests.support.engines.visit import (
     start,
     submit_all,
 )
-from tests.support.factories import QUESTIONS, make_launched_survey
+from tests.support.factories import QUESTIONS, make_launched_survey, make_survey, open_survey
 from tests.support.six_languages import make_survey_in_six_languages, write_questions
 
 pytestmark = pytest.mark.long
@@ -242,7 +243,9 @@ def test_a_private_window_can_answer(engine: str, line: Line) -> None:
 
 
 def test_the_focus_stays_visible_when_arrow_keys_choose(tab: Tab, line: Line) -> None:
-    open_survey_page(tab, line, make_launched_survey())
+    survey = make_survey(questions=("Stolen?",))
+    add_question(survey=survey, text="Lied?", type="yes_no", together=True)
+    open_survey_page(tab, line, open_survey(survey=survey))
     start(tab)
     outline = "return getComputedStyle(document.activeElement.closest('.choice')).outlineStyle"
     tab.run("document.querySelector('input').focus()")

@@ -84,7 +84,7 @@ def go_back_to_the_start(page: Page) -> None:
 def change_an_answer(page: Page) -> None:
     answer(page, TWO)
     page.get_by_role("link", name="Change").last.click()
-    expect(page.get_by_label("No", exact=True)).to_be_checked()
+    expect(page.get_by_role("button", name="No", exact=True, pressed=True)).to_be_visible()
 
 
 def reload_in_the_middle(page: Page) -> None:

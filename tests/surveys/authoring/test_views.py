@@ -186,7 +186,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert (survey.title, survey.minimum_batch, survey.display_minimum) == ("Renamed", 20, 200)
     assert (survey.closes_at, survey.cap, survey.opens_at) == (closes, 2000, None)
     assert survey.people_expected == 1500
-    assert "The first batch is therefore sealed once 2K reports have arrived." in form
+    assert "The first batch is therefore sealed once twice K have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
 

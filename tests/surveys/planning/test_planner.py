@@ -143,7 +143,7 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
     assert "by a factor of at most 3" in words
     assert "75 % of the time" in words
     # docs/methods, "Shuffling": with n = 50, the ε of one question falls from 1.099 to .871.
-    shuffled = "question has ε = 0.88, and the chance of anything may grow by one in a million"
+    shuffled = "question has ε = 0.88 with δ = one in a million"
     assert shuffled in words
 
 
