@@ -1,5 +1,6 @@
 /**
- * Questions that their author asks together: rows that share their answers, at most seven on a screen. In Python: surveys/manifest/grids.py.
+ * Questions that their author asks together: rows that share their answers, at most seven on a
+ * screen. In Python: surveys/manifest/grids.py.
  */
 import { additions } from "../visit/additions.js";
 import { cut } from "../visit/cutting.js";
@@ -21,9 +22,19 @@ import { say } from "../visit/words.js";
  * @typedef {Page & Shared} Screen
  */
 
+const TYPES_IN_GRIDS = ["yes_no", "choice", "scale"]; // others say more than a row can
+
 /** @param {Page} page */
 const listShared = ({ type, options, minimum, maximum, low_label, high_label, refusal, rule }) =>
   JSON.stringify([type, options, minimum, maximum, low_label, high_label, refusal, rule]);
+
+/**
+ * @param {Page | undefined} before
+ * @param {Page} page
+ */
+const sharesAnswers = (before, page) =>
+  before && TYPES_IN_GRIDS.includes(page.type) && !before.score && !page.score &&
+  listShared(before) === listShared(page);
 
 /** @param {string} name */
 const findOdds = (name) => label?.querySelector(`[data-names~="${name}"]`);
@@ -40,7 +51,7 @@ function arrange(pages, visible, answers) {
   const grids = [];
   pages.forEach((page, i) => {
     // A mark between questions that do not fit has no effect.
-    const joins = page.together && !page.score && listShared(page) === listShared(pages[i - 1]);
+    const joins = page.together && sharesAnswers(pages[i - 1], page);
     if (joins) grids[grids.length - 1].push(page);
     else grids.push([page]);
   });
