@@ -104,6 +104,8 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         assert (heading(page), rows(page)) == (ROWS, ["Stolen?", "Lied?"])
         assert page.locator("#odds").count() == 0  # each row has its own
         expect(page.get_by_role("group", name="Stolen?")).to_contain_text("strong")
+        # This is the first page about either way to scramble, so it says both whole.
+        assert page.locator(".item legend p").count() == 2
         expect(page.get_by_role("group", name="Lied?")).to_contain_text("light")
         shown = page.evaluate(TABLE)
         assert shown == {

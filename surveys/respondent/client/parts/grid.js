@@ -18,6 +18,7 @@ import { say } from "../visit/words.js";
  * @property {string[]} names The names by which it is found.
  * @property {boolean} isOpen Whether an answer is missing.
  * @property {Page[]} [rows] The questions on it.
+ * @property {Page[]} [open] The questions of all screens.
  *
  * @typedef {Page & Shared} Screen
  */
@@ -63,7 +64,7 @@ function arrange(pages, visible, answers) {
     const shared = { ...page, names, isOpen };
     if (!rows[1]) return [shared];
     const isEqual = new Set(names.map(findOdds)).size === 1;
-    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "" }];
+    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "", open: visible }];
   });
 }
 
@@ -81,14 +82,14 @@ additions.locate = (pages, open, { answers, trail }) => {
 kinds.grid = {
   title: "rows",
   makeFields: (page, visit, quote) => {
-    const { rows = [], follows } = /** @type {Screen} */ (page);
+    const { rows = [], follows, open = [] } = /** @type {Screen} */ (page);
     const made = rows.map((page, i) => {
       const { listChoices = listOptions } = findKind(page);
       const choices = withRefusal(page, listChoices(page));
       const fields = makeChoices(choices, "radio", visit.answers[page.name], quote);
       const row = makeRow(quote(page.text), i, fields.rows);
       // Where the protection differs, each row says how strong its own is.
-      for (const line of follows ? [] : makeAssurance(page, [])) {
+      for (const line of follows ? [] : makeAssurance(page, open)) {
         line.removeAttribute("id");
         row.firstElementChild?.append(line);
       }
