@@ -71,7 +71,8 @@ function arrange(pages, visible, answers) {
 additions.locate = (pages, open, { answers, trail }) => {
   const screens = arrange(pages, open, answers);
   const screen = screens.find(({ names, isOpen }) => isOpen || names.includes(`${trail[0]}`));
-  trail[0] = screen?.name;
+  // A row that is changed keeps its own name, by which the page for checking finds it.
+  if (!screen?.names.includes(`${trail[0]}`)) trail[0] = screen?.name;
   const which = screens.findIndex((one) => one === screen) + 1;
   // Of those whose answers open all pages.
   const all = arrange(pages, pages.filter(({ isDrawn }) => isDrawn), answers);
