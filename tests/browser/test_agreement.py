@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from math import log
 from typing import Any
 
@@ -14,6 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from aggregator.simulation.respondents import Answer, find_asked, randomize_answers
 from privacy.mechanism.drawing import draw_blocks
+from surveys.manifest.grids import MOST_ROWS, drop_marks, list_grids
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
@@ -71,6 +73,26 @@ VISIT = """async (cases) => {
       const latents = questions.flatMap((one) => findLatents(one, codes, names.includes(one.name)));
       const sent = randomizeReport(latents, questions.flatMap((one) => one.channels), next);
       return { names, kept: Object.keys(answers), sent, used };
+    });
+}"""
+# The names on each screen, if all questions are asked.
+ARRANGE = """async (cases) => {
+    document.body.innerHTML = "<main id=survey></main>";
+    const { listPages } = await import("/report/rules.js");
+    const { additions } = await import("/visit/additions.js");
+    await import("/parts/grid.js");
+    return cases.map((text) => {
+      const { questions } = JSON.parse(text);
+      for (const one of questions) one.isDrawn = true;
+      const pages = listPages(questions, ["No", "Yes"]);
+      const answers = {};
+      const screens = [];
+      while (true) {
+        const [screen] = additions.locate(pages, pages, { answers, trail: [] });
+        if (!screen) return screens;
+        for (const name of screen.names) answers[name] = 0;
+        if (!screen.name.endsWith("+")) screens.push(screen.names);
+      }
     });
 }"""
 
@@ -374,3 +396,26 @@ def test_a_subset_must_be_smaller_than_all_blocks(page: Page, drawn: object) -> 
     # q1 and q3 share a block; q2, q4, q5, q6 and q9 have one each.
     assert refuses(page, raw_manifest() | {"drawn": drawn})
     assert not refuses(page, raw_manifest() | {"drawn": 5})
+
+
+def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
+    rng = random.Random(SEED)
+    cases, expected = [], []
+    for _ in range(300):
+        drawn = [replace(one, rule=None) for one in draw_manifest(rng).questions]
+        # Neighbours that could be rows, and others that only look so.
+        copies = [one for one in drawn for _ in range(rng.randint(1, 10))]
+        questions = [
+            replace(one, name=f"q{number}", together=rng.random() < 0.8)
+            for number, one in enumerate(copies)
+        ]
+        cases.append(serialize_manifest(make_manifest(*questions)).decode())
+        expected.append([name for grid in list_grids(drop_marks(questions)) for name in cut(grid)])
+    assert page.evaluate(ARRANGE, cases) == expected
+
+
+def cut(grid: list[ManifestQuestion]) -> list[list[str]]:
+    """The names on each page: as even as possible, the longer pages first or in between."""
+    count = -(-len(grid) // MOST_ROWS)
+    ends = [-(-len(grid) * i // count) for i in range(count + 1)]
+    return [[one.name for one in grid[start:end]] for start, end in pairwise(ends)]

@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext, override
 
 from surveys.exchange.writing.score_rows import read_score, write_code, write_total
+from surveys.manifest.grids import TYPES_IN_GRIDS
 from surveys.manifest.question_types import NO, TYPES, YES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
@@ -113,8 +114,10 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
 
 def _fits(before: Row, row: Row) -> bool:
     """Whether two questions have the same answers and rule, so that they can share a page."""
-    rules = [one.question.get("rule") for one in (before, row)]
-    return (before.type, before.answers, rules[0]) == (row.type, row.answers, rules[1])
+    first, second = (
+        (one.question["type"], one.answers, one.question.get("rule")) for one in (before, row)
+    )
+    return first == second and second[0] in TYPES_IN_GRIDS
 
 
 def _list_score(question: Question, name: str, use: Callable[..., str]) -> Iterator[Row]:

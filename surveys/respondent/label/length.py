@@ -64,9 +64,11 @@ def _count_questions(manifest: Manifest) -> int:
 
 def count_all_pages(manifest: Manifest) -> int:
     """Count the pages from Start to the check, with those that show a text or ask for consent."""
-    asked = _list_most(manifest)
-    grids = ([one for one in grid if one in asked] for grid in list_grids(manifest.questions))
-    return sum(map(count_pages, filter(None, grids))) + manifest.asks_consent
+    pages = sum(map(count_pages, list_grids(manifest.questions)))
+    if manifest.drawn is not None:
+        # Drawn rows can be of different pages.
+        pages = min(pages, sum(count_pages([one]) for one in _list_most(manifest)))
+    return pages + manifest.asks_consent
 
 
 def count_words(text: str) -> int:
@@ -91,6 +93,6 @@ def _list_most(manifest: Manifest) -> list[ManifestQuestion]:
     pages: Counter[int] = Counter()
     for question in manifest.questions:
         if question.name in blocks:
-            pages[blocks[question.name]] += question.described.pages
+            pages[blocks[question.name]] += count_pages([question])
     drawn = [block for block, _count in pages.most_common(manifest.drawn)]
     return [one for one in manifest.questions if blocks.get(one.name, drawn[0]) in drawn]

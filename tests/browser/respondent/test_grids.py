@@ -100,10 +100,16 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
     options = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
     with visiting(chromium, live, **options) as visitor:
         page = visitor.open(make_rows())
-        press(page, "Start")
+        page.get_by_role("button", name="Start").focus()
+        for _ in range(3):  # held down
+            page.keyboard.down("Enter")
+        page.keyboard.up("Enter")
+        assert page.locator(".error-summary").count() == 0
         assert (heading(page), rows(page)) == (ROWS, ["Stolen?", "Lied?"])
         assert page.locator("#odds").count() == 0  # each row has its own
         expect(page.get_by_role("group", name="Stolen?")).to_contain_text("strong")
+        # This is the first page about either way to scramble, so it says both whole.
+        assert page.locator(".item legend p").count() == 2
         expect(page.get_by_role("group", name="Lied?")).to_contain_text("light")
         shown = page.evaluate(TABLE)
         assert shown == {
@@ -191,3 +197,21 @@ def test_a_long_score_has_several_pages_and_one_code(visitor: Visitor) -> None:
     press(page, "Submit")
     expect(status(page)).to_have_text(SENT)
     assert len(json.loads(visitor.bodies()[0])["symbols"]) == 1
+
+
+def test_the_check_opens_the_section_of_the_row_that_was_changed(visitor: Visitor) -> None:
+    survey = make_survey(questions=[f"Number {number}?" for number in range(1, 22)], flips=49)
+    survey.questions.filter(position__range=(2, 12)).update(together=True)
+    page = visitor.open(open_survey(survey=survey))
+    press(page, "Start")
+    for _ in range(2):  # six rows each
+        choose(page, "Yes")
+        press(page, NEXT)
+    for _ in range(9):
+        press(page, "Yes")
+    page.locator(".folded summary").nth(1).click()
+    page.get_by_role("link", name="Change the answer to: Number 11?").click()
+    assert rows(page)[0] == "Number 7?"
+    press(page, NEXT)
+    opened = page.locator(".folded details[open] summary").all_inner_texts()
+    assert opened == ["Questions 11–20 (10)"]

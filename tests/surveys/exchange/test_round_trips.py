@@ -16,6 +16,7 @@ from pyxform.xls2xform import convert
 from surveys.definition.checking import check_definition
 from surveys.exchange.reading.questions import TYPES_IN_GRIDS
 from surveys.exchange.writing.redcap import write_dictionary
+from surveys.exchange.writing.rows import build_rows
 from surveys.exchange.writing.xlsform import write_xlsform
 from tests.support.questionnaires import read
 
@@ -153,6 +154,19 @@ def test_drafts_come_back_from_both_formats(count: int) -> None:
         for question in definition["questions"]:
             question.pop("source_name", "")  # names have small letters there
         assert list_questions(dictionary.definition) == list_questions(definition)
+
+
+def test_marks_without_effect_make_no_rows() -> None:
+    """A question after a follow-up, which has the answers of its second question; and numbers."""
+    marked = {"flips": 25, "together": True}
+    then = {"type": "follow_up", "name": "a", "text": "A?", "follow_up": "And?", "flips": 25}
+    others = {"b": {"type": "yes_no"}, "c": {"type": "number"}, "d": {"type": "number"}}
+    ends = {"minimum": 0, "maximum": 9}
+    questions = [
+        {"name": name, "text": "?", **marked, **ends, **one} for name, one in others.items()
+    ]
+    rows = build_rows({"questions": [then, *questions]}).rows
+    assert [row.grid for row in rows] == [""] * 5
 
 
 def test_translations_title_and_agreement_come_back_from_an_xlsform() -> None:

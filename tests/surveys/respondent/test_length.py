@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from random import Random
 
 import pytest
 from django.test import Client
@@ -11,11 +12,16 @@ from django.urls import reverse
 
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.scores import Output, ScoredItem
 from surveys.models import Wave
 from surveys.respondent.introduction import fold_introduction
 from surveys.respondent.label.length import count_minutes, count_words, describe_length
 from tests.support.factories import make_launched_survey
 from tests.support.label import RULE, make, survey
+from tests.support.scores import carry, draw_score
+
+ITEMS = tuple(ScoredItem(text=f"Item {number}") for number in range(8))
+EIGHT_ITEMS = carry(replace(draw_score(Random(1)), items=ITEMS), Output.TOTAL)
 
 
 def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
@@ -36,8 +42,16 @@ def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
             1,
             "Up to 3 pages, about 1 minute",
         ),
+        # Two rows of one page, or one of them and the other question.
+        (
+            [make("yes_no"), make("yes_no", together=True), make("yes_no")],
+            2,
+            "Up to 2 pages, about 1 minute",
+        ),
+        # The block that is drawn can be a score of eight items.
+        ([make("yes_no"), EIGHT_ITEMS], 1, "Up to 2 pages, about 2 minutes"),
     ],
-    ids=["text", "declared", "rule", "follow-up", "ten", "subset"],
+    ids=["text", "declared", "rule", "follow-up", "ten", "subset", "rows", "score"],
 )
 def test_the_start_counts_what_the_pages_count_and_says_how_many_minutes(
     questions: list[ManifestQuestion], drawn: int | None, length: str

@@ -1,5 +1,6 @@
 /**
- * Questions that their author asks together: rows that share their answers, at most seven on a screen. In Python: surveys/manifest/grids.py.
+ * Questions that their author asks together: rows that share their answers, at most seven on a
+ * screen. In Python: surveys/manifest/grids.py.
  */
 import { additions } from "../visit/additions.js";
 import { cut } from "../visit/cutting.js";
@@ -17,13 +18,24 @@ import { say } from "../visit/words.js";
  * @property {string[]} names The names by which it is found.
  * @property {boolean} isOpen Whether an answer is missing.
  * @property {Page[]} [rows] The questions on it.
+ * @property {Page[]} [open] The questions of all screens.
  *
  * @typedef {Page & Shared} Screen
  */
 
+const TYPES_IN_GRIDS = ["yes_no", "choice", "scale"]; // others say more than a row can
+
 /** @param {Page} page */
 const listShared = ({ type, options, minimum, maximum, low_label, high_label, refusal, rule }) =>
   JSON.stringify([type, options, minimum, maximum, low_label, high_label, refusal, rule]);
+
+/**
+ * @param {Page | undefined} before
+ * @param {Page} page
+ */
+const sharesAnswers = (before, page) =>
+  before && TYPES_IN_GRIDS.includes(page.type) && !before.score && !page.score &&
+  listShared(before) === listShared(page);
 
 /** @param {string} name */
 const findOdds = (name) => label?.querySelector(`[data-names~="${name}"]`);
@@ -40,7 +52,7 @@ function arrange(pages, visible, answers) {
   const grids = [];
   pages.forEach((page, i) => {
     // A mark between questions that do not fit has no effect.
-    const joins = page.together && !page.score && listShared(page) === listShared(pages[i - 1]);
+    const joins = page.together && sharesAnswers(pages[i - 1], page);
     if (joins) grids[grids.length - 1].push(page);
     else grids.push([page]);
   });
@@ -52,14 +64,15 @@ function arrange(pages, visible, answers) {
     const shared = { ...page, names, isOpen };
     if (!rows[1]) return [shared];
     const isEqual = new Set(names.map(findOdds)).size === 1;
-    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "" }];
+    return [{ ...shared, type: "grid", rows, follows: isEqual ? page.name : "", open: visible }];
   });
 }
 
 additions.locate = (pages, open, { answers, trail }) => {
   const screens = arrange(pages, open, answers);
   const screen = screens.find(({ names, isOpen }) => isOpen || names.includes(`${trail[0]}`));
-  trail[0] = screen?.name;
+  // A row that is changed keeps its own name, by which the page for checking finds it.
+  if (!screen?.names.includes(`${trail[0]}`)) trail[0] = screen?.name;
   const which = screens.findIndex((one) => one === screen) + 1;
   // Of those whose answers open all pages.
   const all = arrange(pages, pages.filter(({ isDrawn }) => isDrawn), answers);
@@ -70,14 +83,14 @@ additions.locate = (pages, open, { answers, trail }) => {
 kinds.grid = {
   title: "rows",
   makeFields: (page, visit, quote) => {
-    const { rows = [], follows } = /** @type {Screen} */ (page);
+    const { rows = [], follows, open = [] } = /** @type {Screen} */ (page);
     const made = rows.map((page, i) => {
       const { listChoices = listOptions } = findKind(page);
       const choices = withRefusal(page, listChoices(page));
       const fields = makeChoices(choices, "radio", visit.answers[page.name], quote);
       const row = makeRow(quote(page.text), i, fields.rows);
       // Where the protection differs, each row says how strong its own is.
-      for (const line of follows ? [] : makeAssurance(page, [])) {
+      for (const line of follows ? [] : makeAssurance(page, open)) {
         line.removeAttribute("id");
         row.firstElementChild?.append(line);
       }

@@ -41,8 +41,9 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
     : [];
   const group = make("fieldset", {}, legend, ...makeAssurance(page, open), ...hints, ...rows);
   describe(group);
-  group.addEventListener("keydown", ({ key, isComposing }) => {
-    if (key === "Enter" && !isComposing && !isQuick) accept();
+  group.addEventListener("keydown", ({ key, isComposing, repeat }) => {
+    // A key held down on the page before must not find fault with this one.
+    if (key === "Enter" && !isComposing && !repeat && !isQuick) accept();
   });
   const next = makeButton(say("continue"), accept);
   const confirm = makeLink(say("confirm"), () => {
