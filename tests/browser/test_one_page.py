@@ -271,6 +271,7 @@ def test_two_tabs_keep_their_own_drafts_and_a_full_storage_is_said(
     texts = set(survey.questions.values_list("text", flat=True))
     assert texts == {"In the first?", "In the second?"}
 
+    page.wait_for_url("**/questions#*")  # the newest is in place
     page.add_init_script(NO_ROOM)
     page.reload()
     expect(page.locator(TEXT)).to_be_visible()

@@ -83,11 +83,11 @@ WHO_AND_WHY = {
 
 
 @pytest.mark.parametrize("language", HAPPENED)
-def test_who_asks_and_why_takes_at_most_200_bytes_of_a_visit(language: str) -> None:
+def test_who_asks_and_why_takes_at_most_220_bytes_of_a_visit(language: str) -> None:
     without, told = (
         weigh(make_survey_in_six_languages(**more), language) for more in ({}, WHO_AND_WHY)
     )
-    assert 0 < told - without <= 200
+    assert 0 < told - without <= 220  # about 180; hashes are random, so their sizes differ
 
 
 @pytest.mark.parametrize("language", HAPPENED)
