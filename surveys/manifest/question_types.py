@@ -105,8 +105,8 @@ TYPES: Mapping[str, TypeDescription] = {
         has_points=True,
     ),
     QuestionType.SEVERAL: TypeDescription(
-        explanation="Any number of 2 to 20 texts. Each text costs as much protection as a yes/no "
-        "question of its own.",
+        explanation="Any number of 2 to 20 texts. Each text costs as much protection as a "
+        "separate yes/no question.",
         has_options=True,
         first_code=1,
         has_items=True,

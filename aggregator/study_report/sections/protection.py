@@ -118,9 +118,9 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
     if total > one:
         certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
-            f"All codes of one person together have ε = {epsilon(total)} at most. Whoever reads "
-            f"all of them, and knows how a person’s answers are related, guesses right at most "
-            f"{guess(total)} times in 100{certain}."
+            f"All codes of one person together have ε = {epsilon(total)} at most. Someone who "
+            "reads all of them, and knows how a person’s answers are related, guesses right at "
+            f"most {guess(total)} times in 100{certain}."
         )
 
 
@@ -146,10 +146,7 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
     else:
         yield "The survey does not hide that a person took part."
     yield "Results about a group also say something about members who did not answer."
-    yield (
-        "The protection holds for everyone whose browser showed the survey’s page as it was "
-        "published, unchanged."
-    )
+    yield "The protection holds for everyone whose browser ran the page that the survey published."
     if manifest.coins:
         yield (
             "People could also toss two coins. For them, ε of all answers together is "

@@ -32,9 +32,9 @@ DETAILS = {
         "that a person took part."
     ),
     Publication.PROTECTED: (
-        "The page shows only figures that chance changes a little (noise). You plan them below the "
-        "questions. Noise limits what readers can tell about any one person. The survey needs a "
-        "closing date instead of a number of people."
+        "The page shows only figures to which chance adds noise. You plan them below the "
+        "questions. The noise limits what readers can tell about any one person. The survey needs "
+        "a closing date instead of a number of people."
     ),
 }
 # The values of ε that the page explains.
