@@ -155,7 +155,7 @@ def add_question(study: Study, kind: str, fields: dict[str, str], *, confirm: bo
 
 def plan(study: Study) -> None:
     page = study.page
-    page.get_by_text("Plan a comparison").click()
+    page.get_by_text("Plan a comparison", exact=True).click()
     form = page.get_by_role("form", name="Plan a comparison")
     form.get_by_label("Outcome").select_option("q2")
     form.get_by_label("Groups").select_option("q1.0")

@@ -42,7 +42,7 @@ let blank;
 let opening = 0;
 let refreshing = 0;
 
-/** The open disclosures: the server makes what is in them only then. */
+/** The open disclosures: the server fills only these. */
 const listOpen = () =>
   [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
     /** @type {HTMLElement} */ (one).dataset.fold ?? ""
@@ -182,6 +182,10 @@ const setHash = () => {
   }
 };
 
+/** @param {Element} one */
+const nameOf = (one) =>
+  one.id || `${one.closest("[id]")?.id} ${one.querySelector("summary")?.textContent}`;
+
 /**
  * Replaces an element by its newer version. The focus stays, and disclosures stay open.
  * @param {Element} old
@@ -189,21 +193,17 @@ const setHash = () => {
  */
 const replace = (old, newer) => {
   const focused = old.contains(document.activeElement) ? document.activeElement : undefined;
-  const before = [old, ...old.querySelectorAll("details")];
-  const opened = [newer, ...newer.querySelectorAll("details")];
-  before.forEach((one, at) => {
-    const other = opened[at];
-    if (one instanceof HTMLDetailsElement && other instanceof HTMLDetailsElement) {
-      other.open ||= one.open;
-    }
-  });
+  const opened = [...document.querySelectorAll("details[open]")].map(nameOf);
+  for (const one of [newer, ...newer.querySelectorAll("details")]) {
+    if (one instanceof HTMLDetailsElement) one.open ||= opened.includes(nameOf(one));
+  }
   old.replaceWith(newer);
   if (!focused) return;
   const same = focused.id ? `#${CSS.escape(focused.id)}` : `.${focused.classList[0]}`;
+  const details = focused.closest("details")?.id ?? "";
   /** @type {HTMLElement | null} */
-  const again = focused.id || focused.classList.length ? document.querySelector(same) : null;
-  const summary = focused.closest("details")?.id ?? "";
-  (again ?? get(summary)?.querySelector("summary"))?.focus({ preventScroll: true });
+  const again = document.querySelector(same);
+  (again ?? get(details)?.querySelector("summary"))?.focus({ preventScroll: true });
 };
 
 /** @param {Document} reply */
@@ -412,10 +412,7 @@ const putRow = (reply) => {
   addHandles(template.content);
   const old = get(row.id);
   const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
-  if (!old && !list()) {
-    refresh();
-    return;
-  }
+  if (!old && !list()) return void refresh();
   // The total below the list changes at once, and the rest of its card later.
   const total = reply.querySelector("[data-total]")?.textContent;
   const shown = document.querySelector("#budget [data-total]");
