@@ -166,6 +166,14 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect(page.locator(".question-differs .tag")).to_have_count(0)
     assert set(survey.questions.values_list("flips", flat=True)) == {33}
 
+    # What was opened stays open, also below a disclosure that a larger total brings.
+    page.get_by_text("Plan a comparison", exact=True).click()
+    for number in range(30):
+        add_question(survey=survey, text=f"Number {number}?")
+    page.locator(TEXT).fill("Another text?")
+    expect(page.locator("#budget details").first).to_be_visible()
+    expect(page.get_by_role("form", name="Plan a comparison")).to_be_visible()
+
 
 def test_of_two_people_the_later_is_told_and_nothing_is_lost(
     chromium: Browser, page: Page, live: LiveApplication, survey: Survey
