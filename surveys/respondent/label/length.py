@@ -27,7 +27,7 @@ def describe_length(manifest: Manifest) -> str:
 
     It counts what the pages count.
     """
-    count = count_all_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
+    count = count_all_pages(manifest) if counts_pages(manifest) else count_questions(manifest)
     is_most = manifest.drawn is not None or branches(manifest)
     if counts_pages(manifest) and is_most:
         questions = ngettext("Up to %(count)s page", "Up to %(count)s pages", count)
@@ -58,7 +58,7 @@ def count_minutes(manifest: Manifest) -> int:
     return math.ceil(seconds / 60 + words / WORDS_OF_A_MINUTE)
 
 
-def _count_questions(manifest: Manifest) -> int:
+def count_questions(manifest: Manifest) -> int:
     return sum(question.described.pages for question in _list_most(manifest))
 
 
