@@ -24,7 +24,7 @@ from surveys.manifest.names import MAX_LABEL_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
-from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
+from surveys.manifest.strength import TWO_COINS, describe_strength, offer_flips
 from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 
 MAX_RULE_LENGTH = 1000
@@ -159,12 +159,11 @@ class QuestionForm(forms.Form):
         return said
 
     def _offer_strengths(self, present: int) -> None:
-        choices = list(OFFERED_FLIPS)
-        if present not in choices:
-            choices.append(present)  # set outside these pages, or by a link: keep it available
         field = self.fields["flips"]
         assert isinstance(field, forms.TypedChoiceField)
-        field.choices = [(number, describe_strength(number).name) for number in choices]
+        field.choices = [
+            (number, describe_strength(number).name) for number in offer_flips(present)
+        ]
         self.initial["flips"] = present
 
     def _offer_facts(self) -> None:
