@@ -137,7 +137,8 @@ def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveAp
         page.keyboard.press("ArrowUp")
     expect(cost).to_contain_text("Privacy used: ε = 1.51")
     assert page.evaluate(FOCUSED).startswith("40 of 100"), "the focus stays on the row"
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
     expect(cost).to_contain_text("Privacy used: ε = 2.20")
     tab_to(page, "Offer “Prefer not to say”")
     page.keyboard.press("Space")
