@@ -13,14 +13,17 @@ from typing import Any, Literal
 from surveys.authoring.answer_options import name_answers
 from surveys.authoring.errors import TooManyQuestions
 from surveys.authoring.forms import QUESTION_FORMS
+from surveys.authoring.forms.question_base import LISTS
 from surveys.authoring.pasting.preview import describe_new
 from surveys.authoring.rule_text import write_rule
+from surveys.authoring.scale_lines import parse_item, parse_option
 from surveys.definition.checking import check_definition
 from surveys.definition.format import FORMAT, VERSION
 from surveys.exchange.names import Names
 from surveys.exchange.reading.conditions import Condition
 from surveys.exchange.reading.lines import Line, cut, show
 from surveys.exchange.reading.questions import Item, Parsed
+from surveys.exchange.scoring import settle_scores
 from surveys.manifest.languages import name_language
 from surveys.manifest.names import item_name, rename_question
 from surveys.manifest.question_types import TYPES
@@ -45,9 +48,7 @@ class Outcome:
     reason: str = ""
     column: str = ""
     notes: list[tuple[str, str, str, bool]] = field(default_factory=list)
-    # The cells of a row that is left out, and its sum, in the form that conditions.read_sum has.
-    cells: list[tuple[str, str]] = field(default_factory=list)
-    score: dict[str, Any] | None = None
+    cells: list[tuple[str, str]] = field(default_factory=list)  # of a row that is left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +57,12 @@ class Drafted:
     outcomes: list[dict[str, Any]]
 
 
-def draft(parsed: Parsed) -> Drafted:
-    """Build the definition and the outcomes. Nothing is stored."""
+def draft(parsed: Parsed, *, singly: bool = False) -> Drafted:
+    """Build the definition and the outcomes. Nothing is stored.
+
+    Sums become scores; `singly`, their items stay single questions.
+    """
+    settle_scores(parsed, singly=singly)
     return _Drafter(parsed).draft()
 
 
@@ -121,6 +126,11 @@ class _Drafter:
         self.numbers[answered] += 1
         says = describe_new(self.numbers[answered], question, self.known)
         self.became.setdefault(item.line, []).append(says)
+        for place, member in enumerate(item.members, start=1):
+            says = f"Item {place} of question {self.numbers[True]}"
+            self.became.setdefault(member, []).append(says)
+        for number, column, said in item.moved:
+            self.lines[number].note(column, said, "same")
         self.written.append(self._write(item, question, line))
 
     def _leave(self, item: Item, reason: str) -> None:
@@ -128,7 +138,8 @@ class _Drafter:
         if item.heading:
             line.note(item.heading, f"Left out: {reason}")
         else:
-            line.leave(reason)
+            for number in (item.line, *item.members):
+                self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
         """Return the question if its form accepts it, perhaps without what the form refuses."""
@@ -148,7 +159,7 @@ class _Drafter:
         dropped: dict[str, str] = {}
         while True:
             data = usual | content | {"rule": rule, "same_fact": same_fact, "confirmed": True}
-            data["options"] = "\n".join(content.get("options", ()))
+            data |= {name: "\n".join(content.get(name, ())) for name in LISTS}
             data = {
                 n: value for n, value in data.items() if value is not None and value is not False
             }
@@ -165,7 +176,7 @@ class _Drafter:
             same_fact = None if "same_fact" in dropped else same_fact
             content = {name: value for name, value in content.items() if name not in dropped}
         for name, error in dropped.items():
-            line.note(columns[name] or name, f"Left out: {error}")
+            self._note(item, columns[name] or name, f"Left out: {error}")
         if same_fact is not None and "same_fact" not in form.fields:
             line.note(item.same_fact_column, "Left out: only scrambled questions share a fact.")
         return form.candidate()
@@ -180,10 +191,16 @@ class _Drafter:
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            line.note(
-                column or "the group’s rule", f"Without this rule: everyone is asked. {problem}"
-            )
+            said = f"Without this rule: everyone is asked. {problem}"
+            self._note(item, column or "the group’s rule", said)
             return ""
+
+    def _note(self, item: Item, column: str, reason: str) -> None:
+        """Note a cell of a row, and the rule in the rows of items, which is that of their score."""
+        self.lines[item.line].note(column, reason)
+        for line in (self.lines[number] for number in item.members):
+            if column in (item.rule_column, "the group’s rule") and item.rule_column in line.cells:
+                line.note(item.rule_column, reason)
 
     def _resolve(self, condition: Condition) -> Rule:
         word, *parts = condition
@@ -269,14 +286,19 @@ class _Drafter:
             texts[consent] = self.parsed.settings_line
         for item in self.parsed.items:
             content = item.content
+            if item.line not in self.used:
+                continue
+            for line, scored in zip(item.members, content.get("scored_items", ()), strict=True):
+                texts.setdefault(parse_item(scored).text, line)
             for text in (
                 content.get("text", ""),
                 content.get("follow_up", ""),
                 content.get("low_label", ""),
                 content.get("high_label", ""),
                 *content.get("options", ()),
+                *(parse_option(one).text for one in content.get("scored_options", ())),
             ):
-                if text and (item.line in self.used):
+                if text:
                     texts.setdefault(text, item.line)
         return texts
 
@@ -317,7 +339,6 @@ class _Drafter:
                 for column, reason, kind in line.notes
             ],
             cells=[(c, cut(t)) for c, t in line.cells.items()] if line.left else [],
-            score=line.score,
         )
 
 
