@@ -15,11 +15,13 @@ from django.utils.translation import gettext, override
 from surveys.authoring.forms.questions import ScoreForm
 from surveys.authoring.scale_lines import REVERSED
 from surveys.exchange.reading.conditions import list_names
-from surveys.exchange.reading.lines import Line, cut
+from surveys.exchange.reading.lines import cut
 from surveys.exchange.reading.questions import Item, Parsed
 from surveys.exchange.reading.reasons import NO_SCORE
+from surveys.manifest.plain_text import fold
 from surveys.manifest.question_types import NO, YES
 from surveys.manifest.scores import LEAST_ITEMS, MOST_ITEMS, MOST_OPTIONS, MOST_WEIGHT, Output
+from surveys.models import MAX_ITEM_LENGTH
 
 KEPT_SINGLE = "Its items stay single questions, as chosen."
 _ITEMS = ("yes_no", "choice", "scale")
@@ -147,6 +149,11 @@ class _Settler:
 
     def _compare(self, score: Item, members: Sequence[Item]) -> None:
         first = members[0]
+        texts: dict[str, str] = {}
+        for member in members:
+            same = texts.setdefault(fold(member.content["text"]), member.name)
+            if same != member.name:
+                raise _NoScore(f"{cut(same)} and {cut(member.name)} have the same text.")
         for other in members[1:]:
             both = f"{cut(first.name)} and {cut(other.name)}"
             if self._list_answers(first) != self._list_answers(other):
@@ -289,7 +296,10 @@ def _write_line(text: str) -> str:
 def _write_item(item: Item, mark: _Mark) -> str:
     parts = [_write_line(item.content["text"])]
     parts += [REVERSED] * mark.is_reversed + [f"×{mark.weight}"] * (mark.weight > 1)
-    return " | ".join(parts)
+    written = " | ".join(parts)
+    if len(written) > MAX_ITEM_LENGTH:
+        raise _NoScore(f"The text of {cut(item.name)} is too long for an item.")
+    return written
 
 
 def _check_form(content: Mapping[str, Any]) -> None:
