@@ -127,7 +127,7 @@ class _Drafter:
         says = describe_new(self.numbers[answered], question, self.known)
         self.became.setdefault(item.line, []).append(says)
         for place, member in enumerate(item.members, start=1):
-            says = f"Item {place} of question {self.numbers[True]}"
+            says = f"Item {place} of Q{self.numbers[True]}"
             self.became.setdefault(member, []).append(says)
         for number, column, said in item.moved:
             self.lines[number].note(column, said, "same")

@@ -57,6 +57,7 @@ class _Settler:
         self.parsed, self.lines = parsed, parsed.lines
         self.named: dict[str, list[Item]] = {}
         self.needed: dict[str, int] = {}  # by name, the row of a question that refers to it
+        self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
         self.items_of: dict[str, str] = {}  # by name, the score that has the item
         for item in parsed.items:
             self.named.setdefault(item.name, []).append(item)
@@ -167,6 +168,11 @@ class _Settler:
 
     def _list_answers(self, item: Item) -> list[tuple[str, str]]:
         """List what rules call the answers of a question, and their texts."""
+        if item.line not in self.answers:  # thousands of sums can add the same items
+            self.answers[item.line] = self._read_answers(item)
+        return self.answers[item.line]
+
+    def _read_answers(self, item: Item) -> list[tuple[str, str]]:
         content = item.content
         if content["type"] == "yes_no":
             with override(self.parsed.settings.get("language", "en")):

@@ -112,7 +112,7 @@ def test_items_of_scores_can_stay_single_questions(author: Client) -> None:
     for singly, types in (({}, {"gad": "score"}), ({"singly": "yes"}, {"gad_i1": "choice"})):
         found = upload(author)
         read_upload(import_id=found.pk)
-        assert "Keep items as single questions" in text_of(author.get(page_of(found)))
+        assert "Create draft without scores" in text_of(author.get(page_of(found)))
         author.post(page_of(found), singly)
         found.refresh_from_db()
         assert found.survey is not None

@@ -72,7 +72,7 @@ def test_a_sum_becomes_a_score_in_place_of_its_items(formula: str, items: list[s
     row = find_row(drafted, FIRST)
     assert row["listed"] == "changed"
     assert f"{len(items)} questions became items of this score." in str(row["notes"])
-    assert find_row(drafted, 2)["became"] == "Item 1 of question 1"
+    assert find_row(drafted, 2)["became"] == "Item 1 of Q1"
     told = str(find_row(drafted, 4, "choices"))
     assert ("becomes 3" in told) == (len(items) < 4), "of the single questions only"
 
