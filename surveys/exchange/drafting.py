@@ -148,9 +148,9 @@ class _Drafter:
             self._leave(item, "It has no text.")
             return None
         usual = dict(form_type().initial)
-        rule, same_fact = self._find_rule(item, line), self._find_fact(item, line)
+        rule, same_fact = self._find_rule(item), self._find_fact(item, line)
         columns = {
-            "rule": item.rule_column,
+            "rule": "",
             "limit": next((c for c in line.cells if c.startswith("constraint")), ""),
             "same_fact": item.same_fact_column,
             "unit": "murmur_unit",
@@ -176,31 +176,34 @@ class _Drafter:
             same_fact = None if "same_fact" in dropped else same_fact
             content = {name: value for name, value in content.items() if name not in dropped}
         for name, error in dropped.items():
-            self._note(item, columns[name] or name, f"Left out: {error}")
+            if name == "rule":
+                self._note_rule(item, f"Left out: {error}")
+            else:
+                line.note(columns[name] or name, f"Left out: {error}")
         if same_fact is not None and "same_fact" not in form.fields:
             line.note(item.same_fact_column, "Left out: only scrambled questions share a fact.")
         return form.candidate()
 
-    def _find_rule(self, item: Item, line: Line) -> str:
+    def _find_rule(self, item: Item) -> str:
         """Write the rule as authors do; without it, say why."""
         if item.rule is None:
             return ""
-        column = item.rule_column if item.rule_column in line.cells else ""
         try:
             if item.content["type"] == "declared":
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            said = f"Without this rule: everyone is asked. {problem}"
-            self._note(item, column or "the group’s rule", said)
+            self._note_rule(item, f"Without this rule: everyone is asked. {problem}")
             return ""
 
-    def _note(self, item: Item, column: str, reason: str) -> None:
-        """Note a cell of a row, and the rule in the rows of items, which is that of their score."""
-        self.lines[item.line].note(column, reason)
+    def _note_rule(self, item: Item, reason: str) -> None:
+        """Note the cell of a rule; that of a score stands in the rows of its items too."""
+        elsewhere = "the items’ rule" if item.members else "the group’s rule"
+        line, column = self.lines[item.line], item.rule_column
+        line.note(column if column in line.cells else elsewhere, reason)
         for line in (self.lines[number] for number in item.members):
-            if column in (item.rule_column, "the group’s rule") and item.rule_column in line.cells:
-                line.note(item.rule_column, reason)
+            if column in line.cells:
+                line.note(column, reason)
 
     def _resolve(self, condition: Condition) -> Rule:
         word, *parts = condition

@@ -213,7 +213,7 @@ class _Settler:
             with override(language):
                 for called, text in answers:
                     if called in _OWN:
-                        words[text] = gettext(_OWN[called])
+                        words.setdefault(text, gettext(_OWN[called]))
                     elif called == text:
                         words.setdefault(text, text)
             for member in members:

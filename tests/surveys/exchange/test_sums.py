@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from tests.support.questionnaires import (
     write_workbook,
 )
 from tests.surveys.exchange.test_round_trips import list_questions
-from tests.surveys.exchange.test_scores import OUTPUTS, SCALE, define
+from tests.surveys.exchange.test_scores import OUTPUTS, SCALE, compute, define
 
 HEAD = ["type", "name", "label", "relevant", "calculation", "murmur_same_fact", "constraint"]
 LISTS: Rows = [
@@ -77,6 +79,35 @@ def test_a_sum_becomes_a_score_in_place_of_its_items(formula: str, items: list[s
     assert ("becomes 3" in told) == (len(items) < 4), "of the single questions only"
 
 
+def test_scores_count_what_random_formulas_count() -> None:
+    chance, rows, formulas = Random(3), [], []
+    for at in range(25):
+        names = [f"x{at}{letter}" for letter in "abc"]
+        rows += [["select_one of", name, f"{name}?"] for name in names]
+        parts = [
+            f"{chance.randint(1, 9)} * {chance.choice(['${%s}', '(4 - ${%s})']) % name}"
+            for name in names
+        ]
+        formulas.append(" + ".join(chance.sample(parts, 3)))
+    scores = list_scores(add_up(*formulas, before=rows))
+    for at, (formula, score) in enumerate(zip(formulas, scores, strict=True)):
+        for chosen in product(range(3), repeat=3):
+            places = zip("abc", chosen, strict=True)
+            answers = {f"x{at}{letter}": (0, 1, 4)[place] for letter, place in places}
+            assert read_score(score).find_total(chosen) == compute(formula, answers)
+
+
+def test_declining_is_for_the_whole_score() -> None:
+    lists = [*LISTS, ["of", "99", "Prefer not to say"]]
+    total = ["calculate", "t", None, None, "${a} + ${b}"]
+    drafted = read_sheets([HEAD, *ITEMS, total], lists)
+    [score] = list_scores(drafted)
+    assert (score["refusal"], score["text"]) == (True, "t")
+    told = str(find_row(drafted, FIRST)["notes"])
+    assert "decline the whole score" in told
+    assert "its name stands above the items" in told
+
+
 def test_counts_of_answers_are_scores_too() -> None:
     [score] = list_scores(add_up("if(${e} = 'yes', 1, 0) + if(${f} = 'no', 2, 0)"))
     assert score["scored_items"] == ["e?", "f? | reversed | ×2"]
@@ -119,7 +150,7 @@ def test_what_a_score_cannot_say_is_left_out() -> None:
         ["text", "why", "Why?"],
         ["select_one other", "other", "Other?"],
         ["select_multiple of", "several", "Several?"],
-        ["integer", "n", "N?", *[None] * 3, ". >= 0 and . <= 9"],
+        ["integer", "n", "N?", None, None, None, ". >= 0 and . <= 9"],
         *(["select_one words", name, f"{name}?"] for name in "wv"),
         ["select_one of", "ruled", "Ruled?", "${e} = 'yes'"],
         ["select_one of", "asked", "Asked?"],
