@@ -163,7 +163,7 @@ def test_what_a_score_cannot_say_is_left_out() -> None:
     sums: Rows = [
         ["calculate", f"sum_{at}", "Sum", None, formula] for at, (formula, _) in enumerate(REFUSED)
     ]
-    last = [
+    last: Rows = [
         ["calculate", "sum_99", None, None, "${sum_0} + ${sum_99}"],
         ["select_one of", "last", "L?"],
     ]
