@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext, override
 
-from surveys.exchange.writing.score_rows import read_score, write_code, write_total
+from surveys.exchange.writing.score_rows import list_values, read_score, write_code, write_total
 from surveys.manifest.grids import TYPES_IN_GRIDS
 from surveys.manifest.question_types import NO, TYPES, YES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
@@ -124,7 +124,8 @@ def _list_score(question: Question, name: str, use: Callable[..., str]) -> Itera
     """Yield the items, and what is computed from them. The last row has the score's own name."""
     score = read_score(question)
     answers = [
-        Answer(value=str(place), text=one.text) for place, one in enumerate(score.options, start=1)
+        Answer(value=str(value), text=one.text)
+        for value, one in zip(list_values(score), score.options, strict=True)
     ]
     names = []
     for place, item in enumerate(score.items, start=1):
