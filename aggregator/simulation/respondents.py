@@ -84,7 +84,7 @@ def find_asked(
 
 
 def _find_answer(question: ManifestQuestion, answers: Answers) -> Answer:
-    answer = answers.get(question.name)
+    answer = answers.get(question.name, answers.get(question.scale))
     if question.score is None or answer is None or isinstance(answer, int):
         return answer
     return question.score.find_answer(list(answer))

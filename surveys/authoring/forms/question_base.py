@@ -147,6 +147,12 @@ class QuestionForm(forms.Form):
         return [field for field in self if field.name not in (*self.LAST, "text")]
 
     @property
+    def fact(self) -> forms.BoundField | None:
+        """The question about the same fact, if the page places it with the names."""
+        has_fact = "same_fact" in self.fields and "same_fact" in self.LAST
+        return self["same_fact"] if has_fact else None
+
+    @property
     def differing(self) -> list[str]:
         """Say how the question is protected, where most others differ."""
         said = []
