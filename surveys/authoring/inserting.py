@@ -32,8 +32,9 @@ def insert_questions(
     """Insert the questions with these primary keys, in the order of the source.
 
     A rule that needs a question that is not inserted is left out, and so is such a reference to the
-    same fact or page. The scale of a second code is inserted with it. Names that the draft has already get a letter. Raises InsertionOutdated if
-    one of the surveys no longer matches the stamp, so pressing twice inserts once.
+    same fact or page. The scale of a second code is inserted with it. Names that the draft has
+    already get a letter. Raises InsertionOutdated if one of the surveys no longer matches the
+    stamp, so pressing twice inserts once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())

@@ -104,9 +104,7 @@ def _find_scale_problem(
         return (
             f"{called} is a second code of {named}, which would be no scale. Delete {called} first."
         )
-    others = [
-        one for one in questions if one.is_second and one.same_fact == question.same_fact
-    ]
+    others = [one for one in questions if one.is_second and one.same_fact == question.same_fact]
     if others[0] != question:
         return f"{named} has a second code already. A scale has one or two."
     if question.output == scale.output:

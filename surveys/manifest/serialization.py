@@ -120,7 +120,7 @@ def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ..
             for each, fact in ((second, second.same_fact), (first, first.name))
         )
         if own != expected:
-            raise ValueError(f"score of {name}: it must be asked, declined and counted as {first.name}")
+            raise ValueError(f"score of {name}: it must be asked as {first.name} is, as one fact")
     return tuple(found.values())
 
 

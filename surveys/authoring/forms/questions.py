@@ -375,6 +375,7 @@ class ScoreForm(OutputForm, ProtectedForm):
         "do not see the numbers.",
         widget=forms.Textarea(attrs={"rows": 5}),
     )
+
     def __init__(self, data: Any = None, **given: Any) -> None:
         super().__init__(data, **given)
         typed = self.data.get("scored_options", "")

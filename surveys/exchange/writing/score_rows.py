@@ -15,12 +15,11 @@ from surveys.models import Question
 _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off")
 
 
-def read_score(
-    question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None
-) -> Score:
+def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
     """Build the score that a question of a definition describes; `scale` has other items."""
     own, other = (
-        Question(**{key: one[key] for key in _KEYS if key in one}) for one in (question, scale or question)
+        Question(**{key: one[key] for key in _KEYS if key in one})
+        for one in (question, scale or question)
     )
     score = build_score(own, scale=other)
     assert score is not None

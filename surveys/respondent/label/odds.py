@@ -156,9 +156,7 @@ def _describe_two(first: ManifestQuestion, second: ManifestQuestion) -> str:
         assert cut_off.score is not None
         named["number"] = write_whole(cut_off.score.bounds[0])
     if bands is None:
-        sentence = _(
-            "Only your total and whether it is %(number)s or more are scrambled and sent."
-        )
+        sentence = _("Only your total and whether it is %(number)s or more are scrambled and sent.")
     elif cut_off is None:
         # Translators: a band is a range of totals, such as 5 to 9; "count" is from 2 to 6.
         sentence = ngettext(

@@ -47,7 +47,7 @@ additions.readScores = (questions) => {
  * @param {Manifest} manifest
  */
 function joinBlocks(manifest) {
-  const { questions, drawn } = manifest;
+  const { questions, drawn = 0 } = manifest;
   for (const { name, block } of questions) {
     const own = questions.find((one) => one.name === scaleOf.get(name))?.block ?? block;
     for (const one of questions) if (one.block === block) one.block = own;
