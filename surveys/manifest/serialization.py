@@ -112,7 +112,8 @@ def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ..
         first = found.get(score["of"])
         if first is None or first.score is None or first.is_second:
             raise ValueError(f"score of {name}: {score['of']} is no scale before it")
-        described = replace(first.score, **{key: _freeze(score[key]) for key in score})
+        bounds = _freeze(score.get("bounds", []))
+        described = replace(first.score, bounds=bounds, of=first.name)
         unscored = {key: value for key, value in one.items() if key != "score"}
         found[name] = second = replace(_read(ManifestQuestion, unscored), score=described)
         own, expected = (

@@ -37,7 +37,9 @@ SAID_OF_SCORES = (
     r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
 )
 # The label says in one place what becomes of both codes of a scale, and they are in one block.
-OF_ONE_SCALE = r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
+OF_ONE_SCALE = (
+    r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
+)
 Compared = tuple[tuple[Comparison.Kind, tuple[str, str]], ...]
 COMPARED: Compared = (
     (Comparison.Kind.TABLE, ("q4", "q3.2")),
