@@ -167,9 +167,9 @@ def _describe_two(first: ManifestQuestion, second: ManifestQuestion) -> str:
     else:
         # Translators: "number" is a total; a band is a range of totals.
         sentence = ngettext(
-            "Only which of the %(count)s bands your total is in, and whether it is %(number)s or "
+            "Only which of %(count)s bands your total is in, and whether it is %(number)s or "
             "more, are scrambled and sent.",
-            "Only which of the %(count)s bands your total is in, and whether it is %(number)s or "
+            "Only which of %(count)s bands your total is in, and whether it is %(number)s or "
             "more, are scrambled and sent.",
             count,
         )
