@@ -129,8 +129,8 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
 
     Answers that Murmur provides are in the active language.
     """
-    names, by_key = name_questions(questions), {one.pk: one for one in questions}
-    scales = [by_key[one.same_fact] if one.is_second else None for one in questions]
+    names, by_key = name_questions(questions), {str(one.pk): one for one in questions}
+    scales = [by_key[str(one.same_fact)] if one.is_second else None for one in questions]
     pairs = zip(questions, scales, strict=True)
     return drop_marks([_build_question(one, names, scale=scale) for one, scale in pairs])
 

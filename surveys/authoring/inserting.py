@@ -41,12 +41,11 @@ def insert_questions(
     if stamp != stamp_insertion(stored, source=questions):
         raise InsertionOutdated
     scales = {one.same_fact for one in questions if one.pk in keys and one.is_second}
-    keys = scales.union(keys)
     taken = [question.name for question in stored]
     called, without_rule = call_all(questions), []
     contents: dict[str, QuestionContent] = {}
     for before, question in zip([None, *questions], questions, strict=False):
-        if question.pk not in keys:
+        if question.pk not in keys and question.pk not in scales:
             continue
         content = list_content(question)
         if question.name:

@@ -123,9 +123,8 @@ class ManifestQuestion:
     @property
     def type_name(self) -> str:
         """What authors call its type."""
-        if self.score is None:
-            return self.type.label
-        return (QuestionType.SECOND if self.is_second else QuestionType.SCORE).label
+        of_score = QuestionType.SECOND if self.is_second else QuestionType.SCORE
+        return (self.type if self.score is None else of_score).label
 
     @property
     def scale(self) -> str:

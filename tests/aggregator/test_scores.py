@@ -81,7 +81,7 @@ def make_carriers(texts: list[str]) -> Survey:
 def make_scale_of_two_codes() -> Survey:
     survey = make_survey(questions=("Is it cold?",))
     add_question(survey=survey, type="information", text="A page without a question.")
-    content = {
+    content: dict[str, Any] = {
         "scored_items": ITEMS,
         "scored_options": ["0 Never", "1 Sometimes", "3 Always"],
         "flips": 10,
@@ -89,7 +89,7 @@ def make_scale_of_two_codes() -> Survey:
     scale = add_question(
         survey=survey, type="score", text="Scale", name="scale_x", **content | SCORES[0]
     )
-    second = {"type": "second", "same_fact": scale.pk, "flips": 10} | SCORES[1]
+    second: dict[str, Any] = {"type": "second", "same_fact": scale.pk, "flips": 10} | SCORES[1]
     add_question(survey=survey, text="Bands", name="bands_x", **second)
     _add_group(survey)
     return survey
@@ -99,9 +99,9 @@ def make_carriers_of_one_fact(texts: list[str]) -> Survey:
     survey = make_survey(questions=("Is it cold?",))
     add_question(survey=survey, type="information", text="A page without a question.")
     usual: dict[str, Any] = {"flips": 10, "refusal": True}
-    number = {"type": "number", "minimum": 0, "maximum": 12} | usual
+    number: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 12} | usual
     first = add_question(survey=survey, text=texts[0], name="scale_x", **number)
-    choice = {"type": "choice", "options": BANDS, "same_fact": first.pk} | usual
+    choice: dict[str, Any] = {"type": "choice", "options": BANDS, "same_fact": first.pk} | usual
     add_question(survey=survey, text=texts[1], name="bands_x", **choice)
     _add_group(survey)
     return survey

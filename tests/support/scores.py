@@ -86,7 +86,7 @@ def draw_pair(
     """Make the two questions that carry two codes of one scale."""
     chosen = outputs or tuple(random.sample(list(Output), 2))
     scale = draw_score(random)
-    pair = []
+    pair: list[ManifestQuestion] = []
     for name, output in zip(names, chosen, strict=True):
         bounds = draw_bounds(random, scale, output=output)
         of = names[0] if pair else ""

@@ -56,7 +56,7 @@ class QuestionForm(forms.Form):
         help_text="One question at a time, in plain text, up to 1,000 characters.",
     )
 
-    field_order = (
+    field_order: tuple[str, ...] = (
         "text",
         "follow_up",
         "scored_items",
@@ -79,7 +79,7 @@ class QuestionForm(forms.Form):
         "short_label",
     )
     # The template places these one by one.
-    LAST = (
+    LAST: tuple[str, ...] = (
         *("flips", "refusal", "together", "rule", "same_fact", "confirmed"),
         *("name", "short_label"),
     )
