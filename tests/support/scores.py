@@ -22,13 +22,17 @@ def draw_scale(random: Random) -> dict[str, Any]:
         "scored_options": [f"{one.value} {one.text}" for one in score.options],
         "output": random.choice(Output.values),
     }
+    return content | draw_output(score, output=content["output"])
+
+
+def draw_output(score: Score, *, output: str) -> dict[str, Any]:
+    """Return what an author types for an output of this scale."""
     middle = (score.minimum + score.maximum + 1) // 2
-    if content["output"] == Output.BANDS:
-        ends = (score.minimum, middle - 1), (middle, score.maximum)
-        content["options"] = [f"{low} to {high} Band" for low, high in ends]
-    if content["output"] == Output.CUT_OFF:
-        content["cut_off"] = middle
-    return content
+    ends = (score.minimum, middle - 1), (middle, score.maximum)
+    bands = [f"{low} to {high} Band" for low, high in ends]
+    return {Output.BANDS: {"options": bands}, Output.CUT_OFF: {"cut_off": middle}}.get(
+        Output(output), {}
+    )
 
 
 def draw_score(random: Random, *, output: Output = Output.TOTAL) -> Score:

@@ -444,12 +444,17 @@ class SecondForm(OutputForm):
         ]
 
     def _check(self) -> None:
-        cleaned = self.cleaned_data
-        for scale in self.earlier:
-            if scale.pk == cleaned.get("same_fact") and "output" in cleaned and not self.errors:
-                score = build_score(scale)
-                assert score is not None
-                self._check_output(score)
+        [*scales] = (one for one in self.earlier if one.pk == self.cleaned_data.get("same_fact"))
+        if not scales or self.errors:
+            return
+        try:
+            score = build_score(scales[0])
+        except ValueError:  # in a definition whose other questions are wrong, too
+            score = None
+        if score is None or score.find_problem():
+            self.add_error("same_fact", "Correct the scale first.")
+        else:
+            self._check_output(score)
 
     def _count_answers(self) -> int:
         return len(self.content()["options"]) or 2
