@@ -139,8 +139,8 @@ def _add_second(random: Random, survey: Survey, text: str) -> None:
         assert score is not None
         output = random.choice([one for one in Output if one != scale.output])
         content: dict[str, Any] = draw_output(score, output=output) | {"output": output.value}
-        fixed = {"type": "second", "same_fact": scale.pk, "flips": random.choice([1, 25])}
-        add_question(survey=survey, text=text, **fixed | content)
+        content |= {"type": "second", "same_fact": scale.pk, "flips": random.choice([1, 25])}
+        add_question(survey=survey, text=text, **content)
 
 
 def _draw_rule(random: Random, earlier: list[Question], *, depth: int) -> Rule | None:

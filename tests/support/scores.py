@@ -28,11 +28,10 @@ def draw_scale(random: Random) -> dict[str, Any]:
 def draw_output(score: Score, *, output: str) -> dict[str, Any]:
     """Return what an author types for an output of this scale."""
     middle = (score.minimum + score.maximum + 1) // 2
-    ends = (score.minimum, middle - 1), (middle, score.maximum)
-    bands = [f"{low} to {high} Band" for low, high in ends]
-    return {Output.BANDS: {"options": bands}, Output.CUT_OFF: {"cut_off": middle}}.get(
-        Output(output), {}
-    )
+    if output == Output.BANDS:
+        ends = (score.minimum, middle - 1), (middle, score.maximum)
+        return {"options": [f"{low} to {high} Band" for low, high in ends]}
+    return {"cut_off": middle} if output == Output.CUT_OFF else {}
 
 
 def draw_score(random: Random, *, output: Output = Output.TOTAL) -> Score:

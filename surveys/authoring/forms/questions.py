@@ -442,6 +442,7 @@ class SecondForm(OutputForm):
             for number, question in number_answered(self.earlier)
             if question.type == Question.Type.SCORE
         ]
+        self.fields["output"].initial = Output.BANDS  # most scales send their total
 
     def _check(self) -> None:
         [*scales] = (one for one in self.earlier if one.pk == self.cleaned_data.get("same_fact"))
