@@ -175,6 +175,8 @@ def switch_refusals(
     for number, question in number_answered(questions):
         if question.refusal == allowed or (keys is not None and question.pk not in keys):
             continue
+        if question.is_second:  # declined with its scale
+            continue
         if allowed and not has_room_for_refusal(question):
             left.append(number)
             continue

@@ -26,6 +26,7 @@ PARTS = (
     "several",
     "shared",
     "split",
+    "second",
 )
 ONLY_IN_THE_FILE = "file"
 MOST_OF_A_SHORT_SURVEY = 10  # pages, or questions to check
@@ -57,6 +58,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("long")
     if manifest.closes:
         needed.add("moments")
+    if any(one.is_second for one in manifest.questions):
+        needed |= {"second", "grid"}  # pages are found as those of grids
     if any(one.score is not None and count_pages([one]) > 1 for one in manifest.questions):
         needed.add("split")
     if manifest.shared_devices:

@@ -56,7 +56,7 @@ class QuestionForm(forms.Form):
         help_text="One question at a time, in plain text, up to 1,000 characters.",
     )
 
-    field_order = (
+    field_order: tuple[str, ...] = (
         "text",
         "follow_up",
         "scored_items",
@@ -79,7 +79,7 @@ class QuestionForm(forms.Form):
         "short_label",
     )
     # The template places these one by one.
-    LAST = (
+    LAST: tuple[str, ...] = (
         *("flips", "refusal", "together", "rule", "same_fact", "confirmed"),
         *("name", "short_label"),
     )
@@ -145,6 +145,12 @@ class QuestionForm(forms.Form):
     def details(self) -> list[forms.BoundField]:
         """The fields that only this type has."""
         return [field for field in self if field.name not in (*self.LAST, "text")]
+
+    @property
+    def fact(self) -> forms.BoundField | None:
+        """The question about the same fact, if the page places it with the names."""
+        has_fact = "same_fact" in self.fields and "same_fact" in self.LAST
+        return self["same_fact"] if has_fact else None
 
     @property
     def differing(self) -> list[str]:

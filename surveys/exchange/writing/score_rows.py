@@ -15,10 +15,13 @@ from surveys.models import Question
 _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off")
 
 
-def read_score(question: Mapping[str, Any]) -> Score:
-    """Build the score that a question of a definition describes."""
-    content = {key: question[key] for key in _KEYS if key in question}
-    score = build_score(Question(**content))
+def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
+    """Build the score that a question of a definition describes; `scale` has other items."""
+    own, other = (
+        Question(**{key: one[key] for key in _KEYS if key in one})
+        for one in (question, scale or question)
+    )
+    score = build_score(own, scale=other)
     assert score is not None
     return score
 

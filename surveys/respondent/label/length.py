@@ -47,7 +47,7 @@ def describe_length(manifest: Manifest) -> str:
 
 
 def count_minutes(manifest: Manifest) -> int:
-    asked = _list_most(manifest)
+    asked = [one for one in _list_most(manifest) if not one.is_second]
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
     # Each row of a page takes as long as a page.

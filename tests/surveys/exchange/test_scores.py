@@ -36,6 +36,9 @@ def define(output: dict[str, Any]) -> dict[str, Any]:
     if output["output"] != "total":
         asked["rule"] = {"name": "strain", "is": [1]}
     questions = [{"name": "strain", **SCALE, **output}, asked]
+    if output["output"] == "total":
+        second = {"type": "second", "name": "strained", "text": "High", "flips": 25}
+        questions.append(second | OUTPUTS[2] | {"same_fact": "strain"})
     return {"title": "Strain", "questions": questions}
 
 
@@ -79,5 +82,7 @@ def test_formulas_compute_what_the_page_computes(output: dict[str, Any]) -> None
             for name, formula in found.items():
                 answers[name] = compute(formula, answers)
             assert answers["strain"] == score.find_answer(chosen) + first
+            if output["output"] == "total":
+                assert answers["strained"] == (score.find_total(chosen) >= 6)
     if "rule" in definition["questions"][1]:
         assert rows[-1]["relevant"] == f"${{strain}} = '{1 + first}'"
