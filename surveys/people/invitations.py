@@ -79,6 +79,8 @@ def invite(
 def withdraw(*, invitation: Invitation, by: int) -> None:
     if invitation.survey:
         lock_survey(invitation.survey)
+    if invitation.team:
+        lock_team(invitation.team)
     if not _may_invite(by, survey=invitation.survey, team=invitation.team):
         raise RoleTooLow
     deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
