@@ -95,7 +95,7 @@ def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
 
 
 def ask_again(survey: Survey, action: Action) -> None:
-    """Raise Http404 or NotAllowed if the account that acts has lost its role since its request began.
+    """Raise Http404 or NotAllowed if the account that acts lost its role after its request began.
 
     Services call it once they have locked the survey. Roles on it then cannot change before their
     act is committed. Workers and commands need no role.
