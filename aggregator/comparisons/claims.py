@@ -24,6 +24,7 @@ from aggregator.comparisons.words.table_sentences import (
 )
 from aggregator.models import Comparison, SealedHalf
 from aggregator.results.snapshots import METHOD_VERSION
+from surveys.access import Action, ask_again
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
 from surveys.history.recording import lock_survey, record
@@ -143,6 +144,7 @@ def open_half(*, wave: Wave, seen: str) -> None:
 
 def _lock(wave: Wave) -> SealedHalf:
     lock_survey(wave.survey)
+    ask_again(wave.survey, Action.UNSEAL)
     # The wave before its half, as when results are stored.
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     half = SealedHalf.objects.select_for_update().get(wave=wave)

@@ -54,6 +54,7 @@ from aggregator.results.snapshots import (
 )
 from privacy.associations.claims import count_possible_claims
 from privacy.associations.maximum_likelihood import NotSettledError
+from surveys.access import Action, ask_again
 from surveys.comparing.choice import NotComparable, is_table
 from surveys.comparing.indicators import (
     Indicator,
@@ -61,7 +62,7 @@ from surveys.comparing.indicators import (
     list_names,
 )
 from surveys.comparing.pairs import list_pair_indicators
-from surveys.history.recording import record
+from surveys.history.recording import lock_survey, record
 from surveys.leases import MAX_ATTEMPTS, Queue
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -111,7 +112,11 @@ def request_comparison(
         rows_file=find_rows_file(wave),
     )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
+    is_asked = acting_account() is not None
     with transaction.atomic():
+        if is_asked:
+            lock_survey(wave.survey)
+            ask_again(wave.survey, Action.ANALYSE)
         comparison, created = Comparison.objects.get_or_create(
             wave=wave,
             through_batch=through_batch,
@@ -122,7 +127,7 @@ def request_comparison(
             defaults={"planned": is_planned(manifest, kind, names)},
         )
         # What a worker requests was planned, and happens at a moment that reports decide.
-        if created and acting_account() is not None:
+        if created and is_asked:
             _record(wave.survey, comparison)
     if created:
         _drop_old(wave)

@@ -40,6 +40,7 @@ from surveys.lifecycle.services import close_wave
 from surveys.models import HistoryRow, Verb, Wave
 from tests.support.fielding import process, sign_in
 from tests.support.halves import list_differences, make_divided_wave
+from tests.support.roles import losing_the_role
 from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
@@ -156,6 +157,11 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
     for others in ([], [replace(HIGHER, is_higher=False)]):
         with pytest.raises(ClaimsChanged):
             open_half(wave=wave, seen=stamp_claims(others))
+    page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
+    sent = {"action": "open", "seen": stamp_claims([HIGHER]), "knows": "on"}
+    client = sign_in(wave.survey.owner)
+    with losing_the_role(wave.survey):
+        assert client.post(page, sent).status_code == 404
     half = find_half(wave)
     assert half is not None
     assert half.is_sealed
