@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import F, Max, Sum
 from django.utils import timezone
 
+from aggregator.batches.combinations import count_combinations
 from aggregator.batches.sealing import is_over
 from aggregator.models import Batch, SealedHalf
 from surveys.manifest.manifest import BATCHES_FOR_HALVES
@@ -64,7 +65,9 @@ def settle_half(*, wave_id: int) -> SealedHalf | None:
         return SealedHalf.objects.create(wave=wave, problem=problem)
     _divide(wave, [pk for pk, _ in batches], sides)
     wave.snapshots.all().delete()
-    return SealedHalf.objects.create(wave=wave, through_batch=sides.count(False))
+    return SealedHalf.objects.create(
+        wave=wave, through_batch=sides.count(False), has_groups=_has_groups(wave)
+    )
 
 
 def find_half(wave: Wave) -> SealedHalf | None:
@@ -106,6 +109,21 @@ def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
     in_order += [(key, True) for key, is_held in zip(keys, sides, strict=True) if is_held]
     for number, (key, is_held) in enumerate(in_order, start=1):
         own.filter(pk=key).update(number=number, is_held=is_held)
+
+
+def _has_groups(wave: Wave) -> bool:
+    """Whether no figure by declared groups can describe few people of a half, or of both.
+
+    In each half, every combination of declared answers has nobody or at least the crowd. So has
+    every union of them, and both halves together.
+    """
+    manifest = wave.description
+    own = Batch.every.filter(wave=wave)
+    halves = (
+        count_combinations(wave, manifest, batches=own.filter(is_held=is_held))
+        for is_held in (False, True)
+    )
+    return all(found.people.min() >= wave.crowd for found in halves)
 
 
 def count_held(wave: Wave) -> int:

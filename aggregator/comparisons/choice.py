@@ -8,7 +8,7 @@ from math import prod
 from aggregator.background.levels import find_levels, read_background
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.comparisons.segments import check_segments
-from aggregator.models import Comparison, RowsFile, Snapshot
+from aggregator.models import Comparison, RowsFile, SealedHalf, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
 from surveys.comparing.choice import (
     GROUP,
@@ -49,6 +49,10 @@ GROUPS_AFTER_CLOSE = (
 FEWER_PEOPLE = (
     "Comparisons need {crowd:,} people. An earlier version of Murmur showed results with "
     "fewer. They stay, but nothing more is computed from them."
+)
+SMALL_GROUPS = (
+    "In one of the halves, a group or a combination of groups has fewer than {crowd:,} people. So "
+    "figures of a half are not divided by background groups. Choose scrambled questions."
 )
 NOT_DECLARED = "Choose a declared question of this survey."
 CHOOSE_FIRST = (
@@ -137,6 +141,16 @@ def check_choice(
         check_two_questions(manifest=manifest, names=names)
     else:
         check_regression(manifest=manifest, chosen=chosen)
+    _check_codes(chosen)
+
+
+def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -> None:
+    """Raise NotComparable unless each half can compare these two answers, alone, by a table."""
+    chosen = find_chosen(manifest, names)
+    check_two_questions(manifest=manifest, names=names)
+    for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
+        if indicator.is_known and not half.has_groups:
+            raise NotComparable(SMALL_GROUPS.format(crowd=manifest.crowd), field=field)
     _check_codes(chosen)
 
 

@@ -33,6 +33,7 @@ from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.choice import (
     NotPrepared,
     check_choice,
+    check_claim,
     check_people,
     find_looks,
     find_problem,
@@ -262,15 +263,19 @@ def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
 def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
-    # Again: an earlier version may have requested it.
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    check_choice(
-        manifest=manifest,
-        kind=Comparison.Kind.TABLE if is_claim else comparison.kind,
-        names=comparison.names,
-        is_final=is_of_final_snapshot(comparison),
-        rows_file=rows_file,
-    )
+    # Again: an earlier version may have requested it.
+    if is_claim:
+        half = SealedHalf.objects.get(wave=comparison.wave_id)
+        check_claim(manifest=manifest, names=comparison.names, half=half)
+    else:
+        check_choice(
+            manifest=manifest,
+            kind=comparison.kind,
+            names=comparison.names,
+            is_final=is_of_final_snapshot(comparison),
+            rows_file=rows_file,
+        )
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         assert rows_file is not None
         return _break_down(comparison, manifest, rows_file)

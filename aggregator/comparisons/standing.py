@@ -116,6 +116,8 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
     It compared groups of open waves, groups that no file of rows has, and each two blocks that
     enough people were asked.
     """
+    if comparison.kind == Comparison.Kind.CLAIM:
+        return ""  # the halves were checked when they were drawn
     by_groups = divides_by_groups(comparison, manifest)
     if by_groups and not _leaves_groups_out(comparison) and not is_of_final_snapshot(comparison):
         return GROUPS_AFTER_CLOSE
