@@ -8,13 +8,12 @@ draw by its results. The draw depends on the sizes of the batches alone.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 from django.db.models import F, Max, Sum
 from django.utils import timezone
 
-from aggregator.batches.combinations import count_combinations
 from aggregator.batches.sealing import is_over
 from aggregator.models import Batch, SealedHalf
 from surveys.manifest.manifest import BATCHES_FOR_HALVES
@@ -43,7 +42,7 @@ class HalfIsOpen(Exception):
 
 
 @transaction.atomic
-def settle_half(*, wave_id: int) -> SealedHalf | None:
+def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
     """Draw the halves of a wave that has ended, or return them; None while it has not.
 
     None also if the wave keeps nothing sealed. The snapshots of before count all batches, and
@@ -66,7 +65,7 @@ def settle_half(*, wave_id: int) -> SealedHalf | None:
     _divide(wave, [pk for pk, _ in batches], sides)
     wave.snapshots.all().delete()
     return SealedHalf.objects.create(
-        wave=wave, through_batch=sides.count(False), has_groups=_has_groups(wave)
+        wave=wave, through_batch=sides.count(False), has_groups=can_tell_groups(wave)
     )
 
 
@@ -111,19 +110,11 @@ def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
         own.filter(pk=key).update(number=number, is_held=is_held)
 
 
-def _has_groups(wave: Wave) -> bool:
-    """Whether no figure by declared groups can describe few people of a half, or of both.
-
-    In each half, every combination of declared answers has nobody or at least the crowd. So has
-    every union of them, and both halves together.
-    """
-    manifest = wave.description
-    own = Batch.every.filter(wave=wave)
-    halves = (
-        count_combinations(wave, manifest, batches=own.filter(is_held=is_held))
-        for is_held in (False, True)
-    )
-    return all(found.people.min() >= wave.crowd for found in halves)
+def find_half_with_groups(wave: Wave, *, through_batch: int) -> SealedHalf | None:
+    """Find the half whose open batches end here, if tables may divide it by declared groups."""
+    return SealedHalf.objects.filter(
+        wave=wave, through_batch=through_batch, has_groups=True
+    ).first()
 
 
 def count_held(wave: Wave) -> int:

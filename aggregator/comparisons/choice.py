@@ -51,8 +51,8 @@ FEWER_PEOPLE = (
     "fewer. They stay, but nothing more is computed from them."
 )
 SMALL_GROUPS = (
-    "In one of the halves, a group or a combination of groups has fewer than {crowd:,} people. So "
-    "figures of a half are not divided by background groups. Choose scrambled questions."
+    "One of the halves has too few people in a background group, or in a combination of groups. So "
+    "halves are not divided by groups. Choose scrambled questions."
 )
 NOT_DECLARED = "Choose a declared question of this survey."
 CHOOSE_FIRST = (
@@ -112,12 +112,17 @@ def check_choice(
     names: Sequence[str],
     is_final: bool,
     rows_file: RowsFile | None,
+    half: SealedHalf | None = None,
 ) -> None:
     """Raise NotComparable unless these indicators make a comparison of this kind.
 
     `is_final` says whether the wave is closed and counted; before, no declared group is compared.
-    Afterwards groups are those of the file of rows, whose background was chosen once.
+    Afterwards groups are those of the file of rows, whose background was chosen once. `half` is
+    given if an open half is counted whose tables may have groups.
     """
+    if kind == Comparison.Kind.TABLE and half is not None:
+        check_claim(manifest=manifest, names=names, half=half)
+        return
     if kind == Comparison.Kind.BREAKDOWN:
         _check_breakdown(manifest, names, is_final=is_final)
         if rows_file is None or rows_file.chosen is None:
@@ -150,7 +155,7 @@ def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -
     check_two_questions(manifest=manifest, names=names)
     for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
         if indicator.is_known and not half.has_groups:
-            raise NotComparable(SMALL_GROUPS.format(crowd=manifest.crowd), field=field)
+            raise NotComparable(SMALL_GROUPS, field=field)
     _check_codes(chosen)
 
 

@@ -24,6 +24,7 @@ from aggregator.comparisons.words.table_sentences import (
     name_groups,
 )
 from aggregator.models import Comparison, SealedHalf
+from aggregator.results.groups.halves import MOST_CLAIMS
 from aggregator.results.snapshots import METHOD_VERSION
 from surveys.comparing.choice import OUTCOME, NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
@@ -32,10 +33,7 @@ from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
 from surveys.models import Kind, Verb, Wave
 
-MOST_CLAIMS = 10
-ALREADY_CLAIMED = (
-    "There is a claim about these two answers already. Remove it first to change it."
-)
+ALREADY_CLAIMED = "There is a claim about these two answers already. Remove it first to change it."
 NO_SHARE = (
     "{label} is a number, so it has a mean and no share. Leave the percentage empty to compare its "
     "mean with that of everyone else."

@@ -21,6 +21,7 @@ from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
+from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.analysis import (
     analyse_pairs,
     analyse_regression,
@@ -110,6 +111,7 @@ def request_comparison(
         names=names,
         is_final=snapshot.final,
         rows_file=find_rows_file(wave),
+        half=find_half_with_groups(wave, through_batch=snapshot.through_batch),
     )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     with transaction.atomic():
@@ -275,6 +277,7 @@ def _compute(comparison: Comparison) -> StoredResult:
             names=comparison.names,
             is_final=is_of_final_snapshot(comparison),
             rows_file=rows_file,
+            half=find_half_with_groups(comparison.wave, through_batch=comparison.through_batch),
         )
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         assert rows_file is not None

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods
 
 from aggregator.batches.halves import HalfIsOpen, count_held, find_half
 from aggregator.comparisons.claims import (
-    MOST_CLAIMS,
     Claim,
     ClaimsChanged,
     add_claim,
@@ -27,6 +26,7 @@ from aggregator.comparisons.claims import (
 from aggregator.models import SealedHalf
 from aggregator.problems import SURVEY_NOT_COUNTED
 from aggregator.results.display import find_view
+from aggregator.results.groups.halves import MOST_CLAIMS
 from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
