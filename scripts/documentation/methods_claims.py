@@ -81,7 +81,8 @@ def _estimate(reported: Floats) -> Floats:
 
 
 def _likelihood(counts: NDArray[np.int64], size: int, reported: Floats) -> Floats:
-    likelihood: Floats = counts * np.log(reported) + (size - counts) * np.log1p(-reported)
+    yes = counts.astype(np.float64)
+    likelihood: Floats = yes * np.log(reported) + (size - yes) * np.log1p(-reported)
     return likelihood
 
 
