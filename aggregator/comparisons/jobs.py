@@ -21,6 +21,7 @@ from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
+from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.analysis import (
     analyse_pairs,
     analyse_regression,
@@ -33,6 +34,7 @@ from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.choice import (
     NotPrepared,
     check_choice,
+    check_claim,
     check_people,
     find_looks,
     find_problem,
@@ -110,6 +112,7 @@ def request_comparison(
         names=names,
         is_final=snapshot.final,
         rows_file=find_rows_file(wave),
+        half=find_half_with_groups(wave, through_batch=snapshot.through_batch),
     )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
     is_asked = acting_account() is not None
@@ -267,15 +270,20 @@ def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
 def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
-    # Again: an earlier version may have requested it.
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    check_choice(
-        manifest=manifest,
-        kind=Comparison.Kind.TABLE if is_claim else comparison.kind,
-        names=comparison.names,
-        is_final=is_of_final_snapshot(comparison),
-        rows_file=rows_file,
-    )
+    # Again: an earlier version may have requested it.
+    if is_claim:
+        half = SealedHalf.objects.get(wave=comparison.wave_id)
+        check_claim(manifest=manifest, names=comparison.names, half=half)
+    else:
+        check_choice(
+            manifest=manifest,
+            kind=comparison.kind,
+            names=comparison.names,
+            is_final=is_of_final_snapshot(comparison),
+            rows_file=rows_file,
+            half=find_half_with_groups(comparison.wave, through_batch=comparison.through_batch),
+        )
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         assert rows_file is not None
         return _break_down(comparison, manifest, rows_file)
