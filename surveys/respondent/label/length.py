@@ -59,7 +59,8 @@ def count_minutes(manifest: Manifest) -> int:
 
 
 def count_questions(manifest: Manifest) -> int:
-    return sum(question.described.pages for question in _list_most(manifest))
+    asked = (one for one in _list_most(manifest) if not one.is_second)
+    return sum(question.described.pages for question in asked)
 
 
 def count_all_pages(manifest: Manifest) -> int:
