@@ -99,7 +99,9 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "If all your answers are related, at most 99 in 100." in page
 
 
-def test_strengths_stand_from_more_to_less_and_two_coins_are_chosen(author: Client, survey: Survey) -> None:
+def test_strengths_stand_from_more_to_less_and_two_coins_are_chosen(
+    author: Client, survey: Survey
+) -> None:
     page = author.get(at("question_create", survey) + "?type=yes_no").text
     values = re.findall(r'type="radio" name="flips" value="(\d+)"', page)
     assert values == ["40", "33", "25", "20", "12", "5"]

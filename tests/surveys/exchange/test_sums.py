@@ -14,6 +14,7 @@ from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.score_rows import read_score
 from surveys.exchange.writing.xlsform import write_xlsform
 from surveys.manifest.scores import LEAST_ITEMS, MOST_ITEMS
+from tests.support.exported_scores import OUTPUTS, SCALE, compute, define, list_questions
 from tests.support.questionnaires import (
     DICTIONARY,
     XLSFORM,
@@ -24,8 +25,6 @@ from tests.support.questionnaires import (
     write_csv,
     write_workbook,
 )
-from tests.surveys.exchange.test_round_trips import list_questions
-from tests.surveys.exchange.test_scores import OUTPUTS, SCALE, compute, define
 
 HEAD = ["type", "name", "label", "relevant", "calculation", "murmur_same_fact", "constraint"]
 LISTS: Rows = [
