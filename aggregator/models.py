@@ -234,7 +234,9 @@ class SealedHalf(models.Model):
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="half")
     through_batch = models.PositiveIntegerField(default=0)  # 0 if the wave could not be divided
     problem = models.TextField(blank=True)  # why not
-    # What the sealed half tests: {"names": [outcome, group], "is_higher": true}.
+    # Whether each half has nobody or enough people with each combination of declared answers.
+    has_groups = models.BooleanField(default=False)
+    # What the sealed half tests: {"names": [outcome, group], "is_higher": true, "than": null}.
     claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     # None as long as the half is sealed.
     opened_on = models.DateField(null=True)

@@ -22,6 +22,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, URLResolver, get_resolver
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.acting import acting_account
 from accounts.models import User
 from surveys.models import DeletedWave, Role, Survey
 
@@ -91,6 +92,16 @@ def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
     if not may(survey, action):
         raise NotAllowed(survey, action)
     return survey
+
+
+def ask_again(survey: Survey, action: Action) -> None:
+    """Raise Http404 or NotAllowed if the account that acts lost its role after its request began.
+
+    Services call it once they have locked the survey. Roles on it then cannot change before their
+    act is committed. Workers and commands need no role.
+    """
+    if (account := acting_account()) is not None:
+        get_survey(account, survey.slug, action)
 
 
 def account_of(request: HttpRequest) -> User:

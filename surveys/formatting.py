@@ -141,3 +141,13 @@ def margin(half_width: float, unit: str = "points") -> str:
     if half_width >= 0.5:
         return "any value"
     return f"±{points(half_width, 1 if half_width >= 0.001 else 2)} {unit}"
+
+
+def mean_margin(half_width: float, *, low: int, high: int, unit: str) -> str:
+    """Write ±1.4 days (of 0 to 30). The half width is a fraction of the range, and above 0."""
+    if half_width >= 0.5:
+        return "any value"
+    value = half_width * (high - low)
+    digits = max(0, 1 - math.floor(math.log10(value)))
+    of = f" {unit}" if unit else ""
+    return f"±{decimal(value, digits)}{of} (of {decimal(low, 0)} to {decimal(high, 0)})"

@@ -16,6 +16,7 @@ from aggregator.background.proposing import Proposal, propose
 from aggregator.batches.combinations import count_combinations
 from aggregator.models import Comparison, RowsFile, Snapshot
 from aggregator.results.groups.told import find_told
+from surveys.access import Action, ask_again
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import BATCHES_IN_CROWD
 from surveys.models import Kind, Verb, Wave
@@ -83,6 +84,7 @@ def choose(rows_file: RowsFile, background: Background) -> None:
         raise ValueError("background must tell nothing apart that was not proposed")
     survey = rows_file.wave.survey
     lock_survey(survey)
+    ask_again(survey, Action.CHOOSE_BACKGROUND)
     chosen = write_background(background)
     if not RowsFile.objects.filter(pk=rows_file.pk, chosen__isnull=True).update(chosen=chosen):
         raise AlreadyChosenError

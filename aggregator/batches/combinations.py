@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from aggregator.batches.columns import Columns
@@ -49,8 +50,10 @@ def list_declared(manifest: Manifest) -> list[ManifestQuestion]:
     return [question for question in manifest.questions if question.is_declared]
 
 
-def count_combinations(wave: Wave, manifest: Manifest) -> Combinations:
-    """Count all sealed reports of a wave."""
+def count_combinations(
+    wave: Wave, manifest: Manifest, *, batches: QuerySet[Batch] | None = None
+) -> Combinations:
+    """Count all sealed reports of a wave, or those of some of its batches."""
     layout = Columns.of(manifest)
     places = {
         symbol.name: place for symbol, place in zip(manifest.symbols, layout.places, strict=True)
@@ -59,9 +62,10 @@ def count_combinations(wave: Wave, manifest: Manifest) -> Combinations:
     columns = [*range(layout.mask_count), *declared]
     rows = np.empty((0, len(columns)), dtype=np.uint8)
     people = np.empty(0, dtype=np.int64)
-    keys = list(wave.batches.values_list("pk", flat=True))
+    chosen = wave.batches.all() if batches is None else batches
+    keys = list(chosen.values_list("pk", flat=True))
     for start in range(0, len(keys), BATCHES_AT_ONCE):
-        few = Batch.objects.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
+        few = Batch.every.filter(pk__in=keys[start : start + BATCHES_AT_ONCE])
         more = [_read_combinations(one, layout.ks, columns) for one in few]
         rows, people = _add_up(
             np.concatenate([rows, *more]),

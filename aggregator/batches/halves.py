@@ -8,7 +8,7 @@ draw by its results. The draw depends on the sizes of the batches alone.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import transaction
 from django.db.models import F, Max, Sum
@@ -42,7 +42,7 @@ class HalfIsOpen(Exception):
 
 
 @transaction.atomic
-def settle_half(*, wave_id: int) -> SealedHalf | None:
+def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
     """Draw the halves of a wave that has ended, or return them; None while it has not.
 
     None also if the wave keeps nothing sealed. The snapshots of before count all batches, and
@@ -64,7 +64,9 @@ def settle_half(*, wave_id: int) -> SealedHalf | None:
         return SealedHalf.objects.create(wave=wave, problem=problem)
     _divide(wave, [pk for pk, _ in batches], sides)
     wave.snapshots.all().delete()
-    return SealedHalf.objects.create(wave=wave, through_batch=sides.count(False))
+    return SealedHalf.objects.create(
+        wave=wave, through_batch=sides.count(False), has_groups=can_tell_groups(wave)
+    )
 
 
 def find_half(wave: Wave) -> SealedHalf | None:
@@ -106,6 +108,13 @@ def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
     in_order += [(key, True) for key, is_held in zip(keys, sides, strict=True) if is_held]
     for number, (key, is_held) in enumerate(in_order, start=1):
         own.filter(pk=key).update(number=number, is_held=is_held)
+
+
+def find_half_with_groups(wave: Wave, *, through_batch: int) -> SealedHalf | None:
+    """Find the half whose open batches end here, if tables may divide it by declared groups."""
+    return SealedHalf.objects.filter(
+        wave=wave, through_batch=through_batch, has_groups=True
+    ).first()
 
 
 def count_held(wave: Wave) -> int:

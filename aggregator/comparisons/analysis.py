@@ -40,7 +40,7 @@ from privacy.associations.tables import MAX_CELLS, estimate_table
 from privacy.associations.two_questions import associate
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.looks import repeated_level
-from surveys.comparing.choice import decide, is_table
+from surveys.comparing.choice import are_of_one_scale, decide, is_table
 from surveys.comparing.indicators import NO, YES, Factor, Indicator, find_indicators
 from surveys.comparing.pairs import list_pairs
 from surveys.manifest.manifest import Manifest
@@ -48,6 +48,7 @@ from surveys.planning.figures import COMPARED_AT
 
 # Why a pair is not tested.
 FEW, APART, BY_RULE, LARGE, UNSETTLED = "few", "apart", "rule", "large", "unsettled"
+ONE_SCALE = "scale"
 PAIRS_AT_ONCE = 100
 
 
@@ -269,6 +270,8 @@ def _find_obstacle(
         return LARGE
     if decide(manifest, *pair):
         return BY_RULE
+    if are_of_one_scale(*pair):
+        return ONE_SCALE
     is_across = len({one.symbol.block for one in pair} - {None}) > 1
     return APART if is_across and not crosses_blocks else ""
 

@@ -8,7 +8,7 @@ from math import prod
 from aggregator.background.levels import find_levels, read_background
 from aggregator.batches.cross_tabulation import MAX_CELLS as MAX_CODES
 from aggregator.comparisons.segments import check_segments
-from aggregator.models import Comparison, RowsFile, Snapshot
+from aggregator.models import Comparison, RowsFile, SealedHalf, Snapshot
 from aggregator.results.looks import EVERYBODY, find_part
 from surveys.comparing.choice import (
     GROUP,
@@ -49,6 +49,10 @@ GROUPS_AFTER_CLOSE = (
 FEWER_PEOPLE = (
     "Comparisons need {crowd:,} people. An earlier version of Murmur showed results with "
     "fewer. They stay, but nothing more is computed from them."
+)
+SMALL_GROUPS = (
+    "One of the halves has too few people in a background group, or in a combination of groups. So "
+    "halves are not divided by groups. Choose scrambled questions."
 )
 NOT_DECLARED = "Choose a declared question of this survey."
 CHOOSE_FIRST = (
@@ -108,12 +112,17 @@ def check_choice(
     names: Sequence[str],
     is_final: bool,
     rows_file: RowsFile | None,
+    half: SealedHalf | None = None,
 ) -> None:
     """Raise NotComparable unless these indicators make a comparison of this kind.
 
     `is_final` says whether the wave is closed and counted; before, no declared group is compared.
-    Afterwards groups are those of the file of rows, whose background was chosen once.
+    Afterwards groups are those of the file of rows, whose background was chosen once. `half` is
+    given if an open half is counted whose tables may have groups.
     """
+    if kind == Comparison.Kind.TABLE and half is not None:
+        check_claim(manifest=manifest, names=names, half=half)
+        return
     if kind == Comparison.Kind.BREAKDOWN:
         _check_breakdown(manifest, names, is_final=is_final)
         if rows_file is None or rows_file.chosen is None:
@@ -137,6 +146,16 @@ def check_choice(
         check_two_questions(manifest=manifest, names=names)
     else:
         check_regression(manifest=manifest, chosen=chosen)
+    _check_codes(chosen)
+
+
+def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -> None:
+    """Raise NotComparable unless each half can compare these two answers, alone, by a table."""
+    chosen = find_chosen(manifest, names)
+    check_two_questions(manifest=manifest, names=names)
+    for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
+        if indicator.is_known and not half.has_groups:
+            raise NotComparable(SMALL_GROUPS, field=field)
     _check_codes(chosen)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from aggregator.batches.halves import HalfIsOpen, release_held
-from aggregator.comparisons.choice import check_choice
+from aggregator.comparisons.choice import check_claim
 from aggregator.comparisons.jobs import QUEUE, compute_again
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
@@ -20,19 +20,24 @@ from aggregator.comparisons.words.table_sentences import (
     NO_VARIATION,
     NOTHING_TO_TEST,
     describe_difference,
+    describe_share,
     name_groups,
 )
 from aggregator.models import Comparison, SealedHalf
+from aggregator.results.groups.halves import MOST_CLAIMS
 from aggregator.results.snapshots import METHOD_VERSION
-from surveys.comparing.choice import NotComparable
+from surveys.access import Action, ask_again
+from surveys.comparing.choice import OUTCOME, NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
+from surveys.formatting import percent
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
 from surveys.models import Kind, Verb, Wave
 
-MOST_CLAIMS = 10
-ALREADY_CLAIMED = (
-    "There is a claim about these two answers already. Remove it first to change its direction."
+ALREADY_CLAIMED = "There is a claim about these two answers already. Remove it first to change it."
+NO_SHARE = (
+    "{label} is a number, so it has a mean and no share. Leave the percentage empty to compare its "
+    "mean with that of everyone else."
 )
 TOO_MANY_CLAIMS = f"You can write down {MOST_CLAIMS} claims at most. Remove one first."
 
@@ -43,18 +48,29 @@ class ClaimsChanged(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What the author expects: more, or fewer, people with the outcome in one group."""
+    """What the author expects: more, or fewer, people with the outcome in one group.
+
+    More than among all others; or more than a percentage.
+    """
 
     names: tuple[str, str]  # the outcome, then the group
     is_higher: bool
+    than: int | None = None  # percent
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Claim:
         outcome, group = stored["names"]
-        return cls(names=(outcome, group), is_higher=stored["is_higher"])
+        is_higher, than = stored["is_higher"], stored.get("than")
+        return cls(names=(outcome, group), is_higher=is_higher, than=than)
 
     def to_json(self) -> dict[str, Any]:
-        return {"names": list(self.names), "is_higher": self.is_higher}
+        return {"names": list(self.names), "is_higher": self.is_higher, "than": self.than}
+
+    def is_about_the_same(self, other: Claim) -> bool:
+        """Whether only one of the two can be written down: both are about one figure."""
+        if self.than is None and other.than is None:
+            return set(self.names) == set(other.names)
+        return self.names == other.names and None not in (self.than, other.than)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,17 +98,15 @@ def list_stored(half: SealedHalf) -> list[Claim]:
 
 def add_claim(*, wave: Wave, claim: Claim) -> None:
     """Write a claim down; raise NotComparable if it cannot be one, or HalfIsOpen."""
-    check_choice(
-        manifest=wave.description,
-        kind=Comparison.Kind.TABLE,
-        names=claim.names,
-        is_final=False,
-        rows_file=None,
-    )
+    manifest = wave.description
     with transaction.atomic():
         half = _lock(wave)
+        check_claim(manifest=manifest, names=claim.names, half=half)
+        outcome, _ = find_indicators(manifest, claim.names)
+        if claim.than is not None and outcome.is_number:
+            raise NotComparable(NO_SHARE.format(label=outcome.label), field=OUTCOME)
         claims = list_stored(half)
-        if any(set(one.names) == set(claim.names) for one in claims):
+        if any(claim.is_about_the_same(one) for one in claims):
             raise NotComparable(ALREADY_CLAIMED)
         if len(claims) >= MOST_CLAIMS:
             raise NotComparable(TOO_MANY_CLAIMS)
@@ -129,20 +143,22 @@ def open_half(*, wave: Wave, seen: str) -> None:
             raise ClaimsChanged
         through_batch = release_held(half)
         record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)
+        # A share and a difference of the same two answers are two tests of one table.
         Comparison.objects.bulk_create(
             Comparison(
                 wave=wave,
                 through_batch=through_batch,
                 method_version=METHOD_VERSION,
                 kind=Comparison.Kind.CLAIM,
-                names=list(claim.names),
+                names=list(names),
             )
-            for claim in claims
+            for names in dict.fromkeys(claim.names for claim in claims)
         )
 
 
 def _lock(wave: Wave) -> SealedHalf:
     lock_survey(wave.survey)
+    ask_again(wave.survey, Action.UNSEAL)
     # The wave before its half, as when results are stored.
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     half = SealedHalf.objects.select_for_update().get(wave=wave)
@@ -157,9 +173,12 @@ def _write(half: SealedHalf, claims: list[Claim]) -> None:
 
 
 def describe_claim(manifest: Manifest, claim: Claim) -> str:
-    """More people say Yes to Q1 among “Yes to Q2” than among “No to Q2”."""
+    """Yes to Q1 is more frequent for North than for everyone else; or a share is above 30 %."""
     outcome, group = find_indicators(manifest, claim.names)
     first, second = name_groups(group)
+    if claim.than is not None:
+        side = "above" if claim.is_higher else "below"
+        return f"The share of {outcome.yes_text} is {side} {percent(claim.than / 100)} for {first}."
     if outcome.is_number:
         direction = "higher" if claim.is_higher else "lower"
         return f"The mean of {outcome.label} is {direction} for {first} than for {second}."
@@ -199,24 +218,30 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
         compute_again(row)
         return JudgedClaim(number=number, title=title, comparison=row)
     assert isinstance(result, TwoQuestionsResult)
+    compares = claim.than is None
     p_value = adjust_p(result.test.p_value, result.together)
+    describe = describe_difference if compares else describe_share
     return JudgedClaim(
         number=number,
         title=title,
         comparison=row,
         is_confirmed=is_confirmed_by(result, claim),
-        finding=describe_difference(result, *find_indicators(manifest, claim.names)),
-        p_value=write_p(1.0 if p_value is None else p_value),
+        finding=describe(result, *find_indicators(manifest, claim.names)),
+        # A share has an interval alone.
+        p_value=write_p(1.0 if p_value is None else p_value) if compares else "",
         problem=_find_problem(result),
     )
 
 
 def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
-    """Whether the interval of the difference lies on the side of the claim."""
+    """Whether the interval of the difference, or of the share, lies on the side of the claim."""
     if _find_problem(result):
         return False
-    difference = result.difference
-    return difference.low > 0 if claim.is_higher else difference.high < 0
+    if claim.than is None:
+        figure, line = result.difference, 0.0
+    else:
+        figure, line = result.share_first, claim.than / 100
+    return figure.low > line if claim.is_higher else figure.high < line
 
 
 def _find_problem(result: TwoQuestionsResult) -> str:

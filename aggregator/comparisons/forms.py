@@ -14,7 +14,7 @@ from aggregator.comparisons.choice import (
     find_through_batch,
 )
 from aggregator.comparisons.segments import HOW_MANY, QUESTIONS
-from aggregator.models import Comparison, RowsFile, Snapshot
+from aggregator.models import Comparison, RowsFile, SealedHalf, Snapshot
 from privacy.associations.segments import SEGMENTS
 from surveys.comparing.choice import (
     GROUP,
@@ -47,10 +47,12 @@ class ComparisonForm(forms.Form):
         manifest: Manifest,
         snapshot: Snapshot,
         rows_file: RowsFile | None,
+        half: SealedHalf | None,
         shown: Sequence[Indicator],
     ) -> None:
         super().__init__(data, auto_id=f"{self.kind.value}_%s")
         self.manifest, self.snapshot, self.rows_file = manifest, snapshot, rows_file
+        self.half = half
         self.names: list[str] = []
         for name, menu in self.fields.items():
             if isinstance(menu, AnswerMenu):
@@ -73,6 +75,7 @@ class ComparisonForm(forms.Form):
                 names=names,
                 is_final=self.snapshot.final,
                 rows_file=self.rows_file,
+                half=self.half,
             )
             find_through_batch(
                 manifest=self.manifest, snapshot=self.snapshot, kind=self.kind, names=names

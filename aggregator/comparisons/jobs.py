@@ -21,6 +21,7 @@ from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
+from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.analysis import (
     analyse_pairs,
     analyse_regression,
@@ -33,6 +34,7 @@ from aggregator.comparisons.breakdown.together import find_broken_down
 from aggregator.comparisons.choice import (
     NotPrepared,
     check_choice,
+    check_claim,
     check_people,
     find_looks,
     find_problem,
@@ -54,6 +56,7 @@ from aggregator.results.snapshots import (
 )
 from privacy.associations.claims import count_possible_claims
 from privacy.associations.maximum_likelihood import NotSettledError
+from surveys.access import Action, ask_again
 from surveys.comparing.choice import NotComparable, is_table
 from surveys.comparing.indicators import (
     Indicator,
@@ -61,7 +64,7 @@ from surveys.comparing.indicators import (
     list_names,
 )
 from surveys.comparing.pairs import list_pair_indicators
-from surveys.history.recording import record
+from surveys.history.recording import lock_survey, record
 from surveys.leases import MAX_ATTEMPTS, Queue
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -109,9 +112,14 @@ def request_comparison(
         names=names,
         is_final=snapshot.final,
         rows_file=find_rows_file(wave),
+        half=find_half_with_groups(wave, through_batch=snapshot.through_batch),
     )
     through_batch = find_through_batch(manifest=manifest, snapshot=snapshot, kind=kind, names=names)
+    is_asked = acting_account() is not None
     with transaction.atomic():
+        if is_asked:
+            lock_survey(wave.survey)
+            ask_again(wave.survey, Action.ANALYSE)
         comparison, created = Comparison.objects.get_or_create(
             wave=wave,
             through_batch=through_batch,
@@ -122,7 +130,7 @@ def request_comparison(
             defaults={"planned": is_planned(manifest, kind, names)},
         )
         # What a worker requests was planned, and happens at a moment that reports decide.
-        if created and acting_account() is not None:
+        if created and is_asked:
             _record(wave.survey, comparison)
     if created:
         _drop_old(wave)
@@ -262,15 +270,20 @@ def _check_readable(comparison: Comparison, stored: dict[str, Any]) -> None:
 def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
-    # Again: an earlier version may have requested it.
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    check_choice(
-        manifest=manifest,
-        kind=Comparison.Kind.TABLE if is_claim else comparison.kind,
-        names=comparison.names,
-        is_final=is_of_final_snapshot(comparison),
-        rows_file=rows_file,
-    )
+    # Again: an earlier version may have requested it.
+    if is_claim:
+        half = SealedHalf.objects.get(wave=comparison.wave_id)
+        check_claim(manifest=manifest, names=comparison.names, half=half)
+    else:
+        check_choice(
+            manifest=manifest,
+            kind=comparison.kind,
+            names=comparison.names,
+            is_final=is_of_final_snapshot(comparison),
+            rows_file=rows_file,
+            half=find_half_with_groups(comparison.wave, through_batch=comparison.through_batch),
+        )
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         assert rows_file is not None
         return _break_down(comparison, manifest, rows_file)

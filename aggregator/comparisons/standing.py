@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.comparisons.choice import GROUPS_AFTER_CLOSE, find_looks, is_across_blocks
 from aggregator.comparisons.jobs import (
@@ -116,8 +117,10 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
     It compared groups of open waves, groups that no file of rows has, and each two blocks that
     enough people were asked.
     """
+    if comparison.kind == Comparison.Kind.CLAIM:
+        return ""  # the halves were checked when they were drawn
     by_groups = divides_by_groups(comparison, manifest)
-    if by_groups and not _leaves_groups_out(comparison) and not is_of_final_snapshot(comparison):
+    if by_groups and not _is_of_half(comparison) and not is_of_final_snapshot(comparison):
         return GROUPS_AFTER_CLOSE
     is_older = comparison.method_version < FIRST_WITH_ROWS_FILE
     if is_older and (by_groups or is_across_blocks(manifest, list_compared(comparison, manifest))):
@@ -125,8 +128,11 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
     return ""
 
 
-def _leaves_groups_out(comparison: Comparison) -> bool:
-    """Whether it is all pairs of an open half, which have no background groups."""
+def _is_of_half(comparison: Comparison) -> bool:
+    """Whether an open half has it: all pairs without groups, or a table whose groups are large."""
+    if comparison.kind == Comparison.Kind.TABLE:
+        through_batch = comparison.through_batch
+        return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None
     is_of_half = comparison.wave.snapshots.filter(
         through_batch=comparison.through_batch, is_half=True
     ).exists()

@@ -25,6 +25,7 @@ from aggregator.models import Discard, Release, ReleaseLedger, Snapshot, today
 from aggregator.releases.counters import KEY_BYTES, name_start
 from privacy.central.composition import advanced_sum, zcdp_epsilon
 from privacy.mechanism.composition_with_delta import exact_composition
+from surveys.access import Action, ask_again
 from surveys.formatting import cap
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, USUAL_RELEASE_DELTA, Manifest
@@ -126,6 +127,7 @@ def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
     with transaction.atomic(durable=True):
         with suppress(Survey.DoesNotExist):
             lock_survey(wave.survey)
+            ask_again(wave.survey, Action.RELEASE)
         locked = lock_wave(wave.pk)
         if locked is None:
             raise NotReleasable("This survey has been deleted.")

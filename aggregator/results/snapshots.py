@@ -16,6 +16,7 @@ from aggregator.batches.recounting import recount_tables
 from aggregator.batches.sealing import count_sealed, is_over
 from aggregator.models import Batch, SealedHalf, Snapshot
 from aggregator.results.estimating import compute_estimates
+from aggregator.results.groups.halves import can_tell_groups
 from aggregator.results.groups.told import find_told
 from aggregator.results.looks import EVERYBODY, Replay, list_least
 from surveys.models import Wave
@@ -47,7 +48,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
     Returns the newest snapshot; None if there was no look yet. It is computed outside any
     transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
-    half = settle_half(wave_id=wave_id)
+    half = settle_half(wave_id=wave_id, can_tell_groups=can_tell_groups)
     # Read before the wave: if it is final, the wave is closed by then.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)

@@ -7,7 +7,8 @@ a mixture of groups can express any joint distribution. In JSON:
      {"share": 0.7, "answers": {"q1": 0, "q3": {"items": {"1": 0.4, "2": 0.1}}}}]
 
 An answer is a code (for a number question, the number), a list of chosen items, null for "prefer
-not to say", or weights to draw from. Unstated answers are drawn with equal chances.
+not to say", or weights to draw from. Unstated answers are drawn with equal chances. For a scale
+with two codes, state both or neither; without them, its items are drawn.
 """
 
 from __future__ import annotations
@@ -65,6 +66,12 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
                 _Stated(question, stated).check()
             except RehearsalError as error:
                 raise RehearsalError(f"Group {number}, {name}: {error}") from None
+        for one in manifest.questions:
+            if one.is_second and (one.name in answers) != (one.scale in answers):
+                raise RehearsalError(
+                    f"Group {number}: {one.scale} and {one.name} are codes of one scale. State "
+                    "both or neither."
+                )
         groups.append(Group(share=float(share), answers=answers))
     return groups
 
@@ -74,15 +81,27 @@ def draw_people(
 ) -> list[Answers]:
     """Draw true answers: group sizes are as exact as whole numbers allow; the rest is random."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
-    asked = [question for question in manifest.questions if question.is_answered]
     return [
-        {
-            question.name: _Stated(question, group.answers.get(question.name, ...)).draw(generator)
-            for question in asked
-        }
+        _draw_person(group, manifest, generator)
         for group, count in zip(groups, share_out([g.share for g in groups], people), strict=True)
         for _ in range(count)
     ]
+
+
+def _draw_person(group: Group, manifest: Manifest, generator: random.Random) -> Answers:
+    with_two_codes = {one.scale for one in manifest.questions if one.is_second}
+    found: dict[str, Answer] = {}
+    for question in manifest.questions:
+        if not question.is_answered:
+            continue
+        stated = group.answers.get(question.name, ...)
+        if question.scale not in with_two_codes or stated is not ...:
+            found[question.name] = _Stated(question, stated).draw(generator)
+        elif not question.is_second:  # the second code follows from the items
+            assert question.score is not None
+            places = range(len(question.score.options))
+            found[question.name] = [generator.choice(places) for _ in question.score.items]
+    return found
 
 
 def share_out(shares: Sequence[float], people: int) -> list[int]:

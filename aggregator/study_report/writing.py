@@ -27,7 +27,7 @@ def write_report(view: View) -> StudyReport:
     assert wave is not None
     assert manifest is not None
     blocks = list_blocks(results) if results else []
-    sections: list[Section] = [write_protection(wave, manifest)]
+    sections: list[Section] = []
     if results:
         sections += [
             write_participants(blocks),
@@ -41,6 +41,7 @@ def write_report(view: View) -> StudyReport:
     if manifest.publishes_releases:
         sections.append(write_releases(wave))
     sections += [
+        write_protection(wave, manifest),
         write_limits(wave, results, blocks),
         write_methods(view.survey, wave, results),
     ]

@@ -22,6 +22,7 @@ from aggregator.models import (
     SpentId,
 )
 from aggregator.upkeep.verification.run import forget_differences
+from surveys.access import Action, ask_again
 from surveys.history.recording import record, record_ending
 from surveys.history.upkeep import delete_with_changes
 from surveys.lifecycle.errors import NotClosed
@@ -53,6 +54,7 @@ def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
     Raises Survey.DoesNotExist if someone else was faster.
     """
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
+    ask_again(locked, Action.DELETE)
     # Waits for a batch that is being sealed. Workers that are still computing results cannot
     # store them afterwards, because the row that theirs would refer to is gone.
     waves = list(Wave.objects.select_for_update().filter(survey=locked).order_by("pk"))

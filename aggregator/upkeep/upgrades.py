@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -57,8 +57,8 @@ def report_missing_migrations() -> None:
     """Log what to run when a process starts, or why the database cannot be asked."""
     try:
         missing = describe_missing_migrations()
-    except (DatabaseError, InterfaceError) as error:
-        logger.error("The database cannot be asked.", exc_info=error)
+    except Exception:  # whatever it is: nobody waits for this thread, who would see it
+        logger.exception("The database cannot be asked.")
         return
     finally:
         connection.close()  # must not be shared with threads or processes that start later

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from aggregator.background.rows_files import find_rows_file
+from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.choice import (
     BLOCKS_APART,
     BLOCKS_MOVE_APART,
@@ -76,6 +77,7 @@ from surveys.comparing.choice import GROUP, OUTCOME
 from surveys.comparing.indicators import (
     Indicator,
     find_indicators,
+    list_indicators,
     list_predictors,
 )
 from surveys.comparing.pairs import list_pair_indicators
@@ -106,14 +108,19 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
         )
     results = view.results
     rows_file = find_rows_file(results.wave)
+    through_batch = results.snapshot.through_batch
+    half = find_half_with_groups(results.wave, through_batch=through_batch)
     shown = _list_shown(results, rows_file)
+    # Of an open half, only tables have groups.
+    groups = [one for one in list_indicators(results.manifest) if half and one.is_known]
     forms = {
         kind: form(
             request.POST if request.POST.get("kind") == kind else None,
             manifest=results.manifest,
             snapshot=results.snapshot,
             rows_file=rows_file,
-            shown=shown,
+            half=half,
+            shown=[*shown, *groups] if kind == Comparison.Kind.TABLE else shown,
         )
         for kind, form in FORMS.items()
     }
@@ -164,6 +171,7 @@ def _build_forms(
         "can_rank": results.snapshot.final and len(list_outcomes(manifest)) > 1,
         "can_segment": results.is_final and sum(one.is_plain for one in shown) > 1,
         "groups_come_later": not results.is_settled
+        and forms[Comparison.Kind.TABLE].half is None
         and any(question.is_declared for question in manifest.questions),
         "standing": describe_all(results),
         "planned": planned,

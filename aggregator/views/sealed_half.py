@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods
 
 from aggregator.batches.halves import HalfIsOpen, count_held, find_half
 from aggregator.comparisons.claims import (
-    MOST_CLAIMS,
     Claim,
     ClaimsChanged,
     add_claim,
@@ -27,6 +26,7 @@ from aggregator.comparisons.claims import (
 from aggregator.models import SealedHalf
 from aggregator.problems import SURVEY_NOT_COUNTED
 from aggregator.results.display import find_view
+from aggregator.results.groups.halves import MOST_CLAIMS
 from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
@@ -56,9 +56,17 @@ class ClaimForm(forms.Form):
         error_messages={"required": "Choose a direction."},
     )
 
-    def __init__(self, data: Any = None, *, manifest: Manifest) -> None:
+    than = forms.IntegerField(
+        label="Percentage",
+        required=False,
+        min_value=1,
+        max_value=99,
+        help_text="To claim a share. Leave it empty to compare with everyone else.",
+    )
+
+    def __init__(self, data: Any = None, *, manifest: Manifest, has_groups: bool) -> None:
         super().__init__(data)
-        offered = [one for one in list_indicators(manifest) if not one.is_known]
+        offered = [one for one in list_indicators(manifest) if has_groups or not one.is_known]
         for name in (OUTCOME, GROUP):
             menu = self.fields[name]
             assert isinstance(menu, AnswerMenu)
@@ -72,7 +80,9 @@ class ClaimForm(forms.Form):
         """Return the claim; both answers may be missing, which the check explains."""
         chosen = self.cleaned_data
         return Claim(
-            names=(chosen[OUTCOME], chosen[GROUP]), is_higher=chosen["direction"] == "higher"
+            names=(chosen[OUTCOME], chosen[GROUP]),
+            is_higher=chosen["direction"] == "higher",
+            than=chosen["than"],
         )
 
 
@@ -105,7 +115,7 @@ def _act(request: HttpRequest, survey: Survey, wave: Wave, half: SealedHalf) -> 
     action, manifest = request.POST.get("action"), wave.description
     if action == "remove":
         for claim in list_stored(half):
-            if list(claim.names) == request.POST.getlist("names"):
+            if stamp_claims([claim]) == request.POST.get("claim"):
                 remove_claim(wave=wave, claim=claim)
     elif action == "open":
         form = OpenForm(request.POST)
@@ -118,7 +128,7 @@ def _act(request: HttpRequest, survey: Survey, wave: Wave, half: SealedHalf) -> 
         else:
             messages.success(request, OPENED)
     else:
-        added = ClaimForm(request.POST, manifest=manifest)
+        added = ClaimForm(request.POST, manifest=manifest, has_groups=half.has_groups)
         if not _add(wave, added):
             return _show(request, survey, wave, half, claim_form=added, status=REFUSED)
         messages.success(request, ADDED)
@@ -153,8 +163,8 @@ def _show(
         context |= {
             "view": find_view(survey),
             "held": count_held(wave),
-            "claims": [(one, describe_claim(manifest, one)) for one in claims],
-            "claim_form": claim_form or ClaimForm(manifest=manifest),
+            "claims": [(stamp_claims([one]), describe_claim(manifest, one)) for one in claims],
+            "claim_form": claim_form or ClaimForm(manifest=manifest, has_groups=half.has_groups),
             "open_form": open_form or OpenForm(initial={"seen": stamp_claims(claims)}),
             "form": claim_form or open_form,
             "can_add": len(claims) < MOST_CLAIMS,

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from scripts.documentation.methods_claims import compute_rows, write_claims_table
 from scripts.documentation.methods_figures import picture_coverage, picture_watching, render
 from scripts.documentation.methods_looks import (
     compute_contradictions,
@@ -46,6 +47,7 @@ CHAPTERS = {
     "peeking": "peeking",
     "watched": "peeking",
     "contradictions": "peeking",
+    "claims": "peeking",
     "regression": "comparing",
     "releases": "planning",
 }
@@ -85,6 +87,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "peeking": _write_peeking,
     "watched": lambda: write_watched_table([compute_ever_missed(), *simulate_ever_missed()]),
     "contradictions": lambda: write_contradiction_table(compute_contradictions()),
+    "claims": lambda: write_claims_table(compute_rows()),
     "regression": lambda: write_regression_table(
         [simulate_regression(**setting) for setting in REGRESSIONS]
     ),

@@ -129,8 +129,10 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
 
     Answers that Murmur provides are in the active language.
     """
-    names = name_questions(questions)
-    return drop_marks([_build_question(question, names) for question in questions])
+    names, by_key = name_questions(questions), {str(one.pk): one for one in questions}
+    scales = [by_key[str(one.same_fact)] if one.is_second else None for one in questions]
+    pairs = zip(questions, scales, strict=True)
+    return drop_marks([_build_question(one, names, scale=scale) for one, scale in pairs])
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
@@ -141,15 +143,21 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
     }
 
 
-def _build_question(question: Question, names: dict[str, str]) -> ManifestQuestion:
-    rule, score = question.rule, build_score(question)
+def _build_question(
+    question: Question, names: dict[str, str], *, scale: Question | None
+) -> ManifestQuestion:
+    """Build a question. A second code is asked and declined as its scale is."""
+    asked, score = scale or question, build_score(question, scale=scale)
+    rule, same_fact = asked.rule, names.get(str(question.same_fact), "")
+    if score is not None and question.is_second:
+        score = replace(score, of=same_fact)
     has_total = score is not None and question.described.has_range
     described = ManifestQuestion(
         name=names[str(question.pk)],
         type=question.carrier,
         text=question.text,
         options=list_options(question),
-        refusal=question.refusal,
+        refusal=asked.refusal,
         rule=None if rule is None else rename(rule, lambda name: rename_question(name, names)),
         minimum=score.minimum if score and has_total else question.minimum,
         maximum=score.maximum if score and has_total else question.maximum,
@@ -159,7 +167,7 @@ def _build_question(question: Question, names: dict[str, str]) -> ManifestQuesti
         limit=question.limit,
         follow_up=question.follow_up,
         score=score,
-        same_fact=names.get(str(question.same_fact), ""),
+        same_fact=same_fact,
         together=question.together,
         var=question.name,
     )

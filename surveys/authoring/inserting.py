@@ -32,18 +32,20 @@ def insert_questions(
     """Insert the questions with these primary keys, in the order of the source.
 
     A rule that needs a question that is not inserted is left out, and so is such a reference to the
-    same fact or page. Names that the draft has already get a letter. Raises InsertionOutdated if
-    one of the surveys no longer matches the stamp, so pressing twice inserts once.
+    same fact or page. The scale of a second code is inserted with it. Names that the draft has
+    already get a letter. Raises InsertionOutdated if one of the surveys no longer matches the
+    stamp, so pressing twice inserts once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())
     if stamp != stamp_insertion(stored, source=questions):
         raise InsertionOutdated
+    scales = {one.same_fact for one in questions if one.pk in keys and one.is_second}
     taken = [question.name for question in stored]
     called, without_rule = call_all(questions), []
     contents: dict[str, QuestionContent] = {}
     for before, question in zip([None, *questions], questions, strict=False):
-        if question.pk not in keys:
+        if question.pk not in keys and question.pk not in scales:
             continue
         content = list_content(question)
         if question.name:

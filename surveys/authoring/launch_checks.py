@@ -11,6 +11,7 @@ from django.utils.html import format_html
 
 from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
+from surveys.authoring.launch_problems import Problem, link_question, link_questions, link_setting
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.planned.release_card import find_planned_release_problems
 from surveys.authoring.repeats import describe_elsewhere, describe_equal, describe_similar
@@ -29,7 +30,6 @@ from surveys.manifest.questions import FIRST_RESERVED
 from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
-from surveys.models.settings import SettingsPage
 
 _NEAR = 0.8  # the fraction of the largest size from which authors are told the size
 
@@ -38,7 +38,7 @@ def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
     """List everything that prevents the survey from opening, and how to fix each problem."""
     manifest = build_manifest(survey=survey, wave_number=1)
     return [
-        *_check_questions(manifest),
+        *_check_questions(survey, manifest),
         *describe_equal(manifest),
         *_check_coins(manifest),
         *find_planned_problems(manifest),
@@ -64,18 +64,17 @@ def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
 
 
 def _describe_care(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    settings = reverse("surveys:settings_page", args=[survey.slug, SettingsPage.WHO])
     if not manifest.organization:
         yield format_html(
             'Nobody is told who asks. <a href="{}">Name your organization in the settings</a>.',
-            settings,
+            link_setting(survey.slug, "organization"),
         )
     if manifest.quick_exit and not manifest.help_name:
         yield format_html(
             "People can leave quickly, as if the questions could put them in danger or upset them, "
             'but no page says where to find help. <a href="{}">Name a place that helps in the '
             "settings</a>.",
-            settings,
+            link_setting(survey.slug, "help_name"),
         )
 
 
@@ -164,30 +163,39 @@ def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
     ]
 
 
-def _check_questions(manifest: Manifest) -> Iterator[str]:
+def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    new = reverse("surveys:question_create", args=[survey.slug])
     if not manifest.questions:
-        yield "The survey has no questions. Add at least one."
+        yield Problem("The survey has no questions.", "Add at least one.", href=new)
     elif not manifest.ledger:
-        yield "No question is scrambled. Add one that is: scrambling is what Murmur is for."
-    for question in manifest.questions:
+        repair = "Add one that is: scrambling is what Murmur is for."
+        yield Problem("No question is scrambled.", repair, href=new)
+    for place, question in enumerate(manifest.questions):
         # The form refuses such points, so only drafts of earlier versions have them.
         if question.described.has_points and (question.minimum or 0) <= FIRST_RESERVED:
-            yield (
+            yield Problem(
                 f"Question {question.number} has points from \N{MINUS SIGN}{-FIRST_RESERVED} down. "
-                "In files, these numbers mean “no answer”. Use higher points."
+                "In files, these numbers mean “no answer”.",
+                "Use higher points.",
+                href=link_question(survey.slug, survey.questions.all()[place].pk),
             )
 
 
 def _check_coins(manifest: Manifest) -> Iterator[str]:
+    coins = link_setting(manifest.survey, "coins")
     if manifest.coins and not manifest.coin_questions:
-        yield (
-            "Two coins are switched on, but no question can be answered with them. Add a yes/no "
-            "question without “prefer not to say” and without a rule, or switch the coins off."
+        yield Problem(
+            "Two coins are switched on, but no question can be answered with them.",
+            "Add a yes/no question without “prefer not to say” and without a rule, or switch the "
+            "coins off.",
+            href=coins,
         )
     if manifest.coin_epsilon > LARGEST_TOTAL_EPSILON:
-        yield (
+        yield Problem(
             f"With two coins, the questions together exceed a total ε of "
-            f"{LARGEST_TOTAL_EPSILON:.0f}. Ask fewer yes/no questions, or switch the coins off."
+            f"{LARGEST_TOTAL_EPSILON:.0f}.",
+            "Ask fewer yes/no questions, or switch the coins off.",
+            href=coins,
         )
 
 
@@ -216,12 +224,15 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if len(serialize_manifest(manifest)) > MOST_BYTES:
         yield describe_size(manifest)
     if survey.drawn is not None and survey.drawn >= manifest.block_count:
-        yield (
+        yield Problem(
             f"You chose to ask each person {survey.drawn} of {manifest.block_count} blocks of "
-            "questions. Choose fewer, or ask everyone everything."
+            "questions.",
+            "Choose fewer, or ask everyone everything.",
+            href=link_setting(survey.slug, "drawn"),
         )
     elif refusal := Budget(manifest=manifest).refusal:
-        yield refusal
+        said, _, repair = refusal.rpartition(". ")
+        yield Problem(f"{said}.", repair, href=link_questions(survey.slug, "budget"))
     if len(manifest.symbols) > MOST_SYMBOLS:
         yield (
             f"A report would have {len(manifest.symbols):,} codes, but the maximum is "
@@ -232,14 +243,17 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 def _check_dates(survey: Survey, *, now: datetime) -> Iterator[str]:
     opens, closes = survey.opens_at, survey.closes_at
+    href = link_setting(survey.slug, "closes_at")
     if closes is not None and closes <= now:
         way_out = "" if survey.publication == Publication.PROTECTED else " or remove it"
-        yield f"The closing date has passed. Choose a later one{way_out}."
+        yield Problem("The closing date has passed.", f"Choose a later one{way_out}.", href=href)
     if opens is not None and closes is not None and closes <= opens:
-        yield "The closing date must come after the opening date."
+        said = "The closing date must come after the opening date."
+        yield Problem(said, "Change the dates.", href=href)
     early = describe_early_deletion(delete_on=survey.delete_on, opens=opens, closes=closes, now=now)
     if early:
-        yield early
+        said, _, repair = early.rpartition(". ")
+        yield Problem(f"{said}.", repair, href=link_setting(survey.slug, "delete_on"))
 
 
 def describe_early_deletion(
@@ -274,9 +288,10 @@ def _check_half(manifest: Manifest) -> Iterator[str]:
     }
     for other, is_chosen in others.items():
         if is_chosen:
-            yield (
-                f"A survey that keeps half sealed cannot have {other}. Switch off one of the two "
-                "in the settings."
+            yield Problem(
+                f"A survey that keeps half sealed cannot have {other}.",
+                "Switch off one of the two in the settings.",
+                href=link_setting(manifest.survey, "sealed_half"),
             )
 
 
@@ -289,19 +304,24 @@ def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if not manifest.publishes_releases or survey.origin != Survey.Origin.SURVEY:
         return
     if survey.closes_at is None:
-        yield (
+        yield Problem(
             "A survey with protected figures needs a closing date: if you chose the moment later, "
-            "it could show how many people took part. Set a date in the settings."
+            "it could show how many people took part.",
+            "Set a date in the settings.",
+            href=link_setting(survey.slug, "closes_at"),
         )
     if survey.cap is not None:
-        yield (
+        yield Problem(
             "A survey with protected figures cannot close after a number of people: the close "
-            "would publish how many took part. Remove the number in the settings."
+            "would publish how many took part.",
+            "Remove the number in the settings.",
+            href=link_setting(survey.slug, "cap"),
         )
     people = manifest.people_expected
     if people and (manifest.release_delta_nanos or 0) > largest_release_delta(people):
-        yield (
+        yield Problem(
             f"With {whole(people)} people expected, δ can be at most "
-            f"{whole(largest_release_delta(people))} billionths. Enter this number or a smaller "
-            "one in the settings, under “For specialists: δ”."
+            f"{whole(largest_release_delta(people))} billionths.",
+            "Enter this number or a smaller one in the settings, under “For specialists: δ”.",
+            href=link_setting(survey.slug, "release_delta_nanos"),
         )

@@ -31,9 +31,12 @@ class Phone:
 
 
 def describe_phone(question: ManifestQuestion, *, language: str, confirms: bool) -> Phone:
-    control = _find_control(question)
+    control, score = _find_control(question), None if question.is_second else question.score
+    is_quick = control == "tap" and not confirms
     with override(language):
-        extras = [NONE_TEXT] * question.has_items + [REFUSED_TEXT] * question.refusal
+        extras = [NONE_TEXT] * question.has_items + [REFUSED_TEXT] * (
+            question.refusal and not question.is_second
+        )
         yes_no = (gettext("Yes"), gettext("No")) if question.described.has_follow_up else ()
         return Phone(
             tag=language_tag(language),
@@ -43,15 +46,15 @@ def describe_phone(question: ManifestQuestion, *, language: str, confirms: bool)
             unit=question.unit,
             follow_up=question.follow_up,
             follow_up_answers=yes_no,
-            items=tuple(item.text for item in question.score.items) if question.score else (),
-            shared=tuple(one.text for one in question.score.options) if question.score else (),
-            go_on="" if control == "tap" and not confirms else gettext("Continue"),
+            items=tuple(item.text for item in score.items) if score else (),
+            shared=tuple(one.text for one in score.options) if score else (),
+            go_on="" if is_quick or question.is_second else gettext("Continue"),
         )
 
 
 def _find_control(question: ManifestQuestion) -> str:
     described = question.described
-    if not described.is_answered:
+    if not described.is_answered or question.is_second:  # which has no page
         return ""
     if question.score is not None:
         return "radio"

@@ -12,6 +12,7 @@ from itertools import product
 from django.db.models import Case, Value, When
 
 from accounts.acting import acting_account
+from surveys.authoring.launch_problems import Problem, link_questions
 from surveys.formatting import join_list, list_numbers
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.plain_text import are_similar, find_skeleton
@@ -76,9 +77,10 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 def describe_equal(manifest: Manifest) -> Iterator[str]:
     """Say which questions repeat an equal one, which prevents the opening, and what to do."""
     for pairs, later, earlier in _say_repeats(manifest, is_equal=True):
-        yield (
-            f"{pairs}. Codes about the same fact together reveal more than each page says. Delete "
-            f"{later}, or edit {later} and choose {earlier} under “Same fact as”."
+        yield Problem(
+            f"{pairs}. Codes about the same fact together reveal more than each page says.",
+            f"Delete {later}, or edit {later} and choose {earlier} under “Same fact as”.",
+            href=link_questions(manifest.survey, "question-list"),
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from surveys.authoring.answer_options import call_all, count_codes, find_words
+from surveys.authoring.scale_lines import build_score, find_output_problem
 from surveys.manifest.names import split_name
 from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes
 from surveys.models import Question
@@ -35,8 +36,9 @@ def find_rule_problems(
     problems: list[RuleProblem] = []
     earlier: list[Asked] = []
     for place, question in enumerate(questions):
+        of = questions[places[str(question.same_fact)]] if _has_scale(question, places) else None
         if place < since:
-            earlier.append(_as_asked(question))
+            earlier.append(_as_asked(question, of))
             continue
         key = str(question.pk)
         if question.rule is not None:
@@ -47,10 +49,14 @@ def find_rule_problems(
             )
             if problem:
                 problems.append(_build_problem(key, problem))
-        earlier.append(_as_asked(question))
+        earlier.append(_as_asked(question, of))
         if problem := _find_fact_problem(question, questions, places, spoken):
             problems.append(_build_problem(key, problem))
     return problems
+
+
+def _has_scale(question: Question, places: Mapping[str, int]) -> bool:
+    return question.is_second and str(question.same_fact) in places
 
 
 def _build_problem(key: str, text: str) -> RuleProblem:
@@ -70,6 +76,8 @@ def _find_fact_problem(
     called = spoken[own]
     what = f"{called} asks for the same fact as"
     remedy = f"Edit {called} first."
+    if question.is_second:
+        what, remedy = f"{called} is a second code of", f"Delete {called} first."
     if not question.described.is_scrambled:
         return f"{what} another one, but it is not scrambled itself. {remedy}"
     if key not in places:
@@ -79,6 +87,33 @@ def _find_fact_problem(
         return f"{what} {spoken[key]}, so it must come after it. {remedy}"
     if not questions[places[key]].described.is_scrambled:
         return f"{what} {spoken[key]}, which would not be scrambled. {remedy}"
+    return _find_scale_problem(question, questions, places, spoken) if question.is_second else ""
+
+
+def _find_scale_problem(
+    question: Question,
+    questions: Sequence[Question],
+    places: Mapping[str, int],
+    spoken: Mapping[str, str],
+) -> str:
+    """Say why a question cannot be the second code of its scale; empty if it can."""
+    called, named = spoken[str(question.pk)], spoken[str(question.same_fact)]
+    scale = questions[places[str(question.same_fact)]]
+    score = None if scale.is_second else build_score(scale)
+    if score is None:
+        return (
+            f"{called} is a second code of {named}, which would be no scale. Delete {called} first."
+        )
+    others = [one for one in questions if one.is_second and one.same_fact == question.same_fact]
+    if others[0] != question:
+        return f"{named} has a second code already. A scale has one or two."
+    if question.output == scale.output:
+        return f"{called} would send the same as {named}. Choose another output."
+    if problem := find_output_problem(question, scale=score):
+        return (
+            f"{called} is a second code of {named}, and does not fit its totals: {problem} To "
+            f"change the totals, delete {called} first and add it again."
+        )
     return ""
 
 
@@ -129,12 +164,14 @@ def _find_dead_end(called: str, question: Question, earlier: Sequence[Asked]) ->
     return ""
 
 
-def _as_asked(question: Question) -> Asked:
+def _as_asked(question: Question, scale: Question | None = None) -> Asked:
+    """Describe when it is asked; a second code is asked and declined as its scale is."""
+    asked = scale or question
     return Asked(
         name=str(question.pk),
         symbols=count_codes(question),
-        rule=question.rule,
-        may_refuse=question.refusal,
+        rule=asked.rule,
+        may_refuse=asked.refusal,
         at_most=question.limit,
     )
 

@@ -91,10 +91,14 @@ def _read(number: str) -> int:
     return int(number.replace(_MINUS, "-"))
 
 
-def build_score(question: Question) -> Score | None:
-    """Build the score that a draft's lines describe; None for other types of questions."""
-    if question.type != Question.Type.SCORE:
+def build_score(question: Question, *, scale: Question | None = None) -> Score | None:
+    """Build the score that a draft's lines describe; None for other types of questions.
+
+    `scale` has the items of a second code.
+    """
+    if question.type not in (Question.Type.SCORE, Question.Type.SECOND):
         return None
+    scale = scale or question
     bounds: tuple[int, ...] = ()
     if question.output == Output.BANDS:
         bounds = tuple(parse_band(line).low for line in question.options[1:])
@@ -102,8 +106,8 @@ def build_score(question: Question) -> Score | None:
         assert question.cut_off is not None
         bounds = (question.cut_off,)
     return Score(
-        items=tuple(map(parse_item, question.scored_items)),
-        options=tuple(map(parse_option, question.scored_options)),
+        items=tuple(map(parse_item, scale.scored_items)),
+        options=tuple(map(parse_option, scale.scored_options)),
         bounds=bounds,
     )
 
@@ -122,6 +126,23 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
         expected = band.high + 1
     if expected != scale.maximum + 1:
         yield f"The last band must end at {write_number(scale.maximum)}, the highest total."
+
+
+def find_output_problem(question: Question, *, scale: Score) -> str:
+    """Say why the bands or the cut-off do not fit the totals of a scale; empty if they do."""
+    if question.output == Output.BANDS:
+        bands = list(map(parse_band, question.options))
+        return next(find_band_problems(bands, scale=scale), "")
+    cut_off = question.cut_off
+    if question.output == Output.CUT_OFF and not (
+        cut_off is not None and scale.minimum < cut_off <= scale.maximum
+    ):
+        low, high = map(write_number, (scale.minimum, scale.maximum))
+        return (
+            f"Totals lie between {low} and {high}. Enter a whole number from "
+            f"{write_number(scale.minimum + 1)} to {high}."
+        )
+    return ""
 
 
 def _name(low: int, high: int) -> str:

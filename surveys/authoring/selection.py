@@ -124,6 +124,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
         raise SelectionRefused(str(TooManyQuestions()))
     taken = [one.name for one in questions]
     order, copies = list[Question](), list[Question]()
+    scales = dict[int | None, int]()
     for question in questions:
         order.append(question)
         if question.pk not in keys:
@@ -132,10 +133,13 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
         if content["name"]:
             content["name"] = conform_name(content["name"], taken=taken)
             taken.append(content["name"])
+        if question.is_second:  # of the copy of its scale, if that is copied too
+            content["same_fact"] = scales.get(question.same_fact, question.same_fact)
         # Behind all others, until every question has its place.
         position = len(questions) + len(copies) + 1
         copies.append(survey.questions.create(position=position, **content))
         order.append(copies[-1])
+        scales[question.pk] = copies[-1].pk
     place_questions(order)
     check_rules(survey)
     return copies

@@ -12,9 +12,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from accounts.acting import acting_account
 from accounts.models import User
-from surveys.access import Action, get_survey
+from surveys.access import Action, ask_again
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
 from surveys.authoring.changes import compare_drafts, describe_draft
 from surveys.authoring.drafts import build_manifest, build_words, name_questions
@@ -47,7 +46,7 @@ from surveys.authoring.stamps import (
 from surveys.comparing.choice import check_planned
 from surveys.comparing.indicators import split_indicator
 from surveys.formatting import join_list
-from surveys.history.recording import record
+from surveys.history.recording import lock_survey, record
 from surveys.history.upkeep import delete_with_changes
 from surveys.manifest.coins import derive_coin_manifest
 from surveys.manifest.languages import list_texts
@@ -82,13 +81,9 @@ _PARKED = 10_000
 
 
 def lock_draft(*, survey: Survey, action: Action = Action.EDIT) -> Survey:
-    """Lock a survey's row; raise NotDraft if it has been launched.
-
-    The account that acts is asked for its role again: it may have lost it since its request began.
-    """
+    """Lock a survey's row and ask for the role again; raise NotDraft if it has been launched."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
-    if (account := acting_account()) is not None:
-        get_survey(account, locked.slug, action)
+    ask_again(locked, action)
     if not locked.is_draft():
         raise NotDraft
     return locked
@@ -174,6 +169,8 @@ def switch_refusals(
     changed, left = [], []
     for number, question in number_answered(questions):
         if question.refusal == allowed or (keys is not None and question.pk not in keys):
+            continue
+        if question.is_second:  # declined with its scale
             continue
         if allowed and not has_room_for_refusal(question):
             left.append(number)
@@ -427,6 +424,8 @@ def copy_survey(
 
     Settings that do not apply to another survey are left out (`Setting.is_copied`).
     """
+    lock_survey(survey)
+    ask_again(survey, Action.EDIT)
     left_out = {name for name, setting in SETTINGS.items() if not setting.is_copied}
     settings = {name: getattr(survey, name) for name in set(SETTING_NAMES) - left_out}
     name = title.format(title=survey.title)[:200]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.urls import reverse
+
+from surveys.authoring.launch_problems import Problem
 from surveys.manifest.languages import (
     NAMES,
     SourceText,
@@ -87,14 +90,19 @@ def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str
         language = translation.language
         if language == survey.language:
             name = name_language(language)
+            said = f"The survey is written in {name}, and {name} is among its translations."
+            repair = (
+                "Remove that translation, or change the language of the survey in the settings."
+            )
             problems.append(
-                f"The survey is written in {name}, and {name} is among its translations. Remove "
-                "that translation, or change the language of the survey in the settings."
+                Problem(said, repair, href=reverse("surveys:languages", args=[survey.slug]))
             )
             continue
         missing = list_missing(manifest, translation.texts)
         if missing:
-            problems.append(describe_missing(language, missing))
+            href = reverse("surveys:translation", args=[survey.slug, language])
+            said, _, repair = describe_missing(language, missing).rpartition(". ")
+            problems.append(Problem(f"{said}.", repair, href=href))
         problems += _find_differing_answers(manifest, translation)
         words = write_words(manifest, texts=translation.texts)
         problems += _find_equal_answers(manifest, language, words)

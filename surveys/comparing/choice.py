@@ -6,6 +6,7 @@ A draft's planned comparisons and the Compare page follow the same rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from math import prod
 
 from privacy.associations.tables import MAX_CELLS
@@ -169,8 +170,26 @@ def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: st
     """
     if prod(indicator.variable.size for indicator in chosen) > MAX_CELLS:
         raise NotComparable(TOO_LARGE)
+    _check_apart(chosen, field=field)
     _check_asked_together(manifest, chosen)
     _check_not_decided(manifest, chosen, field=field)
+
+
+def are_of_one_scale(first: Indicator, second: Indicator) -> bool:
+    """Whether these are the two codes of one scale, whose answers one total decides."""
+    scales = {first.question.scale, second.question.scale}
+    return first.question != second.question and len(scales) == 1 and scales != {""}
+
+
+def _check_apart(chosen: Sequence[Indicator], *, field: str) -> None:
+    for first, second in combinations(chosen, 2):
+        if are_of_one_scale(first, second):
+            raise NotComparable(
+                f"Q{first.number} and Q{second.number} are two codes of one scale. The same total "
+                "decides both, so comparing them shows nothing about people. Compare each with "
+                "other questions.",
+                field=field,
+            )
 
 
 def _check_asked_together(manifest: Manifest, chosen: Sequence[Indicator]) -> None:

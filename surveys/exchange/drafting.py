@@ -13,14 +13,17 @@ from typing import Any, Literal
 from surveys.authoring.answer_options import name_answers
 from surveys.authoring.errors import TooManyQuestions
 from surveys.authoring.forms import QUESTION_FORMS
+from surveys.authoring.forms.question_base import LISTS
 from surveys.authoring.pasting.preview import describe_new
 from surveys.authoring.rule_text import write_rule
+from surveys.authoring.scale_lines import parse_item, parse_option
 from surveys.definition.checking import check_definition
 from surveys.definition.format import FORMAT, VERSION
 from surveys.exchange.names import Names
 from surveys.exchange.reading.conditions import Condition
 from surveys.exchange.reading.lines import Line, cut, show
 from surveys.exchange.reading.questions import Item, Parsed
+from surveys.exchange.scoring import settle_scores
 from surveys.manifest.languages import name_language
 from surveys.manifest.names import item_name, rename_question
 from surveys.manifest.question_types import TYPES
@@ -45,9 +48,7 @@ class Outcome:
     reason: str = ""
     column: str = ""
     notes: list[tuple[str, str, str, bool]] = field(default_factory=list)
-    # The cells of a row that is left out, and its sum, in the form that conditions.read_sum has.
-    cells: list[tuple[str, str]] = field(default_factory=list)
-    score: dict[str, Any] | None = None
+    cells: list[tuple[str, str]] = field(default_factory=list)  # of a row that is left out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +57,12 @@ class Drafted:
     outcomes: list[dict[str, Any]]
 
 
-def draft(parsed: Parsed) -> Drafted:
-    """Build the definition and the outcomes. Nothing is stored."""
+def draft(parsed: Parsed, *, singly: bool = False) -> Drafted:
+    """Build the definition and the outcomes. Nothing is stored.
+
+    Sums become scores; `singly`, their items stay single questions.
+    """
+    settle_scores(parsed, singly=singly)
     return _Drafter(parsed).draft()
 
 
@@ -121,6 +126,11 @@ class _Drafter:
         self.numbers[answered] += 1
         says = describe_new(self.numbers[answered], question, self.known)
         self.became.setdefault(item.line, []).append(says)
+        for place, member in enumerate(item.members, start=1):
+            says = f"Item {place} of Q{self.numbers[True]}"
+            self.became.setdefault(member, []).append(says)
+        for number, column, said in item.moved:
+            self.lines[number].note(column, said, "same")
         self.written.append(self._write(item, question, line))
 
     def _leave(self, item: Item, reason: str) -> None:
@@ -128,7 +138,8 @@ class _Drafter:
         if item.heading:
             line.note(item.heading, f"Left out: {reason}")
         else:
-            line.leave(reason)
+            for number in (item.line, *item.members):
+                self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
         """Return the question if its form accepts it, perhaps without what the form refuses."""
@@ -137,9 +148,9 @@ class _Drafter:
             self._leave(item, "It has no text.")
             return None
         usual = dict(form_type().initial)
-        rule, same_fact = self._find_rule(item, line), self._find_fact(item, line)
+        rule, same_fact = self._find_rule(item), self._find_fact(item, line)
         columns = {
-            "rule": item.rule_column,
+            "rule": "",
             "limit": next((c for c in line.cells if c.startswith("constraint")), ""),
             "same_fact": item.same_fact_column,
             "unit": "murmur_unit",
@@ -148,7 +159,7 @@ class _Drafter:
         dropped: dict[str, str] = {}
         while True:
             data = usual | content | {"rule": rule, "same_fact": same_fact, "confirmed": True}
-            data["options"] = "\n".join(content.get("options", ()))
+            data |= {name: "\n".join(content.get(name, ())) for name in LISTS}
             data = {
                 n: value for n, value in data.items() if value is not None and value is not False
             }
@@ -165,25 +176,34 @@ class _Drafter:
             same_fact = None if "same_fact" in dropped else same_fact
             content = {name: value for name, value in content.items() if name not in dropped}
         for name, error in dropped.items():
-            line.note(columns[name] or name, f"Left out: {error}")
+            if name == "rule":
+                self._note_rule(item, f"Left out: {error}")
+            else:
+                line.note(columns[name] or name, f"Left out: {error}")
         if same_fact is not None and "same_fact" not in form.fields:
             line.note(item.same_fact_column, "Left out: only scrambled questions share a fact.")
         return form.candidate()
 
-    def _find_rule(self, item: Item, line: Line) -> str:
+    def _find_rule(self, item: Item) -> str:
         """Write the rule as authors do; without it, say why."""
         if item.rule is None:
             return ""
-        column = item.rule_column if item.rule_column in line.cells else ""
         try:
             if item.content["type"] == "declared":
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            line.note(
-                column or "the group’s rule", f"Without this rule: everyone is asked. {problem}"
-            )
+            self._note_rule(item, f"Without this rule: everyone is asked. {problem}")
             return ""
+
+    def _note_rule(self, item: Item, reason: str) -> None:
+        """Note the cell of a rule; that of a score stands in the rows of its items too."""
+        elsewhere = "the items’ rule" if item.members else "the group’s rule"
+        line, column = self.lines[item.line], item.rule_column
+        line.note(column if column in line.cells else elsewhere, reason)
+        for line in (self.lines[number] for number in item.members):
+            if column in line.cells:
+                line.note(column, reason)
 
     def _resolve(self, condition: Condition) -> Rule:
         word, *parts = condition
@@ -269,14 +289,19 @@ class _Drafter:
             texts[consent] = self.parsed.settings_line
         for item in self.parsed.items:
             content = item.content
+            if item.line not in self.used:
+                continue
+            for line, scored in zip(item.members, content.get("scored_items", ()), strict=True):
+                texts.setdefault(parse_item(scored).text, line)
             for text in (
                 content.get("text", ""),
                 content.get("follow_up", ""),
                 content.get("low_label", ""),
                 content.get("high_label", ""),
                 *content.get("options", ()),
+                *(parse_option(one).text for one in content.get("scored_options", ())),
             ):
-                if text and (item.line in self.used):
+                if text:
                     texts.setdefault(text, item.line)
         return texts
 
@@ -317,7 +342,6 @@ class _Drafter:
                 for column, reason, kind in line.notes
             ],
             cells=[(c, cut(t)) for c, t in line.cells.items()] if line.left else [],
-            score=line.score,
         )
 
 

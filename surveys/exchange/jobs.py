@@ -6,6 +6,8 @@ Files wait for as short as possible: the bytes are deleted with the result, and 
 from __future__ import annotations
 
 import logging
+from copy import deepcopy
+from dataclasses import asdict
 from datetime import timedelta
 
 from django.db import transaction
@@ -27,6 +29,8 @@ QUEUE = Queue(model=Import, lease=timedelta(minutes=1), pause=timedelta(seconds=
 # Of one account, before they become drafts.
 KEPT_PER_ACCOUNT = 5
 GAVE_UP = "This file could not be read. Nothing was created. Upload it again, or a simpler one."
+# The key of a second definition with its lists, in which the items of scores stay questions.
+SINGLY = "singly"
 TOO_OLD = "The upload is more than an hour old and was deleted. Upload the file again."
 
 
@@ -57,12 +61,15 @@ def read_upload(*, import_id: int) -> bool:
         if "problem" in found:
             _fail(upload, found["problem"])
             return True
-        drafted = draft(Parsed.read(found["parsed"]))
+        drafted = draft(Parsed.read(deepcopy(found["parsed"])))
         if not drafted.definition["questions"]:
             QUEUE.mine(upload).update(outcomes=drafted.outcomes)
             _fail(upload, "No question of this file can be taken over. The reasons are below.")
             return True
-        QUEUE.store(upload, content=None, definition=drafted.definition, outcomes=drafted.outcomes)
+        definition = drafted.definition
+        if any(question["type"] == "score" for question in definition["questions"]):
+            definition[SINGLY] = asdict(draft(Parsed.read(found["parsed"]), singly=True))
+        QUEUE.store(upload, content=None, definition=definition, outcomes=drafted.outcomes)
     except Exception as error:
         if not QUEUE.mine(upload).exists():
             return False  # it was deleted meanwhile
@@ -79,10 +86,10 @@ def _fail(upload: Import, problem: str) -> None:
 
 
 @transaction.atomic
-def create_from(*, upload: Import) -> Survey | None:
+def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
     """Create the draft of an import, once; None if it was not read or was deleted.
 
-    Pressing twice returns the same draft.
+    `singly`, the items of scores stay questions. Pressing twice returns the same draft.
     """
     locked = Import.objects.select_for_update().filter(pk=upload.pk).first()
     if locked is None:
@@ -91,9 +98,13 @@ def create_from(*, upload: Import) -> Survey | None:
         return locked.survey
     if locked.definition is None:
         return None
-    survey = create_draft(locked.definition, owner=locked.owner)
+    definition = locked.definition
+    single = definition.pop(SINGLY, None)
+    if singly and single is not None:
+        definition, locked.outcomes = single["definition"], single["outcomes"]
+    survey = create_draft(definition, owner=locked.owner)
     locked.survey, locked.definition = survey, None
-    locked.save(update_fields=["survey", "definition"])
+    locked.save(update_fields=["survey", "definition", "outcomes"])
     return survey
 
 

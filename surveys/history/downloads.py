@@ -8,6 +8,7 @@ from http import HTTPStatus
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 
+from surveys.access import Action, ask_again, list_needs
 from surveys.history.recording import record
 from surveys.models import Kind, Survey, Verb
 
@@ -64,6 +65,12 @@ def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
     return DOWNLOADS.get(match.view_name, Kind.FILE if is_csv else None)
 
 
+def _find_action(view: str, kind: Kind) -> Action:
+    """Return what a view needs; those of the API declare it elsewhere."""
+    by_default = Action.READ if kind == Kind.RESULTS else Action.EXPORT
+    return list_needs().get(view, (by_default, None))[0]
+
+
 @transaction.atomic
 def _record(request: HttpRequest, kind: Kind) -> None:
     match = request.resolver_match
@@ -73,4 +80,5 @@ def _record(request: HttpRequest, kind: Kind) -> None:
     survey = locked.filter(slug=match.kwargs["slug"]).first()
     if survey is None:
         raise Http404("The survey was deleted while the file was made.")
+    ask_again(survey, _find_action(match.view_name, kind))
     record(survey, Verb.DOWNLOADED, kind, facts={"path": request.path})

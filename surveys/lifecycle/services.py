@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
+from surveys.access import Action, ask_again
 from surveys.history.recording import lock_survey, record
 from surveys.lifecycle.errors import NotOpen
 from surveys.locks import wait_for_writers
@@ -19,6 +20,7 @@ from surveys.models.asked_questions import forget_if_unanswered
 def state_people_invited(*, survey: Survey, people: int | None) -> None:
     """Store how many people were invited. The manifest does not contain this number."""
     stored = Survey.objects.select_for_update(no_key=True).get(pk=survey.pk).people_invited
+    ask_again(survey, Action.EDIT)
     if people == stored:
         return
     Survey.objects.filter(pk=survey.pk).update(people_invited=people)
@@ -29,6 +31,8 @@ def state_people_invited(*, survey: Survey, people: int | None) -> None:
 @transaction.atomic
 def switch_public_results(*, survey: Survey, off: bool) -> None:
     """Withdraw the public page of results, or show it again. The manifest does not change."""
+    lock_survey(survey)
+    ask_again(survey, Action.PUBLISH)
     other = Survey.objects.filter(pk=survey.pk, public_results_off=not off)
     if other.update(public_results_off=off):
         record(survey, Verb.WITHDREW if off else Verb.PUBLISHED, Kind.PUBLIC_PAGE)
@@ -44,6 +48,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     named = Wave.objects.select_related("survey").get(pk=wave_id)
     if ending == Wave.Ending.OWNER:
         lock_survey(named.survey)
+        ask_again(named.survey, Action.CLOSE)
     # Lock in the order of the ids, as uploads do, to avoid deadlocks.
     run = Wave.objects.filter(survey=named.survey_id, number=named.number).order_by("pk")
     # First wait for a batch that is being sealed, which may take seconds. This lock lets uploads

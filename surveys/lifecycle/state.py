@@ -20,7 +20,7 @@ class SurveyState:
 
 def describe_state(*, wave: Wave | None, now: datetime) -> SurveyState:
     if wave is None:
-        return SurveyState(key="draft", name="Draft", sentence="Only you can see it.")
+        return SurveyState(key="draft", name="Draft", sentence="Respondents cannot see it yet.")
     state = _describe_wave(wave, now=now)
     if wave.delete_on is None:
         return state

@@ -58,6 +58,8 @@ def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuest
 def count_pages(grid: Sequence[ManifestQuestion]) -> int:
     """Count the pages of questions that stand together, or of one that stands alone."""
     [first, *others] = grid
+    if first.is_second:
+        return 0
     rows = len(grid) if first.score is None else len(first.score.items)
     if others or first.score is not None:
         return -(-rows // MOST_ROWS)
@@ -67,4 +69,4 @@ def count_pages(grid: Sequence[ManifestQuestion]) -> int:
 def shares_pages(questions: Sequence[ManifestQuestion]) -> bool:
     """Whether pages and questions differ in number, because of rows that share their answers."""
     grids = list_grids(questions)
-    return any(len(grid) > 1 or (grid[0].score and count_pages(grid) > 1) for grid in grids)
+    return any(len(grid) > 1 or (grid[0].score and count_pages(grid) != 1) for grid in grids)

@@ -87,7 +87,7 @@ def _walk_question(place: str, question: ManifestQuestion) -> Iterator[tuple[str
     if question.described.has_options:
         for number, option in enumerate(question.options, start=1):
             yield "options", f"{place}, answer {number}", option.text
-    if question.score is not None:
+    if question.score is not None and not question.is_second:
         for number, item in enumerate(question.score.items, start=1):
             yield "scored_items", f"{place}, item {number}", item.text
         for number, scored in enumerate(question.score.options, start=1):

@@ -282,10 +282,13 @@ class Manifest:
         }
 
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
-        """List the scrambled questions that this question's rule refers to."""
-        if question.rule is None:
-            return ()
-        named = (self._question_of[leaf["name"]] for leaf in leaves(question.rule))
+        """List the scrambled questions that this question's rule refers to.
+
+        A second code of a scale also hangs on the scale: nobody is asked one without the other.
+        """
+        named = [self._question_of[leaf["name"]] for leaf in leaves(question.rule or {})]
+        if question.is_second:
+            named.append(self._question_of[question.scale])
         return tuple(dict.fromkeys(parent.name for parent in named if parent.is_scrambled))
 
     def deciders_of(self, question: ManifestQuestion) -> frozenset[str]:
@@ -343,12 +346,14 @@ class Manifest:
     def _telling(self) -> dict[str, frozenset[str]]:
         return find_telling(self.ledger) if self.ledger else {}
 
-    def is_told_by_others(self, question: ManifestQuestion) -> bool:
+    def is_told_by_others(
+        self, question: ManifestQuestion, *, apart_from: ManifestQuestion | None = None
+    ) -> bool:
         """Return whether one person's codes for other questions can also tell about this answer."""
         return any(
             self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
             for one in self.telling(question)
-            if one.name != question.name
+            if one.name != question.name and one != apart_from
         )
 
     @cached_property

@@ -145,7 +145,7 @@ def _count_pages(question: ManifestQuestion) -> Range:
     share pages, but answering each takes as long as a page.
     """
     if question.score is not None:
-        return (len(question.score.items),) * 2
+        return (0 if question.is_second else len(question.score.items),) * 2
     return 1, 1 + question.described.has_follow_up
 
 

@@ -22,6 +22,7 @@ class QuestionType(TextChoices):
     NUMBER = "number", "Number in a range"
     FOLLOW_UP = "follow_up", "Yes or no, with a follow-up after Yes"
     SCORE = "score", "Score of a scale"
+    SECOND = "second", "Second code of a scale"
     DECLARED = "declared", "Background group (sent unprotected)"
     INFORMATION = "information", "Information text"
 
@@ -132,6 +133,10 @@ TYPES: Mapping[str, TypeDescription] = {
         explanation="Items with the same answers, which the device adds up. Only the total, or "
         "where it lies, is sent. It needs far fewer people than a question for each item, but "
         "gives no results of items.",
+    ),
+    QuestionType.SECOND: TypeDescription(
+        explanation="Also the total, a band or a cut-off of a scale that people answer once. Both "
+        "codes are about one fact, so their ε add up.",
     ),
     QuestionType.DECLARED: TypeDescription(
         explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "

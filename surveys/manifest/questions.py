@@ -123,7 +123,18 @@ class ManifestQuestion:
     @property
     def type_name(self) -> str:
         """What authors call its type."""
-        return (self.type if self.score is None else QuestionType.SCORE).label
+        of_score = QuestionType.SECOND if self.is_second else QuestionType.SCORE
+        return (self.type if self.score is None else of_score).label
+
+    @property
+    def scale(self) -> str:
+        """The name of the question whose items it adds up; empty if people choose the answer."""
+        return "" if self.score is None else self.score.of or self.name
+
+    @property
+    def is_second(self) -> bool:
+        """Whether it is a second code of a scale, which has no page of its own."""
+        return self.score is not None and bool(self.score.of)
 
     @property
     def computed(self) -> str:

@@ -60,12 +60,14 @@ class Score:
     """How a total is computed, and what becomes of it.
 
     Without bounds, the total is the answer. Otherwise, the answer is the number of bounds that the
-    total reaches: the code of a band, or 1 for a total that reaches the cut-off.
+    total reaches: the code of a band, or 1 for a total that reaches the cut-off. A second code of a
+    scale is a question without a page: `of` names the scale's question, whose items are its own.
     """
 
     items: tuple[ScoredItem, ...]
     options: tuple[ScoredOption, ...]
     bounds: tuple[int, ...] = ()
+    of: str = ""
 
     @property
     def minimum(self) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, TypeVar, get_origin, get_type_hints
@@ -27,6 +27,7 @@ MOST_BYTES = 256_000
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _Read = TypeVar("_Read", Manifest, ManifestQuestion, Option, Score, ScoredItem, ScoredOption)
 _SCORED = (Score, ScoredItem, ScoredOption)
+_OF_SECOND = ("of", "bounds")
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
@@ -46,6 +47,8 @@ def _list_values(
 ) -> dict[str, Any]:
     """Return the values of all fields that are not at their default."""
     values = {field: getattr(source, field.name) for field in fields(source)}
+    if isinstance(source, Score) and source.of:  # the items stand in the scale's own question
+        values = {field: value for field, value in values.items() if field.name in _OF_SECOND}
     return {field.name: value for field, value in values.items() if value != _find_default(field)}
 
 
@@ -98,6 +101,30 @@ def _read(kind: type[_Read], raw: dict[str, Any]) -> _Read:
     return kind(**{key: _read_value(raw[key], hint) for key, hint in hints if key in raw})
 
 
+def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ...]:
+    """Read the questions; a second code of a scale gets the items of the scale before it."""
+    found: dict[str, ManifestQuestion] = {}
+    for one in raw:
+        name, score = one["name"], one.get("score", {})
+        if "of" not in score:
+            found[name] = _read(ManifestQuestion, one)
+            continue
+        first = found.get(score["of"])
+        if first is None or first.score is None or first.is_second:
+            raise ValueError(f"score of {name}: {score['of']} is no scale before it")
+        bounds = _freeze(score.get("bounds", []))
+        described = replace(first.score, bounds=bounds, of=first.name)
+        unscored = {key: value for key, value in one.items() if key != "score"}
+        found[name] = second = replace(_read(ManifestQuestion, unscored), score=described)
+        own, expected = (
+            (each.refusal, each.rule, fact)
+            for each, fact in ((second, second.same_fact), (first, first.name))
+        )
+        if own != expected:
+            raise ValueError(f"score of {name}: it must be asked as {first.name} is, as one fact")
+    return tuple(found.values())
+
+
 def _read_value(value: Any, hint: Any) -> Any:
     if hint in _READERS:
         return _READERS[hint](value)
@@ -123,7 +150,7 @@ _READERS: dict[Any, Callable[[Any], Any]] = {
     Mode: Mode,
     Publication | None: Publication,
     QuestionType: QuestionType,
-    tuple[ManifestQuestion, ...]: lambda raw: tuple(_read(ManifestQuestion, one) for one in raw),
+    tuple[ManifestQuestion, ...]: _read_questions,
     tuple[ReleaseRequest, ...] | None: lambda raw: tuple(map(ReleaseRequest.from_json, raw)),
     Score | None: lambda raw: _read(Score, raw),
     tuple[ScoredItem, ...]: lambda raw: tuple(_read(ScoredItem, one) for one in raw),

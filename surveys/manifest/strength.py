@@ -15,7 +15,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from surveys.manifest.question_types import noop
 
 TWO_COINS = 25
-OFFERED_FLIPS = (TWO_COINS, 40, 33, 20, 12, 5)
+OFFERED_FLIPS = (40, 33, TWO_COINS, 20, 12, 5)
 # The fewest flips with which one code has medium protection.
 MEDIUM_FROM = 12
 
@@ -138,6 +138,17 @@ class Strength:
         tenths = 1000 * swapped // (SCALE * (self.mechanism.symbols - 1))
         times = str(tenths // 10) if tenths % 10 == 0 else f"{tenths / 10:.1f}"
         return f"Of every 100 people, {times} send each of the other answers’ codes."
+
+
+def offer_flips(present: int) -> list[int]:
+    """List the strengths to choose from, and the present one, which may come from a definition."""
+    return sorted({*OFFERED_FLIPS, present}, reverse=True)
+
+
+def name_flips(flips: int) -> str:
+    """Name a strength for all questions, with the word that one code has: 25 of 100: strong."""
+    word = describe_strength(flips).word
+    return f"{flips} of 100: {'hardly protected' if word == HARDLY else word}"
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:

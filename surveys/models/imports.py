@@ -29,7 +29,8 @@ class Import(Job):
     uploaded_at = models.DateTimeField(auto_now_add=True)
     name = models.CharField(max_length=200)  # of the file
     content = models.BinaryField(null=True)
-    # surveys.exchange.drafting.Drafted: the definition until the draft exists, and the rows.
+    # surveys.exchange.drafting.Drafted: the definition until the draft exists, and the rows. Where
+    # sums became scores, surveys.exchange.jobs.SINGLY has both without scores.
     definition: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     outcomes: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     survey = models.OneToOneField(

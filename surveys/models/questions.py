@@ -142,6 +142,11 @@ class Question(models.Model):
                 name="surveys_question_score_has_output",
             ),
             models.CheckConstraint(
+                condition=~models.Q(type="second")
+                | models.Q(output__in=Output.values, same_fact__isnull=False),
+                name="surveys_question_second_has_scale",
+            ),
+            models.CheckConstraint(
                 condition=~models.Q(output=Output.CUT_OFF) | models.Q(cut_off__isnull=False),
                 name="surveys_question_cut_off_present",
             ),
@@ -158,8 +163,13 @@ class Question(models.Model):
     @property
     def carrier(self) -> QuestionType:
         """The type that it has in a manifest. A score has that of what is sent."""
-        is_score = self.type == QuestionType.SCORE
+        is_score = self.type in (QuestionType.SCORE, QuestionType.SECOND)
         return CARRIERS[Output(self.output)] if is_score else QuestionType(self.type)
+
+    @property
+    def is_second(self) -> bool:
+        """Whether it is a second code of the scale that `same_fact` names."""
+        return self.type == QuestionType.SECOND
 
     @property
     def described(self) -> TypeDescription:

@@ -377,10 +377,10 @@ SETTINGS: Mapping[str, Setting] = {
 
 def list_setting_names(page: SettingsPage | None) -> tuple[str, ...]:
     """List the fields of a page; those of all pages for None."""
-    return tuple(name for name in SETTING_NAMES if page is None or _find_page(name) == page)
+    return tuple(name for name in SETTING_NAMES if page is None or find_page(name) == page)
 
 
-def _find_page(name: str) -> SettingsPage:
+def find_page(name: str) -> SettingsPage:
     if name not in SETTINGS:  # what anyone may read
         return SettingsPage.PRIVACY
     card = SETTINGS[name].card

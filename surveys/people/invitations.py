@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -79,6 +80,8 @@ def invite(
 def withdraw(*, invitation: Invitation, by: int) -> None:
     if invitation.survey:
         lock_survey(invitation.survey)
+    if invitation.team:
+        lock_team(invitation.team)
     if not _may_invite(by, survey=invitation.survey, team=invitation.team):
         raise RoleTooLow
     deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
@@ -117,30 +120,48 @@ def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:
     return team is not None and find_role_in(account=by, team=team.pk) == Role.OWNER
 
 
+@dataclass(frozen=True, kw_only=True)
+class Accepted:
+    target: Survey | Team
+    gone: tuple[str, ...] = ()  # titles of surveys that were deleted meanwhile
+
+
 @transaction.atomic
-def accept(*, token: str, user: User) -> Survey | Team:
-    """Give the invited role to the account with the invited address, once."""
+def accept(*, token: str, user: User) -> Accepted:
+    """Give the invited role to the account with the invited address, once.
+
+    If some of several surveys were deleted meanwhile, the rest is accepted.
+    """
     found = find_invitation(token)
     # Operators cannot invite themselves, not even before they make the account.
     if found is None or (found.invited_by is None and user.is_superuser):
         raise InvalidInvitation
     if found.address != user.email.lower():
         raise OtherAddress
-    target = found.survey or found.team
-    assert target is not None
-    surveys = lock_team(target) if isinstance(target, Team) else []
-    if isinstance(target, Survey):
-        try:
-            lock_survey(target)
-        except Survey.DoesNotExist as error:
-            raise InvalidInvitation from error
-    # Locked now: it may have been used, withdrawn or made again, or the sender lost the role.
-    locked = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token)).first()
-    if locked is None or not _is_valid(locked):
+    if found.team is not None:
+        surveys, gone = lock_team(found.team), {}
+    else:
+        together = [found, *list_accepted_with(found)]
+        asked = {each.survey.pk: each.survey for each in together if each.survey}
+        locked = Survey.objects.select_for_update(no_key=True).filter(pk__in=asked)
+        surveys = list(locked.order_by("pk"))
+        gone = {pk: asked[pk].title for pk in asked.keys() - {each.pk for each in surveys}}
+    # Locked now: it may have been used, withdrawn or made again, or the sender lost the role. Only
+    # if its survey was deleted, which deletes its row, the link is as good as it was.
+    rows = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token))
+    current = found if found.survey_id in gone else rows.first()
+    if current is None or not _is_valid(current):
         raise InvalidInvitation
-    for each in list_accepted_with(locked):
+    keys = {each.pk for each in surveys}
+    used = [each for each in list_accepted_with(current) if each.team or each.survey_id in keys]
+    if not used:
+        raise InvalidInvitation
+    used.sort(key=lambda each: each.pk != found.pk)
+    target = used[0].survey or used[0].team
+    assert target is not None
+    for each in used:
         _use(each, user.pk, surveys)
-    return target
+    return Accepted(target=target, gone=tuple(gone.values()))
 
 
 def _use(invitation: Invitation, account: int, surveys: Sequence[Survey]) -> None:
@@ -149,7 +170,6 @@ def _use(invitation: Invitation, account: int, surveys: Sequence[Survey]) -> Non
     if team is not None:
         join_team(team=team, account=account, role=role, surveys=surveys)
     if survey is not None:
-        lock_survey(survey)
         grant(survey=survey, account=account, role=role)
         changes = [person(account), ("role", None, role.label)]
         record(survey, Verb.JOINED, Kind.PERSON, changes=changes)
@@ -159,7 +179,7 @@ def has_account(invitation: Invitation) -> bool:
     return User.objects.filter(email__iexact=invitation.address).exists()
 
 
-def join(*, token: str, name: str, password: str) -> User:
+def join(*, token: str, name: str, password: str) -> Accepted:
     """Make the account of an invited address. Its reader has proved to own the mailbox."""
     found = find_invitation(token)
     if found is None:
@@ -167,7 +187,6 @@ def join(*, token: str, name: str, password: str) -> User:
     try:
         with transaction.atomic():
             user = User.objects.create_user(email=found.address, password=password, name=name)
-            accept(token=token, user=user)
+            return accept(token=token, user=user)
     except IntegrityError as error:  # the account was made at this moment
         raise InvalidInvitation from error
-    return user

@@ -75,7 +75,7 @@ def delete_team(*, team: Team, by: int) -> None:
 @transaction.atomic
 def attach(*, survey: Survey, team: Team, by: int) -> None:
     """Give the people of a team their roles on a survey; only somebody of the team may do so."""
-    Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    _lock_alone(team)
     lock_survey(survey)
     if not can(by, Action.PEOPLE, survey) or find_role_in(account=by, team=team.pk) is None:
         raise RoleTooLow
@@ -100,16 +100,18 @@ def _detach(survey: Survey, team: Team) -> None:
 
 
 def lock_team(team: Team) -> list[Survey]:
-    """Lock a team and its surveys, in this order; return the surveys.
+    """Lock a team and its surveys, in this order; return the surveys that were not deleted.
 
     Raises NotAMember if the team was deleted.
     """
+    _lock_alone(team)
+    locked = Survey.objects.select_for_update(no_key=True, of=("self",))
+    return list(locked.filter(teams__team=team).order_by("pk"))
+
+
+def _lock_alone(team: Team) -> None:
     if not Team.objects.select_for_update(no_key=True).filter(pk=team.pk).exists():
         raise NotAMember
-    surveys = list(Survey.objects.filter(teams__team=team).order_by("pk"))
-    for survey in surveys:
-        lock_survey(survey)
-    return surveys
 
 
 def join_team(*, team: Team, account: int, role: Role, surveys: Sequence[Survey]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from surveys.formatting import join_list, list_numbers, percent, whole
+from surveys.formatting import join_list, list_numbers, mean_margin, percent, whole
 from surveys.formatting import margin as write_margin
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
@@ -43,8 +43,16 @@ class ExpectedFigure:
 
     @property
     def precision(self) -> str:
-        is_mean = self.question.is_rounded
-        return write_margin(self.margin, unit="per cent of the range" if is_mean else "points")
+        return describe_margin(self.question, self.margin)
+
+
+def describe_margin(question: ManifestQuestion, margin: float) -> str:
+    """Write the half width of a share in points, and that of a mean in its unit."""
+    if not question.is_rounded:
+        return write_margin(margin)
+    assert question.minimum is not None
+    assert question.maximum is not None
+    return mean_margin(margin, low=question.minimum, high=question.maximum, unit=question.unit)
 
 
 @dataclass(frozen=True, kw_only=True)

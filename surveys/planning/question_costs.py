@@ -24,7 +24,12 @@ from surveys.manifest.strength import (
     strength_word,
 )
 from surveys.planning.assumptions import ASKED, FOLLOW_UP_ASKED, MARGIN, REFUSING, SHARE
-from surveys.planning.expected import ExpectedFigure, describe_assumptions, expect_figures
+from surveys.planning.expected import (
+    ExpectedFigure,
+    describe_assumptions,
+    describe_margin,
+    expect_figures,
+)
 from surveys.planning.long_lists import describe_long_list
 from surveys.planning.people_needed import find_follow_up, people_needed
 from surveys.planning.score_gain import describe_score_gain
@@ -166,7 +171,7 @@ def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQue
 
 
 def _write_margin(question: ManifestQuestion) -> str:
-    return f"±{points(MARGIN)} {'per cent of the range' if question.is_rounded else 'points'}"
+    return describe_margin(question, MARGIN) if question.is_rounded else f"±{points(MARGIN)} points"
 
 
 def _describe_scrambling(question: ManifestQuestion, strength: Strength) -> str:

@@ -88,6 +88,9 @@ def _describe_score(question: ManifestQuestion, score: Score) -> Iterator[str]:
         f"{one.text}{' (reversed)' * one.reversed}{f' (×{one.weight})' * (one.weight > 1)}"
         for one in score.items
     ]
+    if question.is_second:
+        yield f"Sent: {question.computed}."
+        return
     yield f"Items: {'; '.join(items)}"
     yield f"Answers: {', '.join(f'{write_total(one.value)} {one.text}' for one in score.options)}."
     yield f"Sent: {question.computed}."
@@ -95,7 +98,8 @@ def _describe_score(question: ManifestQuestion, score: Score) -> Iterator[str]:
 
 def _describe_same_fact(manifest: Manifest, question: ManifestQuestion) -> list[str]:
     named = [one.number for one in manifest.questions if one.name == question.same_fact]
-    return [f"Asks for the same fact as Q{number}." for number in named]
+    what = "Second code of the scale" if question.is_second else "Asks for the same fact as"
+    return [f"{what} Q{number}." for number in named]
 
 
 def _write(number: int | None) -> str:

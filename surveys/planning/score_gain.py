@@ -18,6 +18,11 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
     score = question.score
     assert score is not None
     items = len(score.items)
+    if question.is_second:
+        yield "Respondents read what both codes of the scale reveal together."
+        if not question.is_rounded:
+            yield "Nobody can change the limits after the opening."
+        return
     if question.is_rounded:
         apart = whole(round(people * find_people_ratio(question.mechanism, score)))
         yield (

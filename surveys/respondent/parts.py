@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from surveys.manifest.grids import count_pages
 from surveys.manifest.manifest import Manifest
-from surveys.respondent.label.length import count_all_pages
+from surveys.respondent.label.length import count_all_pages, count_questions
 
 # In the order in which they run. A part for one type of question has the name of the type.
 PARTS = (
@@ -26,9 +26,10 @@ PARTS = (
     "several",
     "shared",
     "split",
+    "second",
 )
 ONLY_IN_THE_FILE = "file"
-MOST_PAGES_OF_A_SHORT_SURVEY = 10
+MOST_OF_A_SHORT_SURVEY = 10  # pages, or questions to check
 
 
 def list_kinds(manifest: Manifest) -> set[str]:
@@ -40,7 +41,8 @@ def list_kinds(manifest: Manifest) -> set[str]:
 
 
 def is_long(manifest: Manifest) -> bool:
-    return count_all_pages(manifest) > MOST_PAGES_OF_A_SHORT_SURVEY
+    most = max(count_all_pages(manifest), count_questions(manifest))
+    return most > MOST_OF_A_SHORT_SURVEY
 
 
 def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
@@ -56,6 +58,8 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
         needed.add("long")
     if manifest.closes:
         needed.add("moments")
+    if any(one.is_second for one in manifest.questions):
+        needed |= {"second", "grid"}  # pages are found as those of grids
     if any(one.score is not None and count_pages([one]) > 1 for one in manifest.questions):
         needed.add("split")
     if manifest.shared_devices:

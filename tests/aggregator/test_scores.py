@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -35,7 +36,12 @@ SAID_OF_SCORES = (
     r"Only (your|which|whether)[^.<]* is scrambled and sent\. |"
     r"Each respondent’s device added up [^<]* was randomized and sent\.(</p>\s*<p[^>]*>| )?"
 )
-COMPARED = (
+# The label says in one place what becomes of both codes of a scale, and they are in one block.
+OF_ONE_SCALE = (
+    r'Before they answered, people could read:.*?</ul>|,\d+(?=,"Randomized in the browser)'
+)
+Compared = tuple[tuple[Comparison.Kind, tuple[str, str]], ...]
+COMPARED: Compared = (
     (Comparison.Kind.TABLE, ("q4", "q3.2")),
     (Comparison.Kind.TABLE, ("q2", "q4")),
 )
@@ -72,22 +78,53 @@ def make_carriers(texts: list[str]) -> Survey:
     return survey
 
 
+def make_scale_of_two_codes() -> Survey:
+    survey = make_survey(questions=("Is it cold?",))
+    add_question(survey=survey, type="information", text="A page without a question.")
+    content: dict[str, Any] = {
+        "scored_items": ITEMS,
+        "scored_options": ["0 Never", "1 Sometimes", "3 Always"],
+        "flips": 10,
+    }
+    scale = add_question(
+        survey=survey, type="score", text="Scale", name="scale_x", **content | SCORES[0]
+    )
+    second: dict[str, Any] = {"type": "second", "same_fact": scale.pk, "flips": 10} | SCORES[1]
+    add_question(survey=survey, text="Bands", name="bands_x", **second)
+    _add_group(survey)
+    return survey
+
+
+def make_carriers_of_one_fact(texts: list[str]) -> Survey:
+    survey = make_survey(questions=("Is it cold?",))
+    add_question(survey=survey, type="information", text="A page without a question.")
+    usual: dict[str, Any] = {"flips": 10, "refusal": True}
+    number: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 12} | usual
+    first = add_question(survey=survey, text=texts[0], name="scale_x", **number)
+    choice: dict[str, Any] = {"type": "choice", "options": BANDS, "same_fact": first.pk} | usual
+    add_question(survey=survey, text=texts[1], name="bands_x", **choice)
+    _add_group(survey)
+    return survey
+
+
 def _add_group(survey: Survey) -> None:
     add_question(survey=survey, text="Where?", type="declared", options=["North", "South"])
 
 
 def fill(wave: Wave) -> None:
     """Let the same people report, with the same draws and ids."""
+    choices: dict[str, list[int | None]] = {
+        "number": [None, *range(13)],
+        "choice": [0, 1, 2],
+        "yes_no": [0, 1],
+        "declared": [0, 1],
+    }
     rng = random.Random(41)
     manifest = wave.description
     reports = []
     for _ in range(PEOPLE):
         answers = {
-            "q1": rng.randrange(2),
-            "q2": rng.choice([None, rng.randrange(13)]),
-            "q3": rng.randrange(3),
-            "q4": rng.randrange(2),
-            "q5": rng.randrange(2),
+            one.name: rng.choice(choices[one.type]) for one in manifest.questions if one.is_answered
         }
         symbols = randomize_answers(manifest, answers, random_uint32=lambda: rng.getrandbits(32))
         reports.append(RawReport(id=rng.randbytes(32), wave=wave, symbols=symbols))
@@ -95,7 +132,7 @@ def fill(wave: Wave) -> None:
     count_all(wave)
 
 
-def list_pages(wave: Wave) -> dict[str, str]:
+def list_pages(wave: Wave, *, group: str, compared: Compared) -> dict[str, str]:
     """Read every page and file about the results, without what names this one survey."""
     slug, client = wave.survey.slug, sign_in(wave.survey.owner)
     names = (
@@ -108,14 +145,14 @@ def list_pages(wave: Wave) -> dict[str, str]:
         "data",
     )
     urls = {name: reverse(f"aggregator:{name}", args=[slug]) for name in names}
-    urls["breakdown"] = reverse("aggregator:breakdown", args=[slug, "q5"])
-    urls["breakdown_csv"] = reverse("aggregator:breakdown_csv", args=[slug, "q5"])
+    urls["breakdown"] = reverse("aggregator:breakdown", args=[slug, group])
+    urls["breakdown_csv"] = reverse("aggregator:breakdown_csv", args=[slug, group])
     urls["api"] = reverse("aggregator:api_results", args=[slug])
-    for kind, compared in COMPARED:
-        urls[f"{kind} of {compared}"] = reverse(
-            "aggregator:comparison", args=[slug, compute(ask(wave, kind, *compared)).pk]
+    for kind, names_of_pair in compared:
+        urls[f"{kind} of {names_of_pair}"] = reverse(
+            "aggregator:comparison", args=[slug, compute(ask(wave, kind, *names_of_pair)).pk]
         )
-    break_down(wave, "q5")
+    break_down(wave, group)
     return {name: _read(client, url, wave) for name, url in urls.items()}
 
 
@@ -125,20 +162,39 @@ def _read(client: Client, url: str, wave: Wave) -> str:
     content = b"".join(response) if response.streaming else response.content
     text = content.decode().replace(wave.survey.slug, "SLUG")
     text = text.replace(wave.manifest_hash_hex, "HASH")
+    if any(one.same_fact for one in wave.description.questions):
+        text = re.sub(OF_ONE_SCALE, "", text, flags=re.DOTALL)
     text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
     text = re.sub(r'/compare/\d+/|comparison-\d+|researcher\d+@|data-forget="\d+/', "ROW", text)
     return re.sub(SAID_OF_SCORES, "", text).replace("Your number is", "Your total is")
 
 
 @pytest.mark.slow
-def test_the_same_reports_make_the_same_pages_and_files() -> None:
-    scales = make_scales()
+@pytest.mark.parametrize(
+    ("make", "make_plain", "group", "compared"),
+    [
+        (make_scales, make_carriers, "q5", COMPARED),
+        (
+            make_scale_of_two_codes,
+            make_carriers_of_one_fact,
+            "q4",
+            ((Comparison.Kind.TABLE, ("q1", "q3.2")),),
+        ),
+    ],
+)
+def test_the_same_reports_make_the_same_pages_and_files(
+    make: Callable[[], Survey],
+    make_plain: Callable[[list[str]], Survey],
+    group: str,
+    compared: Compared,
+) -> None:
+    scales = make()
     described = build_manifest(survey=scales, wave_number=1).questions
-    carriers = make_carriers([one.full_text for one in described[1:4]])
+    carriers = make_plain([one.full_text for one in described if one.score])
     first, second = (open_survey(survey=survey) for survey in (scales, carriers))
     for wave in (first, second):
         fill(wave)
-    found, expected = list_pages(first), list_pages(second)
+    found, expected = (list_pages(wave, group=group, compared=compared) for wave in (first, second))
     for name, page in found.items():
         assert page == expected[name], name
     assert "0–4 Low" in found["codebook_csv"]

@@ -165,7 +165,7 @@ def _save_again(told: list[Edit], survey: Survey) -> None:
                 edit.save()
                 assert not edit.is_told()
         else:
-            edit.page.get_by_role("button", name="Keep what I typed").click()
+            edit.page.get_by_role("button", name="Save this choice").click()
             expect(edit.page.get_by_text(edit.told)).to_have_count(0)
         stored = export_definition(Survey.objects.get(pk=survey.pk)).decode()
         assert edit.words in stored

@@ -166,6 +166,14 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect(page.locator(".question-differs .tag")).to_have_count(0)
     assert set(survey.questions.values_list("flips", flat=True)) == {33}
 
+    # What was opened stays open, also below a disclosure that a larger total brings.
+    page.get_by_text("Plan a comparison", exact=True).click()
+    for number in range(30):
+        add_question(survey=survey, text=f"Number {number}?")
+    page.locator(TEXT).fill("Another text?")
+    expect(page.locator("#budget details").first).to_be_visible()
+    expect(page.get_by_role("form", name="Plan a comparison")).to_be_visible()
+
 
 def test_of_two_people_the_later_is_told_and_nothing_is_lost(
     chromium: Browser, page: Page, live: LiveApplication, survey: Survey
@@ -180,15 +188,22 @@ def test_of_two_people_the_later_is_told_and_nothing_is_lost(
         expect(page.locator(TEXT)).to_have_value("One?")
         page.locator(TEXT).fill("One, by the first?")
         expect(page.locator(".question-text").first).to_have_text("One, by the first?")
+        survey.questions.filter(pk=key).update(refusal=True)  # which only the first wanted
         other.locator(TEXT).fill("One, by the second?")
         told = other.locator("#panel [data-part=told]")
-        expect(told).to_contain_text("Question One, by the first?", use_inner_text=True)
+        expect(told).to_contain_text("One, by the first?")
+        assert told.locator(":checked").evaluate_all("all => all.map((one) => one.id)") == [
+            "keep-text-mine",
+            "keep-refusal-theirs",
+        ]
         other.locator(TEXT).press_sequentially(" Really?")
         assert survey.questions.get(pk=key).text == "One, by the first?"
-        other.get_by_role("button", name="Keep what I typed").click()
+        other.get_by_role("button", name="Save this choice").click()
         expect_state(other, "Saved")
         expect(told).to_be_empty()
-        assert survey.questions.get(pk=key).text == "One, by the second? Really?"
+        expect(other.locator(TEXT)).to_be_focused()
+        merged = survey.questions.get(pk=key)
+        assert (merged.text, merged.refusal) == ("One, by the second? Really?", True)
 
         delete_questions(survey=survey, keys=[key])
         other.locator(TEXT).fill("One, after all?")

@@ -8,7 +8,6 @@ from typing import Any
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.strength import OFFERED_FLIPS
 from surveys.models import Question, Survey
 from tests.support.factories import make_survey
 
@@ -42,7 +41,7 @@ def make_random(seed: int) -> Survey:
     firsts: list[Question] = []
     for text in texts(count):
         content = dict(random.choice(TYPES) if random.random() < 0.4 else TYPES[0])
-        content |= {"text": text, "flips": random.choice(OFFERED_FLIPS)}
+        content |= {"text": text, "flips": random.choice((25, 40, 33, 20, 12, 5))}
         if content["type"] not in ("declared", "information"):
             content["refusal"] = random.random() < 0.3
             if firsts and random.random() < 0.2:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import random
+import secrets
 from typing import Any
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
-from aggregator.models import Batch
+from aggregator.models import Batch, RawReport
 from aggregator.upkeep.verification.run import Verification
+from surveys.authoring.services import add_question
 from surveys.lifecycle.services import close_wave
+from surveys.manifest.question_types import QuestionType
 from surveys.models import Wave
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people
 from tests.support.waves import make_wave
 
@@ -24,6 +29,29 @@ def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
 def divide(wave: Wave, *, people: int = 600) -> Wave:
     """Let people answer an open wave as above, close it and process it."""
     send_people(wave, people=people)
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+def make_wave_with_wards() -> Wave:
+    """Divide a wave in which 80 % of North and 20 % of South answer Yes to the first question."""
+    survey = make_survey(sealed_half=True)
+    add_question(
+        survey=survey, text="Ward?", type=QuestionType.DECLARED, options=["North", "South", "East"]
+    )
+    wave = open_survey(survey=survey)
+    generator = random.Random(20261128)
+    rows = []
+    for _ in range(1400):
+        ward = generator.randrange(2)  # nobody is in East
+        truth = generator.random() < (0.8, 0.2)[ward]
+        other = generator.random() < 0.5
+        rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
+    )
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     wave.refresh_from_db()

@@ -72,6 +72,9 @@ XLSFORM: Sheets = {
         ["begin_repeat", "kids", "Children"],
         ["integer", "age", "How old is ${photo}?"],
         ["end_repeat"],
+        ["select_one felt", "tense", "I felt tense.", "Ich war angespannt.", *[None] * 3, "yes"],
+        ["select_one felt", "calm", "I felt\n calm.", "Ich war ruhig.", *[None] * 6, 20],
+        ["calculate", "strain", "Strain", "Belastung", *[None] * 4, "${tense} + (4 - ${calm})"],
     ],
     "choices": [
         ["list_name", "name", "label::English (en)", "label::Deutsch (de)", "image"],
@@ -91,6 +94,9 @@ XLSFORM: Sheets = {
         ["dept", "x", "Sales"],
         ["dept", "y", "Support"],
         ["unused", "z", "Nobody asks for this"],
+        ["felt", 0, "At no time", "Nie"],
+        ["felt", 1, "Some of the time", "Teils"],
+        ["felt", 4, "All of the time", "Immer"],
     ],
     "settings": [["form_title", "form_id", "default_language"], ["Lies", "lies_1", "English (en)"]],
 }
@@ -148,6 +154,9 @@ DICTIONARY: Rows = [
     _field("line", "slider", "How strong?", "use", choices="none | | strong", validation="number"),
     _field("text", "descriptive", "That was all.", "use", logic="[days] > 3"),
     _field("scan", "file", "Upload", "use"),
+    _field("gad_1", "radio", "Nervous", "gad", choices=_PHQ, matrix="gad", required="y"),
+    _field("gad_2", "radio", "Worried", "gad", choices=_PHQ, matrix="gad"),
+    _field("gad", "calc", "Anxiety", "gad", choices="sum([gad_1], 2*[gad_2])", note="0 to 9"),
 ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from accounts.models import User
 from surveys.authoring.drafts import build_manifest, load_draft
 from surveys.authoring.errors import BrokenRules
+from surveys.authoring.scale_lines import build_score
 from surveys.authoring.services import add_question, plan_comparison, plan_release
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import list_predictors
@@ -20,21 +21,24 @@ from surveys.manifest.names import item_name
 from surveys.manifest.question_types import TYPES
 from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import Rule
+from surveys.manifest.scores import Output
 from surveys.models import Question, Survey
 from surveys.releasing.choice import PLANNABLE, NotReleasable
-from tests.support.scores import draw_scale
+from tests.support.scores import draw_output, draw_scale
 
 WORDS = (
     *("ever", "weeks", "drive", "Überstunden", "年龄", "عمر", "\u200fكم", "50 %", "<b>bold</b>"),
     *("=1+1", '"quoted"', "back\\slash", "{{ x }}", "🙂", "it’s", "a/b~c", "null", "'"),
 )
-_TYPES = [kind.value for kind in Question.Type]
+_TYPES = [kind.value for kind in Question.Type if kind != Question.Type.SECOND]
 
 
 def make_random_draft(random: Random, *, owner: User) -> Survey:
     survey = Survey.objects.create_owned(owner, title=_say(random), **_draw_settings(random))
     for number in range(random.randint(0, 9)):
         _add_question(random, survey, number)
+    with suppress(BrokenRules):  # a band that no answers reach
+        _add_second(Random(survey.title), survey, "Another code")
     fresh = Survey.objects.get(pk=survey.pk)
     load_draft(fresh)
     manifest = build_manifest(survey=fresh, wave_number=1)
@@ -122,6 +126,21 @@ def _add_question(random: Random, survey: Survey, number: int) -> None:
         add_question(survey=survey, **content)
     except BrokenRules:  # always or never asked
         add_question(survey=survey, **content | {"rule": None})
+
+
+def _add_second(random: Random, survey: Survey, text: str) -> None:
+    """Add a second code of a scale, if there is a scale without one."""
+    rows = list(survey.questions.all())
+    taken = {one.same_fact for one in rows if one.is_second}
+    scales = [one for one in rows if one.type == "score" and one.pk not in taken]
+    if scales:
+        scale = random.choice(scales)
+        score = build_score(scale)
+        assert score is not None
+        output = random.choice([one for one in Output if one != scale.output])
+        content: dict[str, Any] = draw_output(score, output=output) | {"output": output.value}
+        content |= {"type": "second", "same_fact": scale.pk, "flips": random.choice([1, 25])}
+        add_question(survey=survey, text=text, **content)
 
 
 def _draw_rule(random: Random, earlier: list[Question], *, depth: int) -> Rule | None:

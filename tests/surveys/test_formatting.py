@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils.translation import override
 
-from surveys.formatting import cap, delta, join_list, percent, points, whole
+from surveys.formatting import cap, delta, join_list, mean_margin, percent, points, whole
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,19 @@ from surveys.formatting import cap, delta, join_list, percent, points, whole
 )
 def test_a_cap_is_written_exactly(hundredths: int, written: str) -> None:
     assert cap(hundredths) == written
+
+
+@pytest.mark.parametrize(
+    ("half_width", "unit", "written"),
+    [
+        (0.0462, "days", "±1.4 days (of 0 to 30)"),
+        (0.0031, "", "±0.093 (of 0 to 30)"),
+        (0.49, "days", "±15 days (of 0 to 30)"),
+        (0.5, "days", "any value"),
+    ],
+)
+def test_the_margin_of_a_mean_is_in_its_unit(half_width: float, unit: str, written: str) -> None:
+    assert mean_margin(half_width, low=0, high=30, unit=unit) == written
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE, UNSETTLED
+from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE, ONE_SCALE, UNSETTLED
 from aggregator.comparisons.forms import predictor_field
 from aggregator.comparisons.result import PairsResult, PairTest
 from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
@@ -22,6 +22,7 @@ NOT_TESTED = {
     FEW: "because fewer than {minimum:,} people were asked both questions",
     APART: "because their questions are from different blocks, and too few people were asked the "
     "same blocks",
+    ONE_SCALE: "because both are codes of one scale",
     BY_RULE: "because one answer decides whether the other question is asked",
     LARGE: "because they have too many combinations of answers",
     UNSETTLED: "because the estimation did not converge",

@@ -54,6 +54,14 @@ def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: I
     return f"{finding} {_describe_difference(result)}"
 
 
+def describe_share(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
+    """The share of the outcome in the first group."""
+    if not _is_shown(result.share_first):
+        return f"{_describe_too_few(result, group, [False, True])} to show a share."
+    first, _ = name_groups(group)
+    return f"{first}: {write_figure(result, result.share_first)} {outcome.said_text}."
+
+
 def _describe_difference(result: TwoQuestionsResult) -> str:
     said = f"Difference {write_difference(result)}."
     return f"{said} {MAY_BE_ZERO}" if _may_be_zero(result.difference) else said

@@ -24,7 +24,7 @@ from surveys.manifest.names import MAX_LABEL_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
-from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS, describe_strength
+from surveys.manifest.strength import TWO_COINS, describe_strength, offer_flips
 from surveys.models import MAX_QUESTION_LENGTH, Question, QuestionContent
 
 MAX_RULE_LENGTH = 1000
@@ -56,7 +56,7 @@ class QuestionForm(forms.Form):
         help_text="One question at a time, in plain text, up to 1,000 characters.",
     )
 
-    field_order = (
+    field_order: tuple[str, ...] = (
         "text",
         "follow_up",
         "scored_items",
@@ -79,7 +79,7 @@ class QuestionForm(forms.Form):
         "short_label",
     )
     # The template places these one by one.
-    LAST = (
+    LAST: tuple[str, ...] = (
         *("flips", "refusal", "together", "rule", "same_fact", "confirmed"),
         *("name", "short_label"),
     )
@@ -147,6 +147,12 @@ class QuestionForm(forms.Form):
         return [field for field in self if field.name not in (*self.LAST, "text")]
 
     @property
+    def fact(self) -> forms.BoundField | None:
+        """The question about the same fact, if the page places it with the names."""
+        has_fact = "same_fact" in self.fields and "same_fact" in self.LAST
+        return self["same_fact"] if has_fact else None
+
+    @property
     def differing(self) -> list[str]:
         """Say how the question is protected, where most others differ."""
         said = []
@@ -159,12 +165,11 @@ class QuestionForm(forms.Form):
         return said
 
     def _offer_strengths(self, present: int) -> None:
-        choices = list(OFFERED_FLIPS)
-        if present not in choices:
-            choices.append(present)  # set outside these pages, or by a link: keep it available
         field = self.fields["flips"]
         assert isinstance(field, forms.TypedChoiceField)
-        field.choices = [(number, describe_strength(number).name) for number in choices]
+        field.choices = [
+            (number, describe_strength(number).name) for number in offer_flips(present)
+        ]
         self.initial["flips"] = present
 
     def _offer_facts(self) -> None:

@@ -7,9 +7,11 @@ from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import Truncator
 
 from privacy.mechanism.drawing import MAX_RANGE
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
+from surveys.authoring.answer_options import number_answered
 from surveys.authoring.forms.question_base import (
     NamedForm,
     ProtectedForm,
@@ -20,7 +22,9 @@ from surveys.authoring.forms.question_base import (
     refusal_switch,
 )
 from surveys.authoring.scale_lines import (
+    build_score,
     find_band_problems,
+    find_output_problem,
     number_options,
     parse_band,
     parse_item,
@@ -283,8 +287,62 @@ def _total(label: str, **kwargs: Any) -> WholeNumber:
     return WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label=label, **kwargs)
 
 
-class ScoreForm(ProtectedForm):
-    """A scale. What the author writes in a field that its output does not need is dropped."""
+class OutputForm(NamedForm):
+    """What becomes of a total. What the author writes for another output is dropped."""
+
+    output = forms.TypedChoiceField(
+        label="What is scrambled and sent?",
+        choices=Output.choices,
+        initial=Output.TOTAL,
+        help_text="Only this code. Later questions can depend on bands and a cut-off, not on a "
+        "total. Nobody can change them after the opening.",
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), "Choose what is sent: total, bands or cut_off."
+        ),
+    )
+    options = Lines(
+        noun="band",
+        required=False,
+        least=LEAST_BANDS,
+        most=MOST_BANDS,
+        longest=MAX_OPTION_LENGTH,
+        find_line_problem=_find_problem_with(parse_band),
+        label="Only for bands: the totals of each and its name, one per line",
+        help_text=f"From {LEAST_BANDS} to {MOST_BANDS}, such as “0–4 None”. Together they contain "
+        "each possible total once.",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    cut_off = _total(
+        "Only for a cut-off: the lowest total that reaches it",
+        required=False,
+        help_text="Such as 10 for “10 or more”.",
+    )
+
+    def _check_output(self, scale: Score) -> None:
+        cleaned = self.cleaned_data
+        bands = [parse_band(line) for line in cleaned.get("options", ())]
+        if cleaned["output"] == Output.BANDS and not bands:
+            self.add_error("options", "Enter at least 2 bands, one per line.")
+        elif cleaned["output"] == Output.BANDS:
+            for problem in find_band_problems(bands, scale=scale):
+                self.add_error("options", problem)
+        elif problem := find_output_problem(self.candidate(), scale=scale):
+            self.add_error("cut_off", problem)
+
+    def content(self) -> QuestionContent:
+        content = super().content()
+        if content["output"] != Output.BANDS:
+            content["options"] = []
+        if content["output"] != Output.CUT_OFF:
+            content["cut_off"] = None
+        return content
+
+    def _example(self) -> Question | None:
+        return None
+
+
+class ScoreForm(OutputForm, ProtectedForm):
+    """A scale."""
 
     type = Question.Type.SCORE
 
@@ -316,33 +374,6 @@ class ScoreForm(ProtectedForm):
         "it counts, such as “0 Never”; without numbers, they count 0, 1, 2 and so on. Respondents "
         "do not see the numbers.",
         widget=forms.Textarea(attrs={"rows": 5}),
-    )
-    output = forms.TypedChoiceField(
-        label="What is scrambled and sent?",
-        choices=Output.choices,
-        initial=Output.TOTAL,
-        help_text="Only this code. Later questions can depend on bands and a cut-off, not on a "
-        "total. Nobody can change them after the opening.",
-        error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), "Choose what is sent: total, bands or cut_off."
-        ),
-    )
-    options = Lines(
-        noun="band",
-        required=False,
-        least=LEAST_BANDS,
-        most=MOST_BANDS,
-        longest=MAX_OPTION_LENGTH,
-        find_line_problem=_find_problem_with(parse_band),
-        label="Only for bands: the totals of each and its name, one per line",
-        help_text=f"From {LEAST_BANDS} to {MOST_BANDS}, such as “0–4 None”. Together they contain "
-        "each possible total once.",
-        widget=forms.Textarea(attrs={"rows": 4}),
-    )
-    cut_off = _total(
-        "Only for a cut-off: the lowest total that reaches it",
-        required=False,
-        help_text="Such as 10 for “10 or more”.",
     )
 
     def __init__(self, data: Any = None, **given: Any) -> None:
@@ -377,35 +408,57 @@ class ScoreForm(ProtectedForm):
             if first != number:
                 self.add_error(name, f"“{text}” stands there twice. Change one of the lines.")
 
-    def _check_output(self, scale: Score) -> None:
-        cleaned = self.cleaned_data
-        if cleaned["output"] == Output.BANDS:
-            bands = [parse_band(line) for line in cleaned.get("options", ())]
-            if not bands:
-                self.add_error("options", "Enter at least 2 bands, one per line.")
-                return
-            for problem in find_band_problems(bands, scale=scale):
-                self.add_error("options", problem)
-        elif cleaned["output"] == Output.CUT_OFF:
-            cut_off = cleaned.get("cut_off")
-            if cut_off is None or not scale.minimum < cut_off <= scale.maximum:
-                self.add_error(
-                    "cut_off",
-                    f"Totals lie between {write_number(scale.minimum)} and "
-                    f"{write_number(scale.maximum)}. Enter a whole number from "
-                    f"{write_number(scale.minimum + 1)} to {write_number(scale.maximum)}.",
-                )
 
-    def content(self) -> QuestionContent:
-        content = super().content()
-        if content["output"] != Output.BANDS:
-            content["options"] = []
-        if content["output"] != Output.CUT_OFF:
-            content["cut_off"] = None
-        return content
+class SecondForm(OutputForm):
+    """A second code of a scale, which is asked and declined as the scale is."""
 
-    def _example(self) -> Question | None:
-        return None
+    type = Question.Type.SECOND
+    field_order = (
+        *("text", "same_fact", "output", "options", "cut_off"),
+        *("flips", "name", "short_label"),
+    )
+    LAST = ("flips", "name", "short_label")
+
+    text = question_text(
+        "name",
+        "Name in results",
+        help_text="Such as “Strain in three bands”. Respondents read it where they check answers.",
+    )
+    same_fact = forms.TypedChoiceField(
+        label="Scale",
+        coerce=int,
+        help_text="People answer it once. Both codes are about one fact, so their ε add up.",
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), "Choose a scale that comes before. Add one first."
+        ),
+    )
+    flips = ProtectedForm.base_fields["flips"]
+
+    def _offer_facts(self) -> None:
+        field = self.fields["same_fact"]
+        assert isinstance(field, forms.TypedChoiceField)
+        field.choices = [
+            (question.pk, f"Q{number}: {Truncator(question.text).chars(60)}")
+            for number, question in number_answered(self.earlier)
+            if question.type == Question.Type.SCORE
+        ]
+        self.fields["output"].initial = Output.BANDS  # most scales send their total
+
+    def _check(self) -> None:
+        [*scales] = (one for one in self.earlier if one.pk == self.cleaned_data.get("same_fact"))
+        if not scales or self.errors:
+            return
+        try:
+            score = build_score(scales[0])
+        except ValueError:  # in a definition whose other questions are wrong, too
+            score = None
+        if score is None or score.find_problem():
+            self.add_error("same_fact", "Correct the scale first.")
+        else:
+            self._check_output(score)
+
+    def _count_answers(self) -> int:
+        return len(self.content()["options"]) or 2
 
 
 class InformationForm(RuledForm):
@@ -445,6 +498,7 @@ QUESTION_FORMS: dict[str, type[QuestionForm]] = {
         NumberForm,
         FollowUpForm,
         ScoreForm,
+        SecondForm,
         InformationForm,
         DeclaredForm,
     )

@@ -12,7 +12,7 @@ from django.utils.text import Truncator
 
 from surveys.authoring.answer_options import call_all
 from surveys.manifest.questions import REFUSED_TEXT
-from surveys.manifest.strength import OFFERED_FLIPS
+from surveys.manifest.strength import OFFERED_FLIPS, name_flips
 from surveys.models import Question
 
 
@@ -56,7 +56,7 @@ class SelectionForm(forms.Form):
     )
     flips = forms.TypedChoiceField(
         label="Strength",
-        choices=[(flips, f"{flips} of 100") for flips in OFFERED_FLIPS],
+        choices=[(flips, name_flips(flips)) for flips in OFFERED_FLIPS],
         coerce=int,
         empty_value=None,
         required=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from surveys.authoring.launch_problems import Problem, link_questions
 from surveys.authoring.planned.form import PlannedForm
 from surveys.comparing.choice import NotComparable, check_planned, describe_planned
 from surveys.comparing.indicators import Indicator, list_predictors
@@ -68,7 +69,8 @@ def find_planned_problems(manifest: Manifest) -> Iterator[str]:
     for names in manifest.planned_comparisons:
         if problem := _find_problem(manifest, names):
             title = describe_planned(manifest, names)
-            yield f"The planned comparison {title} cannot be made. {problem} Or remove it."
+            said = f"The planned comparison {title} cannot be made. {problem}"
+            yield Problem(said, "Or remove it.", href=link_questions(manifest.survey, "planned"))
 
 
 def _find_problem(manifest: Manifest, names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from surveys.authoring.launch_problems import Problem, link_questions, link_setting
 from surveys.authoring.planned.release_form import ReleasePlanForm
 from surveys.formatting import cap, percent, whole
 from surveys.manifest.manifest import Manifest
@@ -129,9 +130,12 @@ def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
     for request in manifest.planned_releases or ():
         if problem := find_planned_problem(request, manifest):
             name = name_request(manifest, request)
-            yield f"{name} cannot be released. {problem} You can remove it."
+            href = link_questions(manifest.survey, "planned-releases")
+            yield Problem(f"{name} cannot be released. {problem}", "You can remove it.", href=href)
     if excess := describe_planned_excess(manifest):
-        yield excess
+        said, _, repair = excess.rpartition(". ")
+        href = link_setting(manifest.survey, "release_epsilon")
+        yield Problem(f"{said}.", repair, href=href)
 
 
 def drop_from_releases(question: Question) -> str:

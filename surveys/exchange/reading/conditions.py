@@ -19,6 +19,7 @@ _TOKEN = re.compile(
           | (?P<word>[A-Za-z_][\w:-]*) | (?P<sign><>|!=|<=|>=|[=<>+*/(),.−-]) )""",
     re.VERBOSE,
 )
+_WHOLE_OR_DECIMAL = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _MOST_TOKENS, _DEEPEST = 400, 20
 Condition = list[Any]
 
@@ -224,9 +225,9 @@ Sum = list[dict[str, Any]]
 def read_sum(text: str) -> Sum:
     """Read a formula that adds earlier items; raises NotReadable if it does anything else.
 
-    Each term has the `name` of an item and a `weight`. Those that count an answer, as in
-    `if(${q1} = 'yes', 1, 0)`, have `counts`, that answer, and `otherwise`, the number for all
-    others. A constant has no name.
+    Each term has the `name` of an item and a `weight`. Those that count answers, as in
+    `if(${q1} = 'yes', 1, 0)`, have `counts`, the numbers of these answers, and `otherwise`, the
+    number for all others. A constant has no name.
     """
     tokens = _Tokens(text)
     terms = _terms(tokens, 1)
@@ -255,6 +256,8 @@ def _signed(tokens: _Tokens, sign: float) -> Sum:
             terms = _term(tokens)
         else:
             raise NotReadable("It multiplies two answers.")
+        if tokens.take("/", "div", "mod"):
+            raise NotReadable("It divides.")
         if not tokens.take("*"):
             break
     scaled: Sum = terms if terms is not None else [{"name": "", "weight": 1.0}]
@@ -279,7 +282,7 @@ def _read_term(tokens: _Tokens) -> Sum:
     if tokens.kind == "ref":
         _, name, item = tokens.pop()
         term: dict[str, Any] = {"name": name, "weight": 1.0}
-        return [term | {"counts": item, "otherwise": 0.0} if item else term]
+        return [term | {"counts": {item: 1.0}, "otherwise": 0.0} if item else term]
     if tokens.take("sum"):
         tokens.demand("(")
         terms = _terms(tokens, 1)
@@ -297,28 +300,33 @@ def _read_term(tokens: _Tokens) -> Sum:
             tokens.demand(")")
             return terms
     if tokens.take("if"):
+        return [_count_answers(tokens)]
+    raise NotReadable(f"Murmur cannot compute “{tokens.value}”.")
+
+
+def _count_answers(tokens: _Tokens) -> dict[str, Any]:
+    """Read if(…, 1, if(…, 2, 0)), where all conditions are about one question."""
+    counts: dict[str, float] = {}
+    named, depth = "", 0
+    while depth == 0 or tokens.take("if"):
+        depth += 1
         tokens.demand("(")
         condition = _any(tokens)
         tokens.demand(",")
-        held = _number(tokens)
-        tokens.demand(",")
-        otherwise = _number(tokens)
-        tokens.demand(")")
-        if condition[0] not in ("is", "has"):
+        if condition[0] not in ("is", "has") or named not in ("", condition[1]):
             raise NotReadable("It counts combinations of answers.")
-        _, name, value = condition
-        return [
-            {"name": name, "weight": 1.0, "counts": value, "held": held, "otherwise": otherwise}
-        ]
-    raise NotReadable(f"Murmur cannot compute “{tokens.value}”.")
+        _, named, value = condition
+        counts.setdefault(value, _number(tokens))
+        tokens.demand(",")
+    term = {"name": named, "weight": 1.0, "counts": counts, "otherwise": _number(tokens)}
+    for _ in range(depth):
+        tokens.demand(")")
+    return term
 
 
 def _number(tokens: _Tokens) -> float:
     sign = -1.0 if tokens.take("-", "−") else 1.0
     kind, value, _ = tokens.pop()
-    if kind not in ("number", "text"):
+    if kind not in ("number", "text") or not _WHOLE_OR_DECIMAL.fullmatch(value):
         raise NotReadable("It computes more than a sum.")
-    try:
-        return sign * float(value)
-    except ValueError:
-        raise NotReadable("It computes more than a sum.") from None
+    return sign * float(value)

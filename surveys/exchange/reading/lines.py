@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 # A change matters to what is asked. What is "the same" has no effect on that.
 Kind = Literal["change", "same"]
@@ -31,7 +31,6 @@ class Line:
     notes: list[tuple[str, str, Kind]] = field(default_factory=list)  # column, reason, kind
     left: str = ""  # the reason if the row is left out
     column: str = ""  # the cell that is the reason
-    score: dict[str, Any] | None = None  # a sum of earlier items (conditions.read_sum)
     taken: set[str] = field(default_factory=set)
 
     def take(self, column: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from surveys.authoring.pasting.wordings import is_none, is_refusal, read_yes_or_no
 from surveys.exchange.reading.conditions import Condition, NotReadable, read_condition
 from surveys.exchange.reading.lines import HIDDEN, Kind, Line
-from surveys.exchange.reading.reasons import NO_SUMS, PIPED
+from surveys.exchange.reading.reasons import PIPED
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
 # Those whose questions can share a page (surveys.manifest.grids, which this process cannot load).
@@ -58,6 +58,12 @@ class Item:
     same_fact: str = ""
     same_fact_column: str = ""
     flips_column: str = ""
+    # The cells of values that a single question changes: their line, column and what is said.
+    moved: list[tuple[int, str, str]] = field(default_factory=list)
+    # What a sum adds (conditions.read_sum), and the lines of its items once it is a score.
+    terms: list[dict[str, Any]] = field(default_factory=list)
+    terms_column: str = ""
+    members: list[int] = field(default_factory=list)
     # The column of a heading that stands in the row of a question; the row may be left out.
     heading: str = ""
 
@@ -145,6 +151,7 @@ class Closed:
     maximum: int | None = None
     low_label: str = ""
     high_label: str = ""
+    moved: list[tuple[Choice, str]] = field(default_factory=list)  # values that are not kept
 
 
 def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = False) -> Closed:
@@ -179,8 +186,7 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
             moved.setdefault(id(choice.line), []).append((choice, place))
     for pairs in moved.values():  # all answers stand in one cell, or each in its own
         said = ", ".join(f"“{choice.value}” becomes {place}" for choice, place in pairs)
-        choice = pairs[0][0]
-        choice.line.note(choice.value_column, f"{said}.", "same")
+        found.moved.append((pairs[0][0], f"{said}."))
     return found
 
 
@@ -210,7 +216,7 @@ def _become_yes_no(found: Closed, choices: Sequence[Choice], answers: dict[str, 
         if not read_yes_or_no(choice.text):
             choice.line.note(choice.text_column, f"Murmur says “{own.capitalize()}” here.")
         if choice.value.casefold() not in (*_YES, *_NO, "0", "1"):
-            choice.line.note(choice.value_column, f"{choice.value} becomes {own}.", "same")
+            found.moved.append((choice, f"{choice.value} becomes {own}."))
         _drop_words(choice)
     return found
 
@@ -300,39 +306,3 @@ def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: li
         line.note(second.name_column, "Its answer is part of the question before.", "same")
         for column in filter(None, (second.flips_column, second.same_fact_column)):
             line.note(column, "That of the first question counts.")
-
-
-def settle_sums(lines: Sequence[Line], items: Sequence[Item]) -> None:
-    """Say which items each sum adds, with the number that each answer adds to it."""
-    known: dict[str, Item] = {item.name: item for item in items if item.name}
-    for line in lines:
-        if line.score is None:
-            continue
-        said = []
-        for term in line.score["items"]:
-            item = known.get(term["name"])
-            values = _list_values(term, item) if item else {}
-            term["values"] = values
-            numbers = values.values() or [term["weight"]]
-            low, high = (_say_number(end(numbers)) for end in (min, max))
-            said.append(f"{term['name']} ({low} to {high})" if values else term["name"] or high)
-        line.left = f"{NO_SUMS}{' + '.join(said)}."
-
-
-def _list_values(term: Mapping[str, Any], item: Item) -> dict[str, float]:
-    """Map the answers to an item, as rules call them, to what they add; nothing if unknown."""
-    found = {}
-    for value, answer in item.answers.items():
-        if "counts" in term:
-            number = term.get("held", 1.0) if value == term["counts"] else term["otherwise"]
-        else:
-            try:
-                number = float(value)
-            except ValueError:
-                return {}
-        found[answer] = number * term["weight"]
-    return found
-
-
-def _say_number(number: float) -> str:
-    return f"{number:g}".replace("-", "−")

@@ -23,7 +23,6 @@ from surveys.exchange.reading.questions import (
     merge_follow_ups,
     read_label,
     read_rule,
-    settle_sums,
 )
 from surveys.exchange.reading.settings import read_flips, read_same_fact, say_yes
 
@@ -114,7 +113,6 @@ class _Reader:
         if len(self.forms) == 1:
             title = _say_form(next(iter(self.forms)))
         merge_follow_ups(self.items, self.follow_ups, self.lines)
-        settle_sums(self.lines, self.items)
         for line in self.lines:
             line.finish()
         return Parsed(
@@ -154,6 +152,9 @@ class _Reader:
         if is_in_matrix and content["type"] in TYPES_IN_GRIDS:
             content["together"] = True
         item = Item(line=number, name=line.name, name_column="field_name", content=content)
+        item.moved = [(number, *one) for one in content.pop("moved", ())]
+        item.terms = content.pop("terms", [])
+        item.terms_column = "select_choices_or_calculations"
         item.rule, item.rule_column = rule, "branching_logic"
         if choices is not None:
             item.answers = choices
@@ -201,6 +202,7 @@ class _Reader:
                 self._split_choices(line), several=kind == "checkbox", declared=declared
             )
             content = describe_closed(closed)
+            content["moved"] = [(choice.value_column, said) for choice, said in closed.moved]
             if limit := _read_tags(line).get("limit"):
                 content["limit"] = int(limit)
             return content, closed.answers
@@ -214,10 +216,9 @@ class _Reader:
             try:
                 terms = read_sum(line.take(choices))
             except NotReadable as problem:
-                line.leave(f"Murmur computes nothing from answers. {problem}", choices)
+                line.leave(f"{say.NO_SCORE} {problem}", choices)
             else:
-                line.score = {"name": line.name, "text": line.text, "items": terms}
-                line.leave(say.NO_SUMS, choices)  # settle_sums names its items
+                return {"type": "score", "terms": terms}, None
         elif kind == "text":
             self._refuse_text(line)
         else:

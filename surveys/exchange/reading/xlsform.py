@@ -37,7 +37,6 @@ from surveys.exchange.reading.questions import (
     merge_follow_ups,
     read_label,
     read_rule,
-    settle_sums,
 )
 from surveys.exchange.reading.redcap import read_whole
 from surveys.exchange.reading.settings import read_flips, read_same_fact, say_yes
@@ -111,7 +110,6 @@ class _Reader:
         if self.consent:
             settings["consent"] = self._join_consent()
         merge_follow_ups(self.items, self.follow_ups, self.lines)
-        settle_sums(self.lines, self.items)
         remarks = list(self.languages.remarks)
         if has_macros:
             remarks.append("The workbook’s macros. Murmur never runs any.")
@@ -247,7 +245,7 @@ class _Reader:
         if self.groups and self.groups[-1].is_table:
             if self.groups[-1].has_questions and content["type"] in TYPES_IN_GRIDS:
                 content["together"] = True
-            self.groups[-1].has_questions = True
+            self.groups[-1].has_questions |= content["type"] != "score"
         rule = join_rules(*(group.rule for group in self.groups), own_rule)
         if content["type"] == "information":
             if line.name:
@@ -260,6 +258,9 @@ class _Reader:
             content=content,
             parts=parts,
             answers=answers or {},
+            moved=content.pop("moved", []),
+            terms=content.pop("terms", []),
+            terms_column=self.survey.find("bind", "calculate"),
             rule=rule,
             rule_column=self.survey.find("bind", "relevant"),
         )
@@ -314,7 +315,7 @@ class _Reader:
         elif plain in ("acknowledge", "trigger"):
             self._add_consent(line, words)
         elif plain == "calculate":
-            self._read_sum(line)
+            return self._read_sum(line), None, []
         elif plain in ("text", "string") and (found := self._find_closed_list(line)):
             return found, {text: str(at) for at, text in enumerate(found["options"], 1)}, []
         else:
@@ -346,6 +347,10 @@ class _Reader:
             line.leave("One of its answers shows an earlier answer.", type_head)
         closed = build_closed(choices, several=several, declared=declared)
         content = describe_closed(closed)
+        content["moved"] = [
+            (self.places[id(choice.line)], choice.value_column, said)
+            for choice, said in closed.moved
+        ]
         constraint = self.survey.find("bind", "constraint")
         limit = read_limit(line.cells.get(constraint, "")) if several else None
         if limit is not None:
@@ -413,15 +418,13 @@ class _Reader:
             if relevant in line.cells or any(group.rule for group in self.groups):
                 line.note(relevant or type_head, "Everyone is asked to agree.")
 
-    def _read_sum(self, line: Line) -> None:
+    def _read_sum(self, line: Line) -> dict[str, Any] | None:
         head = self.survey.find("bind", "calculate")
         try:
-            terms = read_sum(line.cells.get(head, ""))
+            return {"type": "score", "terms": read_sum(line.take(head))}
         except NotReadable as problem:
-            line.leave(f"Murmur computes nothing from answers. {problem}", head)
-        else:
-            line.score = {"name": line.name, "text": line.text, "items": terms}
-            line.leave(say.NO_SUMS, head)
+            line.leave(f"{say.NO_SCORE} {problem}", head)
+            return None
 
     def _find_closed_list(self, line: Line) -> dict[str, Any] | None:
         """A free text of which the constraint lists all answers becomes a choice."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.utils.translation import gettext, override
 
-from surveys.exchange.writing.score_rows import read_score, write_code, write_total
+from surveys.exchange.writing.score_rows import list_values, read_score, write_code, write_total
 from surveys.manifest.grids import TYPES_IN_GRIDS
 from surveys.manifest.question_types import NO, TYPES, YES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
@@ -60,6 +60,7 @@ class Rows:
     rows: list[Row] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, str] = field(default_factory=dict)
+    items: dict[str, list[str]] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
 
 
@@ -84,8 +85,9 @@ def build_rows(definition: Mapping[str, Any], *, in_small_letters: bool = False)
                 use(*filter(None, (question.get("source_name", ""), own))) if own else use("text")
             )
             found.names[own], found.questions[own] = name, question
-            if question["type"] == QuestionType.SCORE:
-                found.rows += _list_score(question, name, use)
+            if question["type"] in (QuestionType.SCORE, QuestionType.SECOND):
+                scale = found.questions[question["same_fact"]] if _is_second(question) else question
+                found.rows += _list_score(question, name, use, scale=scale, rows=found)
                 continue
             found.rows.append(
                 Row(
@@ -120,16 +122,29 @@ def _fits(before: Row, row: Row) -> bool:
     return first == second and second[0] in TYPES_IN_GRIDS
 
 
-def _list_score(question: Question, name: str, use: Callable[..., str]) -> Iterator[Row]:
-    """Yield the items, and what is computed from them. The last row has the score's own name."""
-    score = read_score(question)
+def _is_second(question: Question) -> bool:
+    return bool(question["type"] == QuestionType.SECOND)
+
+
+def _list_score(
+    question: Question, name: str, use: Callable[..., str], *, scale: Question, rows: Rows
+) -> Iterator[Row]:
+    """Yield the items, and what is computed from them. The last row has the score's own name.
+
+    A second code has no items of its own, and is asked as its scale is.
+    """
+    score = read_score(question, scale=scale)
+    if _is_second(question):
+        question = {**question, **{key: scale[key] for key in ("rule",) if key in scale}}
     answers = [
-        Answer(value=str(place), text=one.text) for place, one in enumerate(score.options, start=1)
+        Answer(value=str(value), text=one.text)
+        for value, one in zip(list_values(score), score.options, strict=True)
     ]
-    names = []
-    for place, item in enumerate(score.items, start=1):
+    names = list(rows.items.get(scale["name"], ()))
+    for place, item in enumerate(score.items if not names else (), start=1):
         names.append(use(f"{name}_{place}"))
         yield Row(name=names[-1], question=question, text=item.text, answers=answers, is_item=True)
+    rows.items[scale["name"]] = names
     formula = write_total(score, names=names)
     if score.bounds:
         total = use(f"{name}_total")
@@ -210,7 +225,7 @@ def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str,
     """List the rows and values that together stand for these codes."""
     question, called = rows.questions[name], rows.names[name]
     described = TYPES[question["type"]]
-    if question["type"] == QuestionType.SCORE:
+    if question["type"] in (QuestionType.SCORE, QuestionType.SECOND):
         return [(called, str(code + (question["output"] == Output.BANDS))) for code in codes]
     if described.has_follow_up:
         # 0 is No, 1 is Yes and then Yes, 2 is Yes and then No.

@@ -1,6 +1,6 @@
 """What programs that cannot add up on the device need of a score: its items, and formulas.
 
-Both formats know `if`. A formula names other rows as ${name}.
+Both formats know `if`. A formula names other rows as ${name}. `exchange.scoring` reads it back.
 """
 
 from __future__ import annotations
@@ -15,21 +15,36 @@ from surveys.models import Question
 _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off")
 
 
-def read_score(question: Mapping[str, Any]) -> Score:
-    """Build the score that a question of a definition describes."""
-    content = {key: question[key] for key in _KEYS if key in question}
-    score = build_score(Question(**content))
+def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
+    """Build the score that a question of a definition describes; `scale` has other items."""
+    own, other = (
+        Question(**{key: one[key] for key in _KEYS if key in one})
+        for one in (question, scale or question)
+    )
+    score = build_score(own, scale=other)
     assert score is not None
     return score
 
 
+def list_values(score: Score) -> list[int]:
+    """List the values of the answers: what they count, or their places if two count the same."""
+    counted = [one.value for one in score.options]
+    places = list(range(1, len(counted) + 1))
+    return counted if len(set(counted)) == len(counted) else places
+
+
 def write_total(score: Score, *, names: Sequence[str]) -> str:
-    """Add up the items. The value of an answer is its place in the list, from 1."""
     pairs = zip(score.items, names, strict=True)
     return " + ".join(_write_item(item, name, score) for item, name in pairs)
 
 
 def _write_item(item: ScoredItem, name: str, score: Score) -> str:
+    values = [one.value for one in score.options]
+    if list_values(score) == values:
+        written = f"${{{name}}}"
+        if item.reversed:
+            written = f"({min(values) + max(values)} - {written})"
+        return f"{item.weight} * {written}" if item.weight > 1 else written
     counted = [
         Score(items=(item,), options=score.options).find_total([place])
         for place in range(len(score.options))

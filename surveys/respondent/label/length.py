@@ -27,7 +27,7 @@ def describe_length(manifest: Manifest) -> str:
 
     It counts what the pages count.
     """
-    count = count_all_pages(manifest) if counts_pages(manifest) else _count_questions(manifest)
+    count = count_all_pages(manifest) if counts_pages(manifest) else count_questions(manifest)
     is_most = manifest.drawn is not None or branches(manifest)
     if counts_pages(manifest) and is_most:
         questions = ngettext("Up to %(count)s page", "Up to %(count)s pages", count)
@@ -47,7 +47,7 @@ def describe_length(manifest: Manifest) -> str:
 
 
 def count_minutes(manifest: Manifest) -> int:
-    asked = _list_most(manifest)
+    asked = [one for one in _list_most(manifest) if not one.is_second]
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
     # Each row of a page takes as long as a page.
@@ -58,8 +58,9 @@ def count_minutes(manifest: Manifest) -> int:
     return math.ceil(seconds / 60 + words / WORDS_OF_A_MINUTE)
 
 
-def _count_questions(manifest: Manifest) -> int:
-    return sum(question.described.pages for question in _list_most(manifest))
+def count_questions(manifest: Manifest) -> int:
+    asked = (one for one in _list_most(manifest) if not one.is_second)
+    return sum(question.described.pages for question in asked)
 
 
 def count_all_pages(manifest: Manifest) -> int:

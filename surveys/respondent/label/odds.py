@@ -31,9 +31,11 @@ def word_of(manifest: Manifest, question: ManifestQuestion) -> str:
 def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
     """Group the scrambled questions by strength, the strongest first."""
     by_word: dict[str, dict[str, list[ManifestQuestion]]] = {word: {} for word in PROTECTION}
+    second_of = {one.scale: one for one in manifest.questions if one.is_second}
     for question in scrambled(manifest):
-        sentence = _describe_odds(manifest, question)
-        by_word[word_of(manifest, question)].setdefault(sentence, []).append(question)
+        if not question.is_second:  # its scale says both
+            sentence = _describe_odds(manifest, question, second_of.get(question.name))
+            by_word[word_of(manifest, question)].setdefault(sentence, []).append(question)
     are_alike = sum(len(alike) for alike in by_word.values()) == 1
     return tuple(
         Group(
@@ -41,7 +43,12 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
             protection=_(PROTECTION[word]),
             odds=tuple(
                 Odds(
-                    names=tuple(question.name for question in questions),
+                    names=tuple(
+                        code.name
+                        for question in questions
+                        for code in (question, second_of.get(question.name))
+                        if code is not None
+                    ),
                     scope="" if are_alike else name_questions(manifest, questions),
                     sentence=sentence,
                 )
@@ -98,24 +105,87 @@ def picture_least(questions: Iterable[ManifestQuestion], *, are_read: bool) -> P
     return Picture(same=None, sentence=_describe_others(*count_codes(weakest)))
 
 
-def _describe_odds(manifest: Manifest, question: ManifestQuestion) -> str:
-    return join_sentences(_list_sentences(manifest, question))
+def _describe_odds(
+    manifest: Manifest, question: ManifestQuestion, second: ManifestQuestion | None
+) -> str:
+    if second is None:
+        return join_sentences(_list_sentences(manifest, question))
+    return join_sentences(_list_sentences_of_two(manifest, question, second))
+
+
+def _list_sentences_of_two(
+    manifest: Manifest, first: ManifestQuestion, second: ManifestQuestion
+) -> Iterator[str]:
+    yield _describe_two(first, second)
+    for question in (first, second):
+        sentence = join_sentences(_list_chances(question))
+        yield _name_output(question) % {"sentence": sentence}
+    yield _("Both codes together tell more.")
+    if manifest.is_told_by_others(first, apart_from=second):
+        yield _("The codes of other questions tell about this answer too.")
 
 
 def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[str]:
     if question.score is not None:
         yield _describe_score(question, question.score)
-    if question.is_rounded and question.score is not None:
-        yield _("Your total is turned into one of two codes by chance.")
-    elif question.is_rounded:
-        yield _("Your number is turned into one of two codes by chance.")
-    yield _describe_true_codes(question) or _describe_same_codes(question)
+    yield from _list_chances(question)
     if question.has_gate:
         yield _("Whether you answer at all is scrambled too.")
     if question.differing_codes > 1:
         yield _("All rows together tell more.")
     if manifest.is_told_by_others(question):
         yield _("The codes of other questions tell about this answer too.")
+
+
+def _list_chances(question: ManifestQuestion) -> Iterator[str]:
+    """Say what chance makes of the answer."""
+    if question.is_rounded and question.score is not None:
+        yield _("Your total is turned into one of two codes by chance.")
+    elif question.is_rounded:
+        yield _("Your number is turned into one of two codes by chance.")
+    yield _describe_true_codes(question) or _describe_same_codes(question)
+
+
+def _describe_two(first: ManifestQuestion, second: ManifestQuestion) -> str:
+    """Say what becomes of the items of a scale with two codes."""
+    by_output = {find_output(one.type): one for one in (first, second)}
+    bands, cut_off = by_output.get(Output.BANDS), by_output.get(Output.CUT_OFF)
+    count = 0 if bands is None else len(bands.options)
+    named = {"count": write_whole(count), "number": ""}
+    if cut_off is not None:
+        assert cut_off.score is not None
+        named["number"] = write_whole(cut_off.score.bounds[0])
+    if bands is None:
+        sentence = _("Only your total and whether it is %(number)s or more are scrambled and sent.")
+    elif cut_off is None:
+        # Translators: a band is a range of totals, such as 5 to 9; "count" is from 2 to 6.
+        sentence = ngettext(
+            "Only your total and which of the %(count)s bands it is in are scrambled and sent.",
+            "Only your total and which of the %(count)s bands it is in are scrambled and sent.",
+            count,
+        )
+    else:
+        # Translators: "number" is a total; a band is a range of totals.
+        sentence = ngettext(
+            "Only which of %(count)s bands your total is in, and whether it is %(number)s or "
+            "more, are scrambled and sent.",
+            "Only which of %(count)s bands your total is in, and whether it is %(number)s or "
+            "more, are scrambled and sent.",
+            count,
+        )
+    return sentence % named
+
+
+def _name_output(question: ManifestQuestion) -> str:
+    match find_output(question.type):
+        case Output.TOTAL:
+            # Translators: how the code for a person's total is scrambled; a sentence follows.
+            return _("For the total: %(sentence)s")
+        case Output.BANDS:
+            # Translators: how the code for the range of the total is scrambled.
+            return _("For the band: %(sentence)s")
+    # Translators: how the code that says whether the total reaches a limit is scrambled.
+    return _("For the limit: %(sentence)s")
 
 
 def _describe_score(question: ManifestQuestion, score: Score) -> str:

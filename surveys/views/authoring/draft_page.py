@@ -32,7 +32,7 @@ from surveys.authoring.translations import summarize_languages
 from surveys.authoring.usual import find_usual_strength
 from surveys.lifecycle.errors import SurveyError
 from surveys.manifest.manifest import Limit, Manifest
-from surveys.manifest.strength import OFFERED_FLIPS
+from surveys.manifest.strength import name_flips, offer_flips
 from surveys.models import Question, Survey
 from surveys.planning.expected import find_expected
 from surveys.planning.planner_links import plan_for, plan_for_question
@@ -148,6 +148,7 @@ def show_questions(
     load_draft(survey)
     questions = list(survey.questions.all())
     manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
+    usual = find_usual_strength(questions)
     context: dict[str, object] = {
         "survey": survey,
         "refusal": refusal,
@@ -155,8 +156,8 @@ def show_questions(
         "planned": build_card(survey, manifest),
         "releases": build_release_card(survey, manifest),
         "size": describe_size(manifest),
-        "usual_flips": find_usual_strength(questions),
-        "strengths": OFFERED_FLIPS,
+        "usual_flips": usual,
+        "strengths": [(flips, name_flips(flips)) for flips in offer_flips(usual)],
         "selection": SelectionForm(posted_to(request), questions=questions),
         "deletion": find_deletion(request, survey, questions),
         **budget_context(request, survey, manifest, "questions"),

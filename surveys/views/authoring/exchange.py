@@ -15,7 +15,7 @@ from surveys.access import Action, can, needs
 from surveys.definition.exporting import build_definition
 from surveys.downloads import attach
 from surveys.exchange.form import UploadForm
-from surveys.exchange.jobs import TOO_OLD, create_from, store_upload
+from surveys.exchange.jobs import SINGLY, TOO_OLD, create_from, store_upload
 from surveys.exchange.lists import build_lists
 from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.xlsform import write_xlsform
@@ -53,16 +53,18 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         problem = TOO_OLD
         try:
-            if survey := create_from(upload=found):
+            if survey := create_from(upload=found, singly="singly" in request.POST):
                 return to_edit(survey)
         except SurveyError as error:  # since the file was read, the limits have changed
             problem = str(error)
         messages.error(request, problem)
         return redirect("surveys:import")
+    definition = found.definition or {}
     context = {
         "found": found,
         "lists": build_lists(found.outcomes),
-        "questions": len(found.definition["questions"]) if found.definition else 0,
+        "questions": len(definition.get("questions", ())),
+        "has_scores": SINGLY in definition,
     }
     return render(request, "surveys/authoring/imported.html", context)
 

@@ -30,7 +30,7 @@ from surveys.planning.question_costs import describe_refusal_cost, describe_rule
 from surveys.planning.question_facts import find_facts
 from surveys.views.authoring.draft_page import REFUSED, link_packing, total_context
 
-SAVED, UNSAVED, OVERTAKEN = "saved", "unsaved", "overtaken"
+SAVED, NOT_SAVED, OVERTAKEN = "saved", "refused", "overtaken"
 # The disclosures of the editor's form. What is in them is made once they are open, because all of
 # it takes longer than the rest.
 PROTECTION, RULE, NAMES = FOLDS = ("protection", "rule", "names")
@@ -64,7 +64,7 @@ def show_form(
 ) -> HttpResponse:
     """Show a form that was not saved. `differences` are from what another window saved."""
     if is_in_editor(request):
-        outcome = OVERTAKEN if differences else UNSAVED
+        outcome = OVERTAKEN if differences else NOT_SAVED
         context = _panel_context(request, survey, form, stamp=stamp)
         context |= {"outcome": outcome, "differences": differences}
         return render(request, "surveys/authoring/_panel.html", context)

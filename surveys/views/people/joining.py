@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -38,10 +40,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     form = JoinForm(posted_to(request), address=found.address)
     if form.is_valid():
         try:
-            join(token=token, **form.cleaned_data)
+            joined = join(token=token, **form.cleaned_data)
         except PeopleError:
             return _show(request, "invalid", status=GONE)
         messages.success(request, "Your account was created. Sign in with your new password.")
+        if joined.gone:  # without titles: nobody has signed in yet
+            messages.warning(request, "Surveys of the invitation were deleted meanwhile.")
         return redirect("account_login")
     return _show(request, "new", found, form=form, status=REFUSED if form.errors else 200)
 
@@ -49,10 +53,13 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _accept(request: HttpRequest, token: str) -> HttpResponse:
     assert request.user.is_authenticated
     try:
-        target = accept(token=token, user=request.user)
+        accepted = accept(token=token, user=request.user)
     except PeopleError:
         return _show(request, "invalid", status=GONE)
+    if accepted.gone:  # on a page of its own: messages are stored, and titles go with the survey
+        return _show(request, "partly", gone=accepted.gone)
     messages.success(request, "You accepted the invitation.")
+    target = accepted.target
     if not isinstance(target, Survey):
         return redirect("surveys:team", pk=target.pk)
     is_shown = can(request.user, Action.READ, target)
@@ -65,6 +72,7 @@ def _show(
     found: Invitation | None = None,
     *,
     form: JoinForm | None = None,
+    gone: Sequence[str] = (),
     status: int = 200,
 ) -> HttpResponse:
     context = {
@@ -73,5 +81,6 @@ def _show(
         "together": list_accepted_with(found) if found else [],
         "role": Role(found.role).label.lower() if found else "",
         "form": form,
+        "gone": gone,
     }
     return render(request, "surveys/people/invitation.html", context, status=status)

@@ -17,6 +17,7 @@ from surveys.history.downloads import DOWNLOADS
 from surveys.models import HistoryRow, Role, Survey, Verb
 from tests.support.factories import make_launched_survey, make_user
 from tests.support.fielding import field, sign_in
+from tests.support.roles import losing_the_role
 from tests.support.second_factors import add_second_factor
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +99,9 @@ def test_figures_leave_with_a_row_in_the_history_and_nothing_else_is_stored(
     ]
     assert ApiToken.objects.values().get() == before
     assert program.defaults["HTTP_AUTHORIZATION"].split("_")[1] not in caplog.text
+    with losing_the_role(survey):
+        assert ask(program, survey, names[:1]) == {names[0]: 404}
+    assert rows.count() == len(names)
 
 
 def test_many_requests_by_token_must_wait_and_sessions_need_not(

@@ -9,13 +9,14 @@ from dataclasses import replace
 from unittest import mock
 
 import pytest
+from django.db.models import Sum
 from django.urls import reverse
 
 from aggregator.batches.columns import Columns
+from aggregator.batches.combinations import count_combinations
 from aggregator.batches.halves import HalfIsOpen, find_half
-from aggregator.comparisons import claims, jobs
+from aggregator.comparisons import jobs
 from aggregator.comparisons.claims import (
-    MOST_CLAIMS,
     Claim,
     ClaimsChanged,
     JudgedClaim,
@@ -30,8 +31,11 @@ from aggregator.comparisons.claims import (
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
+from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result
-from aggregator.models import Batch, Comparison, RawReport
+from aggregator.models import Batch, Comparison, RawReport, SealedHalf
+from aggregator.results.groups import halves
+from aggregator.results.groups.halves import MOST_CLAIMS, can_tell_groups
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
@@ -39,7 +43,8 @@ from surveys.leases import MAX_ATTEMPTS
 from surveys.lifecycle.services import close_wave
 from surveys.models import HistoryRow, Verb, Wave
 from tests.support.fielding import process, sign_in
-from tests.support.halves import list_differences, make_divided_wave
+from tests.support.halves import list_differences, make_divided_wave, make_wave_with_wards
+from tests.support.roles import losing_the_role
 from tests.support.waves import make_wave
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +110,90 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert list_differences() == []  # verification counts the same batches
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("static_files")
+def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
+    wave = make_wave_with_wards()
+    half, owner = find_half(wave), sign_in(wave.survey.owner)
+    assert half is not None
+    assert half.has_groups
+    page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
+    asked = {"action": "add", "outcome": "q1", "group": "q3.0", "direction": "higher"}
+    for refused in ("0", "100", "1.5", "<b>"):
+        assert owner.post(page, {**asked, "than": refused}).status_code == 422
+    for added in (
+        {**asked, "than": "40"},
+        {**asked, "than": ""},
+        {**asked, "group": "q3.1", "than": "50"},
+        {**asked, "group": "q3.2", "than": "5"},
+        {**asked, "group": "q2", "than": "5"},
+    ):
+        assert owner.post(page, added).status_code == 302
+        assert owner.post(page, added).status_code == 422  # in another window, or sent twice
+    chosen = [Claim.from_json(one) for one in SealedHalf.objects.get().claims]
+    removed = chosen.pop()
+    owner.post(page, {"action": "remove", "claim": stamp_claims([removed])})
+    shown = owner.get(page).text
+    assert "The share of Yes to Q1 is above 40" in shown
+    assert "Yes to Q1 is more frequent for North than for everyone else." in shown
+    # The open half is compared by groups too, in one table alone.
+    compare = reverse("aggregator:compare", args=[wave.survey.slug])
+    posted = {"kind": "table", "outcome": "q1", "group": "q3.0"}
+    panel = owner.post(compare, posted)
+    assert panel.status_code == 302
+    posted = {"kind": "regression", "outcome": "q1", "predictor_1": "q3.0"}
+    assert owner.post(compare, posted).status_code == 422
+    run_tests(wave)
+    open_half(wave=wave, seen=stamp_claims(chosen))
+    rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
+    assert rows.count() == 3  # a share and a difference are of one table
+    found = run_tests(wave)  # before results count all reports
+    csv = reverse("aggregator:comparison_csv", args=[wave.survey.slug, rows.earliest("pk").pk])
+    assert owner.get(csv).status_code == 200
+    process(wave)
+    assert [one.verdict for one in found] == ["Confirmed", "Confirmed"] + 2 * ["Not confirmed"]
+    assert "Nobody is in the group" in found[3].problem
+    assert found[0].finding.startswith("North: ")
+    assert (found[0].p_value, bool(found[1].p_value)) == ("", True)
+    assert list_tested(SealedHalf.objects.get(), wave.description) == found
+    table = Comparison.objects.get(kind=Comparison.Kind.TABLE)
+    assert find_standing(table).result is not None
+    sizes = []
+    for row in (rows.get(names=["q1", "q3.0"]), table):
+        result = read_result(row.kind, row.result, indicators=list_names(wave.description))
+        assert isinstance(result, TwoQuestionsResult)
+        sizes.append(result.n)
+    assert sizes == [wave.batches.aggregate(n=Sum("size"))["n"] - sizes[1], sizes[1]]
+    assert list_differences() == []
+
+
+def test_groups_need_enough_people_in_both_halves() -> None:
+    wave = make_divided_wave()
+    smallest = min(
+        count_combinations(
+            wave, wave.description, batches=Batch.every.filter(wave=wave, is_held=is_held)
+        ).people.min()
+        for is_held in (False, True)
+    )
+    assert (can_tell_groups(wave), wave.crowd < smallest) == (True, True)
+    for equations, can in ((smallest // 10, True), (smallest // 10 + 1, False)):
+        with (
+            mock.patch.object(halves, "count_equations", return_value=equations),
+            mock.patch.object(halves, "EQUATIONS_OF_A_CLAIM", 0),
+        ):
+            assert can_tell_groups(wave) is can
+
+
+def test_a_share_and_a_difference_are_two_claims() -> None:
+    share = replace(HIGHER, than=30)
+    assert share.is_about_the_same(replace(share, than=40, is_higher=False))
+    turned = Claim(names=("q2", "q1"), is_higher=True)
+    assert HIGHER.is_about_the_same(turned)
+    for other in (HIGHER, turned, replace(turned, than=30)):
+        assert not share.is_about_the_same(other)
+    assert Claim.from_json({"names": ["q1", "q2"], "is_higher": True}) == HIGHER
+
+
 def test_the_direction_decides() -> None:
     wave = make_related_wave()
     lower = replace(HIGHER, is_higher=False)
@@ -156,6 +245,11 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
     for others in ([], [replace(HIGHER, is_higher=False)]):
         with pytest.raises(ClaimsChanged):
             open_half(wave=wave, seen=stamp_claims(others))
+    page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
+    sent = {"action": "open", "seen": stamp_claims([HIGHER]), "knows": "on"}
+    client = sign_in(wave.survey.owner)
+    with losing_the_role(wave.survey):
+        assert client.post(page, sent).status_code == 404
     half = find_half(wave)
     assert half is not None
     assert half.is_sealed
@@ -203,4 +297,4 @@ def test_a_claim_is_a_sentence() -> None:
         "Yes to Q1 is more frequent for Yes to Q2 than for No to Q2."
     )
     assert "less frequent" in describe_claim(manifest, replace(HIGHER, is_higher=False))
-    assert claims.MOST_CLAIMS == 10
+    assert MOST_CLAIMS == 10

@@ -89,7 +89,7 @@ def test_a_quarter_of_all_answers_is_changed(owner: User) -> None:
 def test_one_demo_uses_every_type_of_question_but_a_score(owner: User) -> None:
     survey = field_demo(STUDY, owner=owner).survey
     types = set(survey.questions.values_list("type", flat=True))
-    assert types == set(Question.Type.values) - {Question.Type.SCORE}
+    assert types == set(Question.Type.values) - {Question.Type.SCORE, Question.Type.SECOND}
     assert survey.questions.filter(refusal=True).exists()
     assert survey.questions.exclude(rule=None).exists()
     assert survey.drawn is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,6 +32,8 @@ from surveys.authoring.services import add_question, save_translation
 from surveys.manifest.languages import list_texts, read_words
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
+from tests.support.manifests import make_manifest
+from tests.support.scores import draw_pair
 from tests.support.waves import count_all
 
 
@@ -227,3 +230,14 @@ def test_the_command_says_what_is_wrong(survey: Survey, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="the codes are"):
         call_command("rehearse", survey.slug, answers=broken)
     assert Survey.objects.count() == 1  # nothing was opened
+
+
+def test_two_codes_of_one_scale_are_rehearsed_with_the_same_items() -> None:
+    pair = draw_pair(random.Random(2), names=("q1", "q2"))
+    manifest = make_manifest(*pair)
+    groups = read_groups([{"share": 1, "answers": {}}], manifest=manifest)
+    [person] = draw_people(groups, manifest=manifest, people=1, seed=1)
+    assert person.keys() == {"q1"}
+    assert len(randomize_answers(manifest, person)) == 2
+    with pytest.raises(RehearsalError, match="both or neither"):
+        read_groups([{"share": 1, "answers": {"q1": 1}}], manifest=manifest)

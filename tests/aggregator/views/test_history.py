@@ -47,7 +47,7 @@ def survey() -> Survey:
 
 
 def add_rows(survey: Survey, number: int, *, verb: Verb = Verb.CHANGED) -> None:
-    last = HistoryRow.objects.filter(slug=survey.slug).count()
+    last, account = HistoryRow.objects.filter(slug=survey.slug).count(), survey.owner.pk
     today = timezone.now().date()
     HistoryRow.objects.bulk_create(
         HistoryRow(
@@ -55,7 +55,7 @@ def add_rows(survey: Survey, number: int, *, verb: Verb = Verb.CHANGED) -> None:
             number=last + i,
             day=today,
             kept_until=today,
-            account=survey.owner.pk + i % 7,
+            account=account + i % 7,
             verb=verb,
             kind=Kind.SETTINGS,
         )

@@ -367,7 +367,7 @@ def test_the_strength_of_a_question_is_part_of_its_description(visitor: Visitor)
     told = "Hardly protected 95 of 100 codes are the true answer."
     group = page.get_by_role("group").first
     expect(group).to_have_accessible_description(told)
-    page.get_by_role("link", name=CONFIRM).click()
+    page.get_by_role("checkbox", name=CONFIRM).click()
     press(page, NEXT)
     group = page.locator("fieldset")
     expect(group).to_have_accessible_description(f"{told} Choose one answer.")

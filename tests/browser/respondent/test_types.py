@@ -298,7 +298,7 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     press(page, "Start")
     rows = [" ".join(row.split()) for row in page.locator(".scale .choice").all_inner_texts()]
     assert rows == ["0 Never", *map(str, range(1, 10)), "10 Always"]
-    page.get_by_role("link", name=CONFIRM).click()
+    page.get_by_role("checkbox", name=CONFIRM).click()
     assert complain(page) == "Choose one answer."
     press(page, "10 Always")
     assert page.title() == "Error: Survey"

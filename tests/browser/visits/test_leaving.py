@@ -70,7 +70,7 @@ def open_all_of_a_question(page: Page) -> None:
 
 def make_an_error(page: Page) -> None:
     start_and_answer(page)
-    page.get_by_role("link", name=CONFIRM).click()
+    page.get_by_role("checkbox", name=CONFIRM).click()
     press(page, "Continue")
     expect(page.locator(".error-summary")).to_be_focused()
 
@@ -316,7 +316,7 @@ def test_leaving_while_answering_keeps_nothing(leaving: Visitor, way: str) -> No
     wave = make_launched_survey()
     page = leaving.open(wave)
     press(page, "Start")
-    page.get_by_role("link", name=CONFIRM).click()
+    page.get_by_role("checkbox", name=CONFIRM).click()
     press(page, "Yes")
     press(page, "Continue")
     press(page, "No")

@@ -92,7 +92,8 @@ def test_a_double_tap_or_a_trembling_hand_answers_one_question(visitor: Visitor)
 def test_a_wrong_tap_is_repaired_in_two_and_each_answer_can_be_confirmed(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=FIVE))
     press(page, "Start")
-    confirm, back = page.get_by_role("link", name=CONFIRM), page.get_by_role("link", name="Back")
+    confirm = page.get_by_role("checkbox", name=CONFIRM)
+    back = page.get_by_role("link", name="Back")
     expect(page.get_by_role("button", name=NEXT)).to_have_count(0)
     expect(confirm).to_be_visible()
     kept = page.evaluate(DUMP)
@@ -104,9 +105,16 @@ def test_a_wrong_tap_is_repaired_in_two_and_each_answer_can_be_confirmed(visitor
     assert heading(page) == FIVE[1]
     back.click()
     expect(page.locator(CHOSEN)).to_have_text("No")
-    confirm.click()
-    expect(confirm).to_have_count(0)
-    expect(page.get_by_role("button", name=NEXT)).to_be_focused()
+    confirm.check()
+    press(page, "Yes")
+    expect(page.get_by_role("button", name=NEXT)).to_be_visible()
+    confirm.uncheck()
+    press(page, "Yes")
+    assert heading(page) == FIVE[1]
+    back.click()
+    expect(confirm).not_to_be_checked()
+    confirm.press("Space")
+    expect(confirm).to_be_focused()
     press(page, "Yes")
     press(page, "No")
     press(page, "Yes")
@@ -124,7 +132,7 @@ def test_a_wrong_tap_is_repaired_in_two_and_each_answer_can_be_confirmed(visitor
 def test_authors_can_let_people_confirm_each_answer(visitor: Visitor) -> None:
     page = visitor.open(make_launched_survey(questions=FIVE[:2], confirm_answers=True))
     press(page, "Start")
-    expect(page.get_by_role("link", name=CONFIRM)).to_have_count(0)
+    expect(page.get_by_role("checkbox", name=CONFIRM)).to_have_count(0)
     for text in FIVE[:2]:
         assert heading(page) == text
         press(page, "Yes")

@@ -36,6 +36,7 @@ from surveys.models import MAX_QUESTIONS, Question, Survey
 from surveys.views.authoring.translations import TEXTS_OF_A_PART
 from tests.support.factories import QUESTIONS, make_survey, make_user, open_survey
 from tests.support.fielding import at
+from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 FRENCH = {
@@ -337,8 +338,8 @@ def test_missing_translations_are_listed_before_opening(author: Client, survey: 
         "the language."
     )
     assert problems(survey) == [text]
-    assert text in author.get(at("launch", survey)).text
-    assert text in author.get(at("edit", survey)).text
+    assert text in words_of(author.get(at("launch", survey)))
+    assert text in words_of(author.get(at("edit", survey)))
     with pytest.raises(NotLaunchable):
         open_survey(survey=survey)
 

@@ -23,6 +23,7 @@ from tests.support.factories import (
     open_survey,
 )
 from tests.support.fielding import at
+from tests.support.reading import words_of
 
 # What the author of these surveys ticks: their K is 10.
 SMALL = {"acknowledge_minimum_batch": "on"}
@@ -73,7 +74,7 @@ def test_a_survey_is_created_and_shown_as_a_draft(author: Client, owner: User) -
     survey = Survey.objects.get(memberships__account=owner)
     assert answer["Location"] == at("edit", survey)
     assert (survey.title, survey.introduction) == ("On  the road", "Hello\nyou")
-    page = author.get(at("edit", survey)).text
+    page = words_of(author.get(at("edit", survey)))
     assert "Draft" in page
     assert "The survey has no questions. Add at least one." in page
 
@@ -98,10 +99,12 @@ def test_questions_are_added_in_order_with_their_strength(author: Client, owner:
     assert "If all your answers are related, at most 99 in 100." in page
 
 
-def test_two_coins_come_first_and_are_already_chosen(author: Client, survey: Survey) -> None:
+def test_strengths_stand_from_more_to_less_and_two_coins_are_chosen(
+    author: Client, survey: Survey
+) -> None:
     page = author.get(at("question_create", survey) + "?type=yes_no").text
     values = re.findall(r'type="radio" name="flips" value="(\d+)"', page)
-    assert values == ["25", "40", "33", "20", "12", "5"]
+    assert values == ["40", "33", "25", "20", "12", "5"]
     assert re.search(r'value="25"[^>]*checked', page)
     assert "Of every 100 people, 25 send the other answer’s code." in page
     assert page.count("Careful:") == 1  # only at 5 of 100
@@ -232,7 +235,7 @@ def test_a_survey_without_questions_cannot_be_opened(author: Client, owner: User
     assert "Open the survey</button>" not in author.get(at("launch", survey)).text
     refused = author.post(at("launch", survey), {"manifest": "0" * 64})
     assert refused.status_code == 422
-    assert "The survey has no questions. Add at least one." in refused.text
+    assert "The survey has no questions. Add at least one." in words_of(refused)
     assert not Wave.objects.exists()
 
 
@@ -526,7 +529,7 @@ def test_a_preview_without_questions_leads_back_too(author: Client, owner: User)
 
 def test_too_large_a_total_says_in_one_line_what_to_do(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Question {n}?" for n in range(19)])
-    page = author.get(at("launch", survey)).content.decode()
+    page = words_of(author.get(at("launch", survey)))
     assert (
         "which respondents’ browsers refuse. Ask each person 18 of 19 questions, or use at least "
         "26 flips of 100 for every question."

@@ -59,6 +59,6 @@ def test_random_drafts_come_back_with_the_same_manifest(first: int, count: int) 
     for seed in range(first, first + count):
         seen |= _check_round_trip(seed, Survey.objects.get(pk=stored.pk))
     assert seen >= {
-        *("settings", "translations", "planned_comparisons", "planned_releases", *GOOD),
+        *("settings", "translations", "planned_comparisons", "planned_releases", *GOOD, "second"),
         *("rule", "same_fact", "limit", "unit", "source_name", "label", "refusal", "together"),
     }

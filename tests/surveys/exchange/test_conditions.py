@@ -92,6 +92,6 @@ def test_sums_are_read(text: str, terms: list[tuple[str, float]]) -> None:
 
 def test_counts_of_answers_are_sums() -> None:
     assert read_sum("if(${a} = 'yes', 1, 0) + [b(2)]") == [
-        {"name": "a", "weight": 1.0, "counts": "yes", "held": 1.0, "otherwise": 0.0},
-        {"name": "b", "weight": 1.0, "counts": "2", "otherwise": 0.0},
+        {"name": "a", "weight": 1.0, "counts": {"yes": 1.0}, "otherwise": 0.0},
+        {"name": "b", "weight": 1.0, "counts": {"2": 1.0}, "otherwise": 0.0},
     ]

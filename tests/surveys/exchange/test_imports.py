@@ -108,6 +108,23 @@ def test_an_upload_is_read_shown_and_becomes_a_draft_once(author: Client, owner:
     assert "Open the draft" in text_of(author.get(page_of(found)))
 
 
+def test_items_of_scores_can_stay_single_questions(author: Client) -> None:
+    for singly, types in (({}, {"gad": "score"}), ({"singly": "yes"}, {"gad_i1": "choice"})):
+        found = upload(author)
+        read_upload(import_id=found.pk)
+        assert "Create draft without scores" in text_of(author.get(page_of(found)))
+        author.post(page_of(found), singly)
+        found.refresh_from_db()
+        assert found.survey is not None
+        asked = list(found.survey.questions.values_list("name", "type"))
+        assert types.items() <= dict(asked).items()
+        assert ("gad" in dict(asked)) != bool(singly)
+        reasons = " ".join(one["reason"] for one in found.outcomes)
+        assert ("stay single questions, as chosen" in reasons) == bool(singly)
+        author.post(page_of(found), {"singly": "yes"})
+        assert list(found.survey.questions.values_list("name", "type")) == asked, "pressed twice"
+
+
 @pytest.mark.parametrize(
     ("content", "name"), [(b"", "a.csv"), (bytes(2_000_001), "a.xlsx"), (None, "")]
 )

@@ -166,19 +166,6 @@ def test_duplicate_values_of_answers_name_row_and_duplicate() -> None:
     assert "Answer 2 has the value of answer 1" in str(find_row(drafted, 3, "choices")["notes"])
 
 
-def test_sums_keep_their_items_values_and_signs() -> None:
-    drafted = read(write_csv(DICTIONARY))
-    row = find_row(drafted, 9, "")
-    assert row["reason"].endswith("here phq_1 (0 to 3) + phq_2 (0 to 3).")
-    values = {"1": 0.0, "2": 1.0, "3": 2.0, "4": 3.0}
-    assert row["score"] == {
-        "name": "phq",
-        "text": "Total",
-        "items": [{"name": name, "weight": 1.0, "values": values} for name in ("phq_1", "phq_2")],
-    }
-    assert [one["name"] for one in drafted.outcomes if one["score"]] == ["phq"]
-
-
 def test_translations_are_taken_and_missing_ones_are_listed() -> None:
     drafted = read(write_workbook(XLSFORM))
     german = drafted.definition["translations"]["de"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import random
 import warnings
 from typing import Any
@@ -18,6 +17,7 @@ from surveys.exchange.reading.questions import TYPES_IN_GRIDS
 from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.rows import build_rows
 from surveys.exchange.writing.xlsform import write_xlsform
+from tests.support.exported_scores import list_questions
 from tests.support.questionnaires import read
 
 HOSTILE = (
@@ -125,15 +125,6 @@ def make_rule(chance: random.Random, questions: list[dict[str, Any]]) -> dict[st
     ):
         return {chance.choice(["all", "any"]): [first, other]}
     return first
-
-
-def list_questions(definition: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions with the strength that has an effect only."""
-    found = json.loads(json.dumps(definition["questions"]))
-    for question in found:
-        if question["type"] in ("information", "declared"):
-            question.pop("flips", None)
-    return list(found)
 
 
 def list_valid(count: int) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import warnings
 from itertools import product
 from typing import Any
@@ -16,37 +15,7 @@ from pyxform.xls2xform import convert
 from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.score_rows import read_score
 from surveys.exchange.writing.xlsform import write_xlsform
-
-SCALE: dict[str, Any] = {
-    "type": "score",
-    "text": "Lately …",
-    "flips": 25,
-    "scored_items": ["I slept badly", "I felt calm | reversed", "I could not work | ×2"],
-    "scored_options": ["-1 Never", "0 Sometimes", "4 Always"],
-}
-OUTPUTS: list[dict[str, Any]] = [
-    {"output": "total", "refusal": True},
-    {"output": "bands", "options": ["-4–0 Low", "1–9 Middle", "10–16 High"]},
-    {"output": "cut_off", "cut_off": 6},
-]
-
-
-def define(output: dict[str, Any]) -> dict[str, Any]:
-    asked = {"type": "yes_no", "name": "worse", "text": "Worse?", "flips": 25}
-    if output["output"] != "total":
-        asked["rule"] = {"name": "strain", "is": [1]}
-    questions = [{"name": "strain", **SCALE, **output}, asked]
-    return {"title": "Strain", "questions": questions}
-
-
-def compute(formula: str, answers: dict[str, int]) -> int:
-    """Compute a formula; if(a, b, c) is written as a function here."""
-    written = re.sub(
-        r"\$\{(\w+)\}|\[(\w+)\]", lambda one: f"answers['{one[1] or one[2]}']", formula
-    )
-    written = written.replace("if(", "choose(").replace(" = ", " == ")
-    names = {"answers": answers, "choose": lambda test, yes, no: yes if test else no}
-    return int(eval(written, names))
+from tests.support.exported_scores import OUTPUTS, compute, define
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda one: str(one["output"]))
@@ -56,7 +25,10 @@ def test_formulas_compute_what_the_page_computes(output: dict[str, Any]) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         content = write_xlsform(definition, form_id="strain")
-        assert "strain" in convert(xlsform=io.BytesIO(content), file_type=".xlsx").xform
+        told: list[str] = []
+        form = convert(xlsform=io.BytesIO(content), file_type=".xlsx", warnings=told)
+    assert "strain" in form.xform
+    assert told == []
     head, *lines = load_workbook(io.BytesIO(content))["survey"].values
     rows = [dict(zip(head, line, strict=True)) for line in lines]
     formulas = {row["name"]: row["calculation"] for row in rows if row["type"] == "calculate"}
@@ -69,9 +41,14 @@ def test_formulas_compute_what_the_page_computes(output: dict[str, Any]) -> None
     first = int(output["output"] == "bands")
     for chosen in product(range(3), repeat=3):
         for found in (formulas, theirs):
-            answers = {f"strain_{place}": one + 1 for place, one in enumerate(chosen, start=1)}
+            answers = {
+                f"strain_{place}": score.options[one].value
+                for place, one in enumerate(chosen, start=1)
+            }
             for name, formula in found.items():
                 answers[name] = compute(formula, answers)
             assert answers["strain"] == score.find_answer(chosen) + first
+            if output["output"] == "total":
+                assert answers["strained"] == (score.find_total(chosen) >= 6)
     if "rule" in definition["questions"][1]:
         assert rows[-1]["relevant"] == f"${{strain}} = '{1 + first}'"

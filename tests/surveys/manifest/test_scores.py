@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import ManifestQuestion, with_strength
+from surveys.manifest.questions import with_strength
 from surveys.manifest.scores import Output, Score, ScoredItem, ScoredOption
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from tests.support.manifests import make_manifest
-from tests.support.scores import carry, draw_score
+from tests.support.scores import carry, chances, draw_score
 from tests.vectors import make_scores
 
 PHQ = Score(
@@ -55,23 +54,6 @@ def _list_ends(score: Score) -> Iterator[list[int]]:
         yield [last if item.reversed else first for item in score.items]
 
 
-def report(question: ManifestQuestion, answer: int) -> list[float]:
-    """Return the probability of each code for a total or a code."""
-    t = question.mechanism.threshold / SCALE
-    others = (1 - t) / (question.k - 1)
-    truths = {answer: 1.0}
-    if question.is_rounded:
-        assert question.minimum is not None
-        assert question.maximum is not None
-        # In whole numbers of 2**-32, as both randomizers round.
-        up = SCALE * (answer - question.minimum) // (question.maximum - question.minimum) / SCALE
-        truths = {0: 1 - up, 1: up}
-    return [
-        sum(share * (t if code == truth else others) for truth, share in truths.items())
-        for code in range(question.k)
-    ]
-
-
 @pytest.mark.parametrize("refusal", [False, True])
 @pytest.mark.parametrize("output", Output)
 def test_no_two_sets_of_answers_differ_by_more_than_epsilon(output: Output, refusal: bool) -> None:
@@ -87,12 +69,7 @@ def test_no_two_sets_of_answers_differ_by_more_than_epsilon(output: Output, refu
     )
     question = carry(scale, output, name="q1", refusal=refusal)
     answers = {scale.find_answer(chosen) for chosen in product(range(3), repeat=3)}
-    codes = [report(question, answer) for answer in answers]
-    if refusal:
-        assert question.refused_code is not None
-        t = question.mechanism.threshold / SCALE
-        rest = (1 - t) / (question.k - 1)
-        codes.append([t if code == question.refused_code else rest for code in range(question.k)])
+    codes = [chances(question, answer) for answer in (*answers, *[None] * refusal)]
     losses = [
         max(abs(log(one / other)) for one, other in zip(first, second, strict=True))
         for first, second in product(codes, repeat=2)

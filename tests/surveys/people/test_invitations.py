@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 from django.core import mail
@@ -14,10 +15,13 @@ from django.utils import timezone
 from accounts.models import User
 from surveys.access import Action, can
 from surveys.models import HistoryChanges, HistoryRow, Invitation, Role, Survey, Team, Verb
+from surveys.people import invitations
+from surveys.people.errors import NotAMember
 from surveys.people.invitations import VALID, find_invitation, invite
+from surveys.people.leaving import invite_owner
 from surveys.people.mails import is_invitation_due, send_next_invitation
 from surveys.people.members import set_role
-from surveys.people.teams import attach, create_team
+from surveys.people.teams import attach, create_team, delete_team
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import at, sign_in
 from tests.support.invitations import receive
@@ -155,6 +159,43 @@ def test_a_team_is_joined_with_its_surveys(owner: User, survey: Survey, author: 
     assert client.post(page, sent).status_code == 404
     assert HistoryRow.objects.filter(slug=survey.slug).last().verb == Verb.JOINED  # type: ignore[union-attr]
     Team.objects.get(pk=team.pk).members.get(account=user)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_deleted_meanwhile_is_named_and_the_rest_accepted(owner: User, place: int) -> None:
+    surveys = [make_survey(owner=owner, title=title) for title in ("First", "Second")]
+    invite_owner(owner, address=ADDRESS)
+    client, link = sign_in(user := make_user(ADDRESS)), receive()
+    listed = invitations.list_accepted_with
+
+    def list_and_delete(found: Invitation) -> list[Invitation]:
+        result = listed(found)
+        Survey.objects.filter(pk=surveys[place].pk).delete()
+        return result
+
+    with mock.patch.object(invitations, "list_accepted_with", list_and_delete):
+        page = client.post(link)
+    assert page.status_code == 200
+    assert f"<bdi>{surveys[place].title}</bdi> was deleted" in page.text
+    assert can(user, Action.PEOPLE, surveys[1 - place])
+    assert not Invitation.objects.exists()
+    assert client.post(link).status_code == 410
+
+
+def test_a_team_that_is_deleted_meanwhile_breaks_nothing(owner: User, survey: Survey) -> None:
+    team = create_team(name="Field", account=owner.pk)
+    invite(address=ADDRESS, role=Role.VIEWER, by=owner.pk, team=team)
+    client, link = sign_in(make_user(ADDRESS)), receive()
+
+    def find_and_delete(token: str) -> Invitation | None:
+        found = find_invitation(token)
+        delete_team(team=team, by=owner.pk)
+        return found
+
+    with mock.patch.object(invitations, "find_invitation", find_and_delete):
+        assert client.post(link).status_code == 410
+    with pytest.raises(NotAMember):
+        attach(survey=survey, team=team, by=owner.pk)
 
 
 def test_a_mail_that_cannot_be_sent_is_tried_again_with_a_new_link(

@@ -54,7 +54,9 @@ TEN = {"en": 18_388, "es": 18_727, "fr": 18_829, "de": 18_761, "ar": 18_965, "zh
 def test_a_scale_takes_at_most_1775_bytes_of_a_visit_and_other_surveys_none() -> None:
     """Ten yes/no questions, and the same with a scale in the place of one."""
     with_scale, without = (make_ten(scale=scale) for scale in (True, False))
+    with_two = make_ten(scale=True, second=True)
     for language in HAPPENED:
+        assert weigh(with_two, language) - weigh(with_scale, language) <= 1_500
         added = weigh(with_scale, language) - weigh(without, language)
         assert 500 < added <= 1_775
         assert weigh(without, language) <= TEN[language]
@@ -63,7 +65,7 @@ def test_a_scale_takes_at_most_1775_bytes_of_a_visit_and_other_surveys_none() ->
         assert b"readScores=" not in page_script(parts).content
 
 
-def make_ten(*, scale: bool) -> Wave:
+def make_ten(*, scale: bool, second: bool = False) -> Wave:
     survey = make_survey(questions=[f"Question {number}?" for number in range(9)], language="en")
     content: dict[str, Any] = {"text": "Lately …", "flips": 25}
     if scale:
@@ -71,7 +73,10 @@ def make_ten(*, scale: bool) -> Wave:
         options = ["0 Never", "1 Sometimes", "3 Always"]
         content |= {"type": "score", "scored_items": items, "scored_options": options}
         content |= {"output": "cut_off", "cut_off": 6}
-    add_question(survey=survey, **content)
+    added = add_question(survey=survey, **content)
+    if second:
+        more: dict[str, Any] = {"type": "second", "same_fact": added.pk, "output": "total"}
+        add_question(survey=survey, text="Total", flips=25, **more)
     return open_survey(survey=survey)
 
 

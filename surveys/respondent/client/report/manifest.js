@@ -40,6 +40,7 @@ import { within } from "./timing.js";
  * @typedef {object} Score
  * @property {{ text: string, weight?: number, reversed?: boolean }[]} items
  * @property {{ text: string, value: number }[]} options The answers that all items share.
+ * @property {string} [of] The scale that a second code is about, whose items it counts.
  * @property {number[]} [bounds] Without them, the total is the answer. Otherwise the answer is how many
  *   of them it reaches.
  *
@@ -66,7 +67,7 @@ import { within } from "./timing.js";
  */
 
 const SMALLEST_BATCH = 10;
-const LARGEST_TOTAL = 20; // ε
+export const LARGEST_TOTAL = 20; // ε
 
 export class Refusal extends Error {}
 

@@ -46,15 +46,19 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
     if (key === "Enter" && !isComposing && !repeat && !isQuick) accept();
   });
   const next = makeButton(say("continue"), accept);
-  const confirm = makeLink(say("confirm"), () => {
-    visit.confirms = true;
-    confirm.replaceWith(next);
-    next.focus();
-  }, "again");
-  // Offered until the first tap, and to those who return to an answer.
+  const box = make("input", { type: "checkbox" });
+  box.checked = !!visit.confirms;
+  box.onchange = () => {
+    visit.confirms = box.checked || undefined;
+    next.hidden = !box.checked;
+  };
+  next.hidden = !!isQuick && !visit.confirms;
+  // Offered until the first tap, and to those who return to an answer; not if the author decided.
   const isOffered = visit.confirms !== false || page.name in visit.answers;
-  const end = !isQuick || visit.confirms ? [next] : isOffered ? [confirm] : [];
-  return [...head, group, ...end, ...after];
+  const end = isQuick && isOffered && visit.confirms !== "yes"
+    ? [make("label", { class: "again" }, box, ` ${say("confirm")}`)]
+    : [];
+  return [...head, group, ...end, next, ...after];
 }
 
 /**

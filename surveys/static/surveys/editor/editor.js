@@ -55,10 +55,9 @@ const form = () => findPanel(place);
 /** @param {HTMLFormElement} typed */
 const read = (typed) => new URLSearchParams(/** @type {any} */ (new FormData(typed)));
 /** @param {HTMLFormElement} typed */
-const serialize = (typed) => {
+const serialize = (typed, left = /^(csrf|stamp|keep-)/) => {
   const fields = read(typed);
-  fields.delete("csrfmiddlewaretoken");
-  fields.delete("stamp");
+  for (const name of [...fields.keys()]) if (left.test(name)) fields.delete(name);
   return fields.toString();
 };
 
@@ -230,7 +229,7 @@ const close = () => {
 const show = (reply, id, isFocused) => {
   place.replaceChildren(...reply.body.childNodes);
   place.querySelector("template#row")?.remove();
-  place.hidden = false;
+  place.hidden = place.inert = false;
   editor.classList.add("editor-open");
   const shown = form();
   current = shown ? id : "";
@@ -378,10 +377,14 @@ place.addEventListener("submit", (event) => {
 place.addEventListener("click", ({ target }) => {
   const button = target instanceof Element && target.closest("button");
   const draft = drafts.get(current);
+  const shown = form();
   if (!button) return;
   if (button.dataset.act) act(button.dataset.act);
-  else if (button.dataset.keep !== undefined && draft) saving.insist(draft);
-  else if (button.dataset.drop !== undefined && draft) {
+  else if (button.dataset.keep && draft && shown) {
+    place.inert = true; // nothing is typed over theirs until it is in place
+    saving.insist(draft, serialize(shown, /^(csrf|stamp)/), button.dataset.keep);
+    open(draft.url, { id: draft.id });
+  } else if (button.dataset.drop !== undefined && draft) {
     saving.drop(draft);
     open(draft.url);
   }

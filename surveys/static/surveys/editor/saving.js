@@ -4,8 +4,8 @@
  *
  * @import { Draft } from "./kept.js"
  * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
- * @typedef {Draft & {state?: State, problem?: string, panel?: string, next?: string, timer?: number}} Typed
- * @typedef {"saved" | State | "stopped"} Outcome
+ * @typedef {Draft & {state?: State, problem?: string, panel?: string, timer?: number}} Typed
+ * @typedef {"saved" | State} Outcome
  */
 
 const PAUSE = 1500; // after the last key
@@ -127,30 +127,18 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     draft.sent = "";
     draft.state = undefined;
     draft.problem = form.dataset.problem;
-    draft.panel = undefined;
     if (outcome === "saved") {
       drop(draft);
       draft.id = form.dataset.pk ?? draft.id;
       draft.url = form.action;
       draft.stamp = stamp;
-      if (!isCurrent) put(draft, PAUSE);
-    } else if (outcome === "overtaken") {
-      draft.state = "overtaken";
-      draft.panel = text;
-      draft.next = stamp;
-      keep(draft);
-    } else if (isCurrent) {
-      draft.state = "refused";
+    } else if (isCurrent || outcome === "overtaken") {
+      draft.state = outcome;
       draft.panel = text;
       keep(draft);
-    } else schedule(draft, PAUSE);
-    tell(
-      draft,
-      outcome === "saved" || outcome === "overtaken" ? outcome : "refused",
-      reply,
-      isCurrent,
-      before,
-    );
+    }
+    if (!isCurrent) put(draft, PAUSE);
+    tell(draft, outcome, reply, isCurrent, before);
   };
 
   /** @param {Typed} draft @param {number} wait */
@@ -199,11 +187,11 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
       }
       return turn(async () => {});
     },
-    /** Saves what was typed over the version of the other window. @param {Typed} draft */
-    insist: (draft) => {
-      draft.stamp = draft.next ?? draft.stamp;
+    /** Saves what was chosen of two versions. @param {Typed} draft */
+    insist: (draft, /** @type {string} */ fields, /** @type {string} */ stamp) => {
       draft.state = undefined;
-      draft.sent = "";
+      draft.fields = draft.sent = fields;
+      draft.stamp = stamp;
       put(draft, 0);
     },
     /** Adds what was typed as a new question. @param {Typed} draft @param {string} id */

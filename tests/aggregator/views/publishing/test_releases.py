@@ -315,5 +315,7 @@ def test_results_say_that_only_releases_are_for_readers(is_protected: bool) -> N
     wave = make_released_wave() if is_protected else make_closed_wave()
     html = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results").content.decode()
     assert 'id="validity"' in html
-    assert ("Only you see these figures. Readers see <a" in html) == is_protected
+    assert (
+        "Only people with a role on this survey see these figures. Readers see <a" in html
+    ) == is_protected
     assert (f'<a href="/surveys/{wave.survey.slug}/releases">releases</a>' in html) == is_protected

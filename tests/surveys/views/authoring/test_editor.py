@@ -80,7 +80,7 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
-    assert (unfinished["outcome"], unfinished["problem"]) == ("unsaved", "Enter the question.")
+    assert (unfinished["outcome"], unfinished["problem"]) == ("refused", "Enter the question.")
     too_long = send(author, path, text="x" * 2000)
     assert "Shorten it to 1000" in too_long["problem"]
     question.refresh_from_db()
@@ -119,7 +119,7 @@ def test_an_unfinished_rule_waits_and_the_preview_stays(author: Client, survey: 
     parent = survey.questions.all()[0].pk
     chosen = {"text": "Then?", "rule": "", "rule_shown": "", "rule_question": str(parent)}
     told = send(author, new(survey), **chosen, shown="rule")
-    assert (told["outcome"], told["problem"]) == ("unsaved", "")
+    assert (told["outcome"], told["problem"]) == ("refused", "")
     assert "Tick at least one answer to Q1" in told["page"]
     assert told["page"].count("phone-tap") == 2
     assert "Privacy used with this question: ε = 3.30" in told["page"]

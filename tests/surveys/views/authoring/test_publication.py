@@ -93,7 +93,7 @@ def test_the_page_that_opens_a_protected_survey_says_what_its_figures_may_reveal
         ({"cap": 500}, "cannot close after a number of people"),
         (
             {"people_expected": 300_000},
-            "δ can be at most 333 billionths. Enter this number or a smaller one",
+            "δ can be at most 333 billionths.",
         ),
     ],
 )

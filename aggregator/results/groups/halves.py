@@ -1,0 +1,30 @@
+"""Whether each half of a divided wave may be compared by declared groups."""
+
+from __future__ import annotations
+
+from aggregator.batches.combinations import count_combinations
+from aggregator.models import Batch
+from aggregator.results.groups.equations import PEOPLE_FOR_EQUATION, count_equations
+from surveys.models import Wave
+
+MOST_CLAIMS = 10
+# The outcome of a claim has three categories at most: Yes, No and no answer.
+EQUATIONS_OF_A_CLAIM = 2
+
+
+def can_tell_groups(wave: Wave) -> bool:
+    """Whether no table by declared groups can say anything about few people of a half, or of both.
+
+    In each half, every combination of declared answers has nobody or enough people. So has every
+    union of them, and both halves together. Enough are the crowd, and ten for each equation of a
+    breakdown and of all claims: the file of rows may leave a group out later.
+    """
+    manifest = wave.description
+    equations = count_equations(manifest) + MOST_CLAIMS * EQUATIONS_OF_A_CLAIM
+    enough = max(manifest.crowd, PEOPLE_FOR_EQUATION * equations)
+    own = Batch.every.filter(wave=wave)
+    halves = (
+        count_combinations(wave, manifest, batches=own.filter(is_held=is_held))
+        for is_held in (False, True)
+    )
+    return all(found.people.min() >= enough for found in halves)

@@ -1,0 +1,319 @@
+"""Turn the sums of a file into scores, which ask their items and send only the total.
+
+What a score cannot say is left out with the reason, and its items stay questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext, override
+
+from surveys.authoring.forms.questions import ScoreForm
+from surveys.authoring.scale_lines import REVERSED
+from surveys.exchange.reading.conditions import list_names
+from surveys.exchange.reading.lines import cut
+from surveys.exchange.reading.questions import Item, Parsed
+from surveys.exchange.reading.reasons import NO_SCORE
+from surveys.manifest.plain_text import fold
+from surveys.manifest.question_types import NO, YES
+from surveys.manifest.scores import LEAST_ITEMS, MOST_ITEMS, MOST_OPTIONS, MOST_WEIGHT, Output
+from surveys.models import MAX_ITEM_LENGTH
+
+KEPT_SINGLE = "Its items stay single questions, as chosen."
+_ITEMS = ("yes_no", "choice", "scale")
+_OWN = {"yes": YES, "no": NO}
+_NUMBER = re.compile(r"-?\d{1,7}(?:\.\d{1,6})?", re.ASCII)
+_WRITTEN = ("text", "scored_items", "scored_options", "__all__")
+Numbers = tuple[float, ...]  # what each answer counts
+
+
+class _NoScore(Exception):
+    """Says why a sum cannot be a score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Mark:
+    """How an item counts the values of the score, and what remains of its numbers."""
+
+    weight: int
+    is_reversed: bool
+    rest: float
+
+
+def settle_scores(parsed: Parsed, *, singly: bool = False) -> None:
+    """Replace the items of each sum by a score, or leave the sum out.
+
+    The first of two sums of the same item wins. A score stands where its first item stood.
+    """
+    _Settler(parsed).settle(singly=singly)
+
+
+class _Settler:
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed, self.lines = parsed, parsed.lines
+        self.named: dict[str, list[Item]] = {}
+        self.needed: dict[str, int] = {}  # by name, the row of a question that refers to it
+        self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
+        self.items_of: dict[str, str] = {}  # by name, the score that has the item
+        for item in parsed.items:
+            self.named.setdefault(item.name, []).append(item)
+            if item.second:
+                self.named.setdefault(item.second, []).append(item)
+            if not item.terms:
+                for name in (*list_names(item.rule or ["all"]), item.same_fact):
+                    self.needed.setdefault(name, self.lines[item.line].row)
+
+    def settle(self, *, singly: bool) -> None:
+        gone: set[int] = set()
+        placed: dict[int, Item] = {}
+        for item in self.parsed.items:
+            if not item.terms:
+                continue
+            gone.add(id(item))
+            try:
+                if singly:
+                    raise _NoScore(KEPT_SINGLE)
+                members = self._build(item)
+            except _NoScore as problem:
+                self.lines[item.line].leave(f"{NO_SCORE} {problem}", item.terms_column)
+                continue
+            self._replace(item, members)
+            placed[id(members[0])] = item
+            gone |= set(map(id, members))
+        items = self.parsed.items
+        self.parsed.items = [
+            placed.get(id(one), one) for one in items if id(one) in placed or id(one) not in gone
+        ]
+
+    def _build(self, score: Item) -> list[Item]:
+        """Write what the score asks; return its items in the order in which they are asked."""
+        terms: dict[str, list[Mapping[str, Any]]] = {}
+        for term in score.terms:
+            terms.setdefault(term["name"], []).append(term)
+        constant = sum(term["weight"] for term in terms.pop("", []))
+        if not LEAST_ITEMS <= len(terms) <= MOST_ITEMS:
+            raise _NoScore(
+                f"It adds {len(terms)} questions. A score has {LEAST_ITEMS} to {MOST_ITEMS}."
+            )
+        members = sorted((self._find(name, score) for name in terms), key=lambda one: one.line)
+        self._compare(score, members)
+        answers = self._list_answers(members[0])
+        values = [_list_values(member, answers) for member in members]
+        counted = [
+            _count(member, terms[member.name], found)
+            for member, found in zip(members, values, strict=True)
+        ]
+        base, marks = _find_base([_read_numbers(found) for found in values], counted, constant)
+        score.content |= {
+            "text": score.content["text"] or score.name,
+            "output": Output.TOTAL,
+            "scored_items": list(map(_write_item, members, marks)),
+            "scored_options": [
+                f"{int(value)} {text}" for value, (_, text) in zip(base, answers, strict=True)
+            ],
+        }
+        if members[0].content.get("refusal"):
+            score.content["refusal"] = True
+        _check_form(score.content)
+        return members
+
+    def _find(self, name: str, score: Item) -> Item:
+        found, called = self.named.get(name, []), cut(name)
+        if len(found) > 1:
+            raise _NoScore(f"{len(found)} rows have the name {called}.")
+        if not found or self.lines[found[0].line].left:
+            raise _NoScore(f"{called} is no question that was taken over.")
+        [item] = found
+        text = item.content.get("text", "")
+        problems = (
+            (bool(item.terms), f"{called} is computed itself."),
+            (item.line > score.line, f"{called} stands below it."),
+            (name in self.items_of, f"{called} is an item of {self.items_of.get(name)} already."),
+            (name in self.needed, f"Row {self.needed.get(name)} refers to {called}."),
+            (item.same_fact != "", f"{called} is marked as the same fact as another question."),
+            (
+                item.content["type"] not in _ITEMS,
+                f"{called} is no question with one answer from a list.",
+            ),
+            (len(item.answers) > MOST_OPTIONS, f"{called} has more than {MOST_OPTIONS} answers."),
+            (not text, f"{called} has no text."),
+            ("|" in text, f"The text of {called} contains “|”, which items cannot."),
+        )
+        for is_so, problem in problems:
+            if is_so:
+                raise _NoScore(problem)
+        return item
+
+    def _compare(self, score: Item, members: Sequence[Item]) -> None:
+        first = members[0]
+        texts: dict[str, str] = {}
+        for member in members:
+            same = texts.setdefault(fold(member.content["text"]), member.name)
+            if same != member.name:
+                raise _NoScore(f"{cut(same)} and {cut(member.name)} have the same text.")
+        for other in members[1:]:
+            both = f"{cut(first.name)} and {cut(other.name)}"
+            if self._list_answers(first) != self._list_answers(other):
+                raise _NoScore(f"{both} have different answers.")
+            if first.rule != other.rule:
+                raise _NoScore(f"{both} have different rules.")
+            if first.content.get("refusal", False) != other.content.get("refusal", False):
+                raise _NoScore(f"Only one of {both} may be declined.")
+        if score.rule is not None and score.rule != first.rule:
+            raise _NoScore("Its rule is not that of its items.")
+
+    def _list_answers(self, item: Item) -> list[tuple[str, str]]:
+        """List what rules call the answers of a question, and their texts."""
+        if item.line not in self.answers:  # thousands of sums can add the same items
+            self.answers[item.line] = self._read_answers(item)
+        return self.answers[item.line]
+
+    def _read_answers(self, item: Item) -> list[tuple[str, str]]:
+        content = item.content
+        if content["type"] == "yes_no":
+            with override(self.parsed.settings.get("language", "en")):
+                return [(called, gettext(_OWN[called])) for called in item.answers.values()]
+        if content["type"] == "choice":
+            return [(str(place), text) for place, text in enumerate(content["options"], start=1)]
+        low, high = content["minimum"], content["maximum"]
+        ends = {low: content.get("low_label"), high: content.get("high_label")}
+        return [(str(point), ends.get(point) or str(point)) for point in range(low, high + 1)]
+
+    def _replace(self, score: Item, members: Sequence[Item]) -> None:
+        """Say what happens to the items, and note which lines the score uses."""
+        line, first = self.lines[score.line], members[0]
+        line.note(
+            score.terms_column,
+            f"{len(members)} questions became items of this score. They are no longer sent one by "
+            "one, only as a total.",
+        )
+        if not line.text:
+            line.note(score.name_column, "It has no text, so its name stands above the items.")
+        if first.content.get("refusal"):
+            line.note(score.terms_column, "People can decline the whole score, but no single item.")
+        score.rule, score.members = first.rule, [member.line for member in members]
+        score.rule_column = score.rule_column or first.rule_column
+        score.parts = [number for member in members for number in (member.line, *member.parts)]
+        for member in members:
+            self.items_of[member.name] = cut(score.name)
+            own = self.lines[member.line]
+            own.note(member.name_column, "Items of a score have no name.", "same")
+            if member.flips_column:
+                own.note(member.flips_column, "The strength of the score counts.")
+        self._translate(members)
+
+    def _translate(self, members: Sequence[Item]) -> None:
+        """Add translations of what Murmur provides for single questions, but not for items."""
+        answers = self._list_answers(members[0])
+        for language, words in self.parsed.translations.items():
+            with override(language):
+                for called, text in answers:
+                    if called in _OWN:
+                        words.setdefault(text, gettext(_OWN[called]))
+                    elif called == text:
+                        words.setdefault(text, text)
+            for member in members:
+                text = member.content["text"]
+                if text in words:
+                    words.setdefault(_write_line(text), _write_line(words[text]))
+
+
+def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:
+    """List the file's values of the answers. Without a list, a point is its own value."""
+    values = {called: value for value, called in item.answers.items()}
+    if len(values) not in (0, len(answers)):
+        raise _NoScore(f"Two answers of {cut(item.name)} have the same value.")
+    return [values[called] if values else called for called, _ in answers]
+
+
+def _read_numbers(values: Sequence[str]) -> Numbers:
+    """Read values as numbers; nothing if one of them is none."""
+    return tuple(map(float, values)) if all(map(_NUMBER.fullmatch, values)) else ()
+
+
+def _count(item: Item, terms: Sequence[Mapping[str, Any]], values: Sequence[str]) -> Numbers:
+    numbers, called = _read_numbers(values), cut(item.name)
+    if not numbers and any("counts" not in term for term in terms):
+        raise _NoScore(f"{called} has an answer whose value is no number.")
+    counted = [0.0] * len(values)
+    for term in terms:
+        for place, value in enumerate(values):
+            if "counts" in term:
+                number = term["counts"].get(value, term["otherwise"])
+            else:
+                number = numbers[place]
+            counted[place] += number * term["weight"]
+    if not all(one.is_integer() for one in counted):
+        raise _NoScore(f"{called} does not count in whole numbers.")
+    return tuple(counted)
+
+
+def _find_base(
+    values: Sequence[Numbers], counted: Sequence[Numbers], constant: float
+) -> tuple[Numbers, list[_Mark]]:
+    """Find what the answers count, so that all items count them as they are or reversed.
+
+    The values in the file come first; otherwise, the item that counts least says it.
+    """
+    rest = None
+    whole = [one for one in values if one and all(number.is_integer() for number in one)]
+    least = sorted(counted, key=lambda one: max(one) - min(one))
+    for bases in (whole, least):
+        fitting = []
+        for base in dict.fromkeys(bases):
+            marks = list(_mark(base, counted))
+            if len(marks) == len(counted):
+                left = constant + sum(mark.rest for mark in marks)
+                rest = left if rest is None else rest
+                if left == 0:
+                    fitting.append((base, marks))
+        if fitting:
+            return min(fitting, key=lambda one: sum(mark.is_reversed for mark in one[1]))
+    if rest is None:
+        raise _NoScore(
+            "Its items do not count the same numbers, as they are or reversed, with whole weights "
+            f"up to {MOST_WEIGHT}."
+        )
+    raise _NoScore(f"It differs by {rest:+g} from the sum of its items.".replace("-", "−"))
+
+
+def _mark(base: Numbers, counted: Sequence[Numbers]) -> Iterator[_Mark]:
+    """Compare items with what the answers count; those that do not fit are missing."""
+    low, high = min(base), max(base)
+    if low == high:
+        return
+    for numbers in counted:
+        steep = (numbers[base.index(high)] - numbers[base.index(low)]) / (high - low)
+        weight, ends = abs(steep), low + high
+        turned = base if steep > 0 else tuple(ends - value for value in base)
+        rests = {one - weight * value for one, value in zip(numbers, turned, strict=True)}
+        if weight.is_integer() and 1 <= weight <= MOST_WEIGHT and len(rests) == 1:
+            yield _Mark(weight=int(weight), is_reversed=steep < 0, rest=rests.pop())
+
+
+def _write_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _write_item(item: Item, mark: _Mark) -> str:
+    parts = [_write_line(item.content["text"])]
+    parts += [REVERSED] * mark.is_reversed + [f"×{mark.weight}"] * (mark.weight > 1)
+    written = " | ".join(parts)
+    if len(written) > MAX_ITEM_LENGTH:
+        raise _NoScore(f"The text of {cut(item.name)} is too long for an item.")
+    return written
+
+
+def _check_form(content: Mapping[str, Any]) -> None:
+    """Ask the form of authors now: if it refuses the score, its items must stay questions."""
+    data = dict(ScoreForm().initial) | {
+        name: "\n".join(value) if isinstance(value, list) else value
+        for name, value in content.items()
+    }
+    errors = ScoreForm(data, questions=[]).errors
+    if texts := [str(text) for name in _WRITTEN for text in errors.get(name, ())]:
+        raise _NoScore(" ".join(texts))
