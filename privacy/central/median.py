@@ -70,12 +70,14 @@ def median_scores(
     points = check_whole("the number of counts", len(reports), at_least=2)
     c = _check_other_probability(other_probability, points)
     total = sum(reports) + check_whole("others", others, at_least=0)
+    # In units of 1 / c.denominator, so that everything is whole.
+    unit, expected = c.denominator, c.numerator * total
     up_to = list(accumulate(reports))
     scores = []
     for j, (count, below_and_at) in enumerate(zip(reports, up_to, strict=True)):
         below, above = below_and_at - count, up_to[-1] - below_and_at
-        imbalance = below - above - (2 * j - points + 1) * c * total
-        scores.append(-max(Fraction(0), abs(imbalance) - (count - c * total)))
+        imbalance = (below - above) * unit - (2 * j - points + 1) * expected
+        scores.append(Fraction(-max(0, abs(imbalance) - (count * unit - expected)), unit))
     return scores
 
 

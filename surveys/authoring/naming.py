@@ -66,6 +66,15 @@ def find_name_problem(name: str, *, taken: Iterable[str]) -> str:
 
     `taken` are the names of the survey's other questions.
     """
+    if problem := _find_own_problem(name):
+        return problem
+    if name in set(map(str.lower, taken)):
+        return f"Another question is named “{name}”. Choose another name."
+    return ""
+
+
+def _find_own_problem(name: str) -> str:
+    """Say what is wrong with a name whatever the other questions are called."""
     if len(name) > MAX_NAME_LENGTH:
         return f"A name has at most {MAX_NAME_LENGTH} characters. Shorten it."
     if not _GRAMMAR.fullmatch(name):
@@ -82,8 +91,6 @@ def find_name_problem(name: str, *, taken: Iterable[str]) -> str:
     for program, words in RESERVED_WORDS.items():
         if name in words or (program == "Stata" and _STATA_STRING.fullmatch(name)):
             return f"“{name}” is a reserved word of {program}. Choose another name."
-    if name in set(map(str.lower, taken)):
-        return f"Another question is named “{name}”. Choose another name."
     return ""
 
 
@@ -103,7 +110,7 @@ def suggest_name(text: str, *, taken: Iterable[str]) -> str:
         del parts[-1]
     name = "_".join(parts) or _WITHOUT_LATIN
     # A word that no name may be gets a letter, as in work_a.
-    is_usable = name != _WITHOUT_LATIN and not find_name_problem(name, taken=())
+    is_usable = name != _WITHOUT_LATIN and not _find_own_problem(name)
     return _make_unique(name, taken, plain=is_usable)
 
 
@@ -115,7 +122,7 @@ def conform_name(name: str, *, taken: Iterable[str]) -> str:
     if parts[0][0].isdigit():
         parts[0] = f"i{parts[0]}"
     shortened = _shorten("_".join(parts))
-    if find_name_problem(shortened, taken=()):
+    if _find_own_problem(shortened):
         first, _, last = shortened.rpartition("_")
         shortened = _shorten("_".join(filter(None, (first, f"i{last}"))))
     return _make_unique(shortened, taken, plain=True)
@@ -134,11 +141,12 @@ def _shorten(name: str, most: int = MAX_NAME_LENGTH) -> str:
 def _make_unique(name: str, taken: Iterable[str], *, plain: bool) -> str:
     """Add a letter to a name that is taken: _b, _c, …; always and from _a if not `plain`."""
     names = frozenset(map(str.lower, taken))
-    if plain and not find_name_problem(name, taken=names):
+    if plain and name not in names and not _find_own_problem(name):
         return name
     for letters in _count_in_letters(skip=int(plain)):
         cut = name[: MAX_NAME_LENGTH - len(letters) - 1].rstrip("_")
-        if not find_name_problem(found := f"{cut}_{letters}", taken=names):
+        # Most letters of a long survey are taken, which is quicker to see than whether it is legal.
+        if (found := f"{cut}_{letters}") not in names and not _find_own_problem(found):
             return found
     raise AssertionError("there are more names than questions")
 

@@ -105,15 +105,13 @@ def test_the_manifest_freezes_the_plan_and_a_copy_keeps_it() -> None:
     assert copied.planned_releases == PLAN
 
 
-@pytest.mark.parametrize("reports", [0, 1, 9, 10, 29, 30, 90])
+@pytest.mark.slow
 @pytest.mark.usefixtures("still")
-def test_the_same_is_public_however_many_came(
-    reports: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_is_public_however_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compared with a survey that nobody answered: K is 10, and C is 30."""
-    pages = []
-    for number, slug in ((0, "abcdefghijkm"), (reports, "bcdefghijkmn")):
-        survey = make_draft(*PLAN, title="Same", slug=slug)
+    expected: list[bytes] = []
+    for number, last in zip((0, 0, 1, 9, 10, 29, 30, 90), "mnpqrstu", strict=True):
+        survey = make_draft(*PLAN, title="Same", slug=f"abcdefghijk{last}")
         translate_all(survey, "ar", "de", "es", "fr", "zh-hans")
         wave = open_survey(survey=survey)
         before = visit(survey)
@@ -129,21 +127,19 @@ def test_the_same_is_public_however_many_came(
         tomorrow = timezone.now() + timedelta(days=1)
         with monkeypatch.context() as patch:
             patch.setattr("django.utils.timezone.now", lambda now=tomorrow: now)
-            pages.append(
-                [
-                    content.replace(survey.slug.encode(), b"SLUG").replace(
-                        wave.manifest_hash_hex.encode(), b"HASH"
-                    )
-                    for content in (
-                        read(survey, name="public_results_csv"),
-                        *(read(survey, language=language) for language in NAMES),
-                    )
-                ]
-            )
-        assert b"500" in pages[-1][0]
-        assert len(set(pages[-1])) == 1 + len(NAMES)
-        wave.refresh_from_db()
-    assert pages[0] == pages[1]
+            shown = [
+                content.replace(survey.slug.encode(), b"SLUG").replace(
+                    wave.manifest_hash_hex.encode(), b"HASH"
+                )
+                for content in (
+                    read(survey, name="public_results_csv"),
+                    *(read(survey, language=language) for language in NAMES),
+                )
+            ]
+        assert b"500" in shown[0]
+        assert len(set(shown)) == 1 + len(NAMES)
+        expected = expected or shown
+        assert shown == expected, f"{number} came"
 
 
 @pytest.mark.usefixtures("still")

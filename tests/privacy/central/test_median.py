@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import ceil
 
@@ -60,20 +61,22 @@ def with_one_more(counts: list[int], others: int) -> Iterator[tuple[list[int], i
     yield counts, others + 1
 
 
+def list_moves(score: Callable[..., Sequence[int | Fraction]], points: int) -> list[int | Fraction]:
+    """List by how much one more report moves each score of each table."""
+    moves: list[int | Fraction] = []
+    for counts, others in tables(points):
+        before = score(counts, others=others)
+        for more, more_others in with_one_more(counts, others):
+            after = score(more, others=more_others)
+            moves += [abs(a - b) for a, b in zip(before, after, strict=True)]
+    return moves
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 7, 10, 20])
 def test_one_report_of_any_code_moves_no_score_by_more_than_the_sensitivity(points: int) -> None:
     for c in channels(points):
-        moves = [
-            abs(a - b)
-            for counts, others in tables(points)
-            for more, more_others in with_one_more(counts, others)
-            for a, b in zip(
-                median_scores(counts, other_probability=c, others=others),
-                median_scores(more, other_probability=c, others=more_others),
-                strict=True,
-            )
-        ]
+        moves = list_moves(partial(median_scores, other_probability=c), points)
         assert max(moves) == median_sensitivity(points, other_probability=c)
 
 
@@ -84,16 +87,7 @@ def test_rounded_scores_have_the_sensitivity_that_allows_for_rounding(
     points: int, factor: int
 ) -> None:
     for c in channels(points):
-        moves = [
-            abs(a - b)
-            for counts, others in tables(points)
-            for more, more_others in with_one_more(counts, others)
-            for a, b in zip(
-                scaled_scores(counts, other_probability=c, others=others, factor=factor),
-                scaled_scores(more, other_probability=c, others=more_others, factor=factor),
-                strict=True,
-            )
-        ]
+        moves = list_moves(partial(scaled_scores, other_probability=c, factor=factor), points)
         promised = scaled_sensitivity(points, other_probability=c, factor=factor)
         exact = factor * median_sensitivity(points, other_probability=c)
         assert max(moves) <= promised <= exact + 1
@@ -104,16 +98,7 @@ def test_rounding_alone_can_move_two_scores_further_apart_than_the_exact_sensiti
     """Why 1 is added: without it, some tables would break the promise."""
     c = exact_c(RandomizedResponse.from_epsilon(symbols=5, epsilon=0.5))
     exact = 7 * median_sensitivity(5, other_probability=c)
-    moves = [
-        abs(a - b)
-        for counts, others in tables(5)
-        for more, more_others in with_one_more(counts, others)
-        for a, b in zip(
-            scaled_scores(counts, other_probability=c, others=others, factor=7),
-            scaled_scores(more, other_probability=c, others=more_others, factor=7),
-            strict=True,
-        )
-    ]
+    moves = list_moves(partial(scaled_scores, other_probability=c, factor=7), 5)
     assert exact < max(moves) <= scaled_sensitivity(5, other_probability=c, factor=7)
 
 

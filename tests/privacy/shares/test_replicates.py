@@ -66,7 +66,7 @@ def associations(related: list[NDArray[np.int64]]) -> list[Association]:
     """Use the first surveys only: intervals take long to compute, and errors differ little."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
-        for counts in related[:60]
+        for counts in related[:20]
     ]
 
 
