@@ -103,6 +103,8 @@ class Line:
             if self._is_down:
                 writer.transport.abort()
                 return
+            # Known before the server answers: the line may end, or be cut, until then.
+            self._connections.add(writer.transport)
             inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
             ends = (writer.transport, outer.transport)
             self._connections.update(ends)
