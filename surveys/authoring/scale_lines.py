@@ -103,7 +103,8 @@ def build_score(question: Question, *, scale: Question | None = None) -> Score |
     if question.output == Output.BANDS:
         bounds = tuple(parse_band(line).low for line in question.options[1:])
     elif question.output == Output.CUT_OFF:
-        assert question.cut_off is not None
+        if question.cut_off is None:
+            raise ValueError("has no cut-off.")
         bounds = (question.cut_off,)
     return Score(
         items=tuple(map(parse_item, scale.scored_items)),
