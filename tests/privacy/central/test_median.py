@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import ceil
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 from tests.support.sampling.integer_sampler import IntegerSampler
 
 SEVENTH = Fraction(1, 7)
+Score = TypeVar("Score", int, Fraction)
 
 
 def exact_c(mechanism: RandomizedResponse) -> Fraction:
@@ -61,9 +63,9 @@ def with_one_more(counts: list[int], others: int) -> Iterator[tuple[list[int], i
     yield counts, others + 1
 
 
-def list_moves(score: Callable[..., Sequence[int | Fraction]], points: int) -> list[int | Fraction]:
+def list_moves(score: Callable[..., Sequence[Score]], points: int) -> list[Score]:
     """List by how much one more report moves each score of each table."""
-    moves: list[int | Fraction] = []
+    moves: list[Score] = []
     for counts, others in tables(points):
         before = score(counts, others=others)
         for more, more_others in with_one_more(counts, others):
