@@ -57,7 +57,7 @@ def report_missing_migrations() -> None:
     """Log what to run when a process starts, or why the database cannot be asked."""
     try:
         missing = describe_missing_migrations()
-    except Exception:  # whatever it is: nobody waits for this thread, who would see it
+    except Exception:  # nobody waits for this thread, so nobody else would see what went wrong
         logger.exception("The database cannot be asked.")
         return
     finally:
