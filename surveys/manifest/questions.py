@@ -133,7 +133,7 @@ class ManifestQuestion:
 
     @property
     def is_second(self) -> bool:
-        """Whether it is a second code of a scale, which has no page of its own."""
+        """Whether it is a second code of a scale, which has no page."""
         return self.score is not None and bool(self.score.of)
 
     @property

@@ -131,7 +131,7 @@ def _list_score(
 ) -> Iterator[Row]:
     """Yield the items, and what is computed from them. The last row has the score's own name.
 
-    A second code has no items of its own, and is asked as its scale is.
+    A second code has no items, and is asked as its scale is.
     """
     score = read_score(question, scale=scale)
     if _is_second(question):
