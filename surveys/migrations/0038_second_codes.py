@@ -1,4 +1,4 @@
-"""A scale may have a second code, in a question of its own that names the scale."""
+"""A scale may have a second code: a question that names the scale."""
 
 from django.db import migrations, models
 

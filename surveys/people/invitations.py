@@ -123,7 +123,7 @@ def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class Accepted:
     target: Survey | Team
-    gone: tuple[str, ...] = ()  # titles of surveys that were deleted meanwhile
+    gone: tuple[str, ...] = ()  # titles of surveys deleted in the meantime
 
 
 @transaction.atomic
