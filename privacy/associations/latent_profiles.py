@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from math import inf, sqrt
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+import scipy
 from scipy.special import chdtri
 
 from privacy.associations.latent_likelihood import LatentModel, ModelState, find_contrasts
@@ -79,7 +79,9 @@ class LatentProfiles:
                 excess, reached = refit(outer, near)
                 if excess >= 0:
                     find = partial(find_excess, near=near)
-                    return float(brentq(find, inner, outer, xtol=1e-7 * error, rtol=1e-12))
+                    return float(
+                        scipy.optimize.brentq(find, inner, outer, xtol=1e-7 * error, rtol=1e-12)
+                    )
                 inner, near, width = outer, reached, 2 * width
             return outward * inf
 
@@ -156,7 +158,7 @@ class LatentProfiles:
         start = self._pull(0.95 * sqrt(2 * self._allowed) * down / length)
 
         def search(start: Floats, barrier: float) -> Floats:
-            found = minimize(
+            found = scipy.optimize.minimize(
                 value,
                 start,
                 jac=gradient,

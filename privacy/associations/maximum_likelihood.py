@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.special import xlogy
 
 from privacy.checks import Floats, check_positive, check_whole_counts
@@ -162,7 +162,7 @@ class _Climb:
         weights = np.sqrt(self.reported)
         # The last row makes the shares sum to one, except for rounding, which is removed below.
         rows = np.vstack([scaled * weights[:, None], np.full(len(shares), _SUM_WEIGHT)])
-        target, _ = nnls(rows, np.append(2 * weights, _SUM_WEIGHT))
+        target, _ = scipy.optimize.nnls(rows, np.append(2 * weights, _SUM_WEIGHT))
         target = target / target.sum()
         start = self.height(shares)
         for halvings in range(20):

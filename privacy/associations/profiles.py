@@ -8,8 +8,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import chdtri, xlog1py
 
 from privacy.associations.maximum_likelihood import (
@@ -246,7 +246,7 @@ class LikelyShares:
                 "jac": lambda u: self._axes,  # noqa: ARG005
             },
         ]
-        result = minimize(
+        result = scipy.optimize.minimize(
             value,
             start,
             jac=gradient,

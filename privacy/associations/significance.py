@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
@@ -151,13 +152,11 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
         )
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     if table.shape == (2, 2) and expected.min() < SMALLEST_EXPECTED:
-        from scipy.stats import fisher_exact  # as in privacy.distributions
-
         return SignificanceTest(
             method="fisher_exact",
             statistic=None,
             degrees_of_freedom=None,
-            p_value=float(fisher_exact(table.astype(np.int64)).pvalue),
+            p_value=float(scipy.stats.fisher_exact(table.astype(np.int64)).pvalue),
         )
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
     return _pearson(table, expected, freedom)

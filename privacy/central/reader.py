@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import expm1, log1p
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from privacy.checks import (
@@ -19,7 +20,6 @@ from privacy.checks import (
     check_symbols,
     check_whole,
 )
-from privacy.distributions import binomial
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
@@ -325,7 +325,7 @@ def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], flo
     parts = [(ones, *_window(ones, t), t), (zeros, *_window(zeros, c), c)]
     rowed = [
         [
-            binomial().pmf(np.arange(low, high + 1), count, rate)
+            scipy.stats.binom.pmf(np.arange(low, high + 1), count, rate)
             for count, low, high in zip(counts, lows, highs, strict=True)
         ]
         for counts, lows, highs, rate in parts
@@ -350,7 +350,7 @@ def _convolve(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 def _window(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the ends beyond which each binomial has a probability of at most 1e-20."""
-    binom = binomial()
+    binom = scipy.stats.binom
     low = np.maximum(binom.ppf(_TAIL, counts, rate), 0)
     # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
     high = counts - np.maximum(binom.ppf(_TAIL, counts, 1 - rate), 0)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from math import expm1, fsum, inf, log, prod, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.special import expit
 
@@ -21,7 +22,6 @@ from privacy.checks import (
     check_share,
     check_whole,
 )
-from privacy.distributions import binomial
 from privacy.mechanism.accounting import round_up_sum
 
 # Up to this many combined losses are listed one by one; more are moved to a grid.
@@ -240,7 +240,7 @@ def _repeated_losses(epsilon: float, count: int) -> tuple[NDArray[np.float64], N
     """Binary randomized response repeated: with l flips the loss is (m - 2 l) epsilon."""
     flips = np.arange(count + 1)
     losses: NDArray[np.float64] = np.multiply(count - 2.0 * flips, epsilon, dtype=np.float64)
-    return losses, binomial().pmf(flips, count, expit(-epsilon))
+    return losses, scipy.stats.binom.pmf(flips, count, expit(-epsilon))
 
 
 def _losses_on_a_grid(

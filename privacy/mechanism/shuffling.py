@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from math import expm1, log, log1p, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.special import betainc
 
 from privacy.checks import check_not_negative, check_share, check_whole
-from privacy.distributions import binomial
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 # Probability omitted at either end of the sums. It is added to delta, so the result stays an
@@ -243,7 +243,7 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
     # C of the n - 1 others show one of the two symbols; s is C or C + 1, so a window of C,
     # one wider, misses no more of s under either hypothesis than it misses of C.
-    binom = binomial()
+    binom = scipy.stats.binom
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))
     # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
@@ -267,7 +267,7 @@ def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
 
 def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
     """Choose values of o to compute with, from 0 to n; dense where the count is likely."""
-    binom = binomial()
+    binom = scipy.stats.binom
     low = int(binom.ppf(1e-9, people, rate))
     high = people - int(binom.ppf(1e-9, people, 1 - rate))
     dense = np.linspace(low, high, min(high - low + 1, max(24, _CELLS // rows)))
@@ -281,7 +281,7 @@ def _shares_at(
 
     The excess is convex in o, so a spread that keeps the mean can only raise its expectation.
     """
-    binom = binomial()
+    binom = scipy.stats.binom
     below = binom.cdf(points[:-1] - 1, trials, rate)
     mass = np.diff(below, axis=1, append=1.0)
     # o P(o) = trials rate P(one trial fewer gives o - 1)
@@ -311,7 +311,7 @@ def _expected_excess(
     s, m = np.broadcast_to(counts, least.shape)[fresh], least[fresh]
     position = np.cumsum(fresh.ravel()).reshape(fresh.shape) - 1
     tails = _upper_tail(m, s)
-    first = slope * s / 2 * (tails + binomial().pmf(m - 1, np.maximum(s - 1, 0), 0.5) / 2)
+    first = slope * s / 2 * (tails + scipy.stats.binom.pmf(m - 1, np.maximum(s - 1, 0), 0.5) / 2)
     excess: NDArray[np.float64] = np.maximum(first[position] + offset * tails[position], 0.0)
     return excess
 

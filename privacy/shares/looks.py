@@ -13,8 +13,8 @@ from functools import cache, lru_cache
 from math import pi, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import ndtr, roots_legendre
 
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
@@ -234,4 +234,6 @@ def _find_critical(paths: _Paths, time: float, part: float) -> float:
     def excess(c: float) -> float:
         return paths.crossing(time, c * sqrt(time)) - part
 
-    return _WIDEST if excess(_WIDEST) > 0 else float(brentq(excess, 0.0, _WIDEST, xtol=1e-12))
+    if excess(_WIDEST) > 0:
+        return _WIDEST
+    return float(scipy.optimize.brentq(excess, 0.0, _WIDEST, xtol=1e-12))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import exp
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import chdtri
 
 from privacy.checks import Floats, check_level
@@ -145,7 +145,7 @@ def _follow(cells: RatioCells, scores: Floats, excess: Callable[[Floats], float]
         return reported(_LEAST_STEP)
     if excess(reported(_MOST_STEP)) >= 0:  # only rounding is left
         return reported(_MOST_STEP)
-    step = brentq(
+    step = scipy.optimize.brentq(
         lambda step: excess(reported(step)),
         _LEAST_STEP,
         _MOST_STEP,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import inf, sqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 from scipy.special import chdtri, xlog1py
 
 from privacy.checks import Floats, check_level
@@ -210,7 +210,7 @@ class _Likelihood:
             right[: len(self._roots)] = 2 * self._roots
             right[len(self._roots)] = _HEAVY
             target = np.zeros(len(shares))
-            target[allowed], _ = nnls(rows, right)
+            target[allowed], _ = scipy.optimize.nnls(rows, right)
             change = self._meet(target, fraction) - shares
             if self._counts @ (scaled @ change) < settled:
                 return shares, drop
