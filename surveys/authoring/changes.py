@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from surveys.authoring.answer_options import call_all
 from surveys.authoring.rule_text import write_rule
+from surveys.formatting import moment
 from surveys.history.recording import Change
 from surveys.manifest.languages import NAMES as LANGUAGES
 from surveys.manifest.releases import ReleaseKind
@@ -17,7 +19,7 @@ from surveys.models.settings import SETTING_NAMES, SETTINGS
 
 Key = tuple[Any, ...]
 ORDER: Key = ("order",)
-_EMPTY: tuple[Any, ...] = (None, "", False, [])
+_EMPTY: tuple[Any, ...] = (None, "", [])
 _NAMES = {
     "order": "order of questions",
     "language": "language",
@@ -96,7 +98,7 @@ def _show(key: Key, draft: Draft) -> Any:
             kind, questions, hundredths, *_ = value
             names = ", ".join(called.get(str(one), "?") for one in questions)
             return f"{ReleaseKind(kind).label}, {names}, ε {hundredths / 100:.2f}"
-    return value
+    return moment(value) if isinstance(value, datetime) else value
 
 
 def compare_drafts(before: Draft, after: Draft) -> list[Change]:
@@ -115,7 +117,8 @@ def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bo
     """Whether two values differ; an empty one is as good as none."""
     if key in before and key in after:
         return bool(before[key] != after[key])
-    return (after if key in after else before)[key] not in _EMPTY
+    only = (after if key in after else before)[key]
+    return only is not False and only not in _EMPTY  # 0 is a value
 
 
 def _compare_order(before: Draft, after: Draft) -> list[Change]:
