@@ -26,7 +26,7 @@ def losing_the_role(survey: Survey) -> Iterator[None]:
         remove()
         return found
 
-    def find_team(*asked: Any, **owns: bool) -> Team:
+    def find_team(*asked: Any, **owns: Any) -> Team:
         found = _find_team(*asked, **owns)
         remove()
         return found

@@ -30,7 +30,10 @@ pytestmark = pytest.mark.django_db
 
 def last(survey: Survey) -> list[list[Any]]:
     """Return the newest changes: what, before and after."""
-    return HistoryChanges.objects.filter(slug=survey.slug).latest("number").changes
+    changes: list[list[Any]] = (
+        HistoryChanges.objects.filter(slug=survey.slug).latest("number").changes
+    )
+    return changes
 
 
 def test_the_history_says_what_differs_in_the_words_of_the_pages() -> None:
