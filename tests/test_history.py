@@ -22,9 +22,9 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import HistoryRow, Kind, Role, Survey, Verb, Wave
+from surveys.models import HistoryRow, Kind, Role, Survey, Team, Verb, Wave
 from surveys.people.invitations import invite
-from surveys.people.teams import create_team
+from surveys.people.teams import attach, create_team
 from tests.support.factories import make_survey, make_user, open_survey
 from tests.support.fielding import process, sign_in
 from tests.support.roles import losing_the_role
@@ -155,6 +155,17 @@ ACTS: dict[str, Act] = {
         kind=Kind.SURVEY,
         sent=lambda _client, survey: {"account": survey.memberships.last().account_id},  # type: ignore[union-attr]
     ),
+    "surveys:team": Act(
+        verb=Verb.INVITED,
+        kind=Kind.TEAM,
+        state="team",
+        sent=sends(address="new@example.org", role="1"),
+    ),
+    "surveys:team_member": Act(
+        verb=Verb.CHANGED_ROLE, kind=Kind.TEAM, state="team", sent=sends(role="3")
+    ),
+    "surveys:team_invitation_withdraw": Act(verb=Verb.REMOVED, kind=Kind.INVITATION, state="team"),
+    "surveys:team_delete": Act(verb=Verb.REMOVED, kind=Kind.TEAM, state="team"),
     "surveys:leave": Act(verb=Verb.REMOVED, kind=Kind.PERSON),
     "surveys:public_results": Act(
         verb=Verb.WITHDREW, kind=Kind.PUBLIC_PAGE, state="open", sent=sends(switch="off")
@@ -199,45 +210,66 @@ ACTS: dict[str, Act] = {
 OTHERS = re.compile(
     r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|api_surveys|sealed_half)$"
     r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
-    r"|team|team_member|team_invitation_withdraw|team_delete|invitation|hand_over_all|account_leave)$"
+    r"|invitation|hand_over_all|account_leave)$"
 )
 # They change nothing that exists, or give up the own role.
 ASKING_NO_ROLE = ("surveys:create", "surveys:template", "surveys:leave")
 
 
-@pytest.fixture
-def surveys() -> dict[str, Survey]:
-    """One survey in each state."""
-    draft, ready = (make_survey(minimum_batch=50, display_minimum=50, cap=200) for _ in range(2))
+def make_filled_draft() -> Survey:
+    draft = make_survey(minimum_batch=50, display_minimum=50, cap=200)
     for word in ("Red", "Blue", "Green", "Dark", "Light", "Yellow"):
         add_question(survey=draft, text=f"{word}?", flips=25)
     add_translation(survey=draft, language="fr")
     plan_comparison(survey=draft, names=["q1", "q2"])
     draft.memberships.create(account=make_user(), role=Role.OWNER)
     invite(address="asked@example.org", role=Role.VIEWER, by=draft.owner.pk, survey=draft)
+    return draft
+
+
+def make_team_survey() -> Survey:
+    survey = make_survey()
+    owner = survey.owner.pk
+    team = create_team(name="Field", account=owner)
+    team.members.create(account=make_user(), role=Role.VIEWER)
+    attach(survey=survey, team=team, by=owner)
+    invite(address="asked@example.org", role=Role.VIEWER, by=owner, team=team)
+    return survey
+
+
+def make_protected() -> Survey:
     protected = make_survey(publication=Publication.PROTECTED)
     plan_release(survey=protected, request=REQUEST)
-    opened = make_wave(publication=Publication.EXACT).survey
-    released = make_released_wave(coins=True)
-    coins = released.survey.waves.manual().get()
-    process(coins)
-    found = {
-        "draft": draft,
-        "ready": ready,
-        "protected": protected,
-        "open": opened,
-        "released": released.survey,
-    }
-    for state in ("closed", "counted"):
-        survey = make_survey()
-        options = ["North", "East", "South", "West"]
-        add_question(survey=survey, type=QuestionType.DECLARED, text="Where?", options=options)
-        wave = open_survey(survey=survey)
-        send_many(wave, [bytes([0, i % 2, i % 4]) for i in range(240)])
-        close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-        process(wave, accepts=state == "closed")
-        found[state] = survey
-    return found
+    return protected
+
+
+def make_released() -> Survey:
+    survey = make_released_wave(coins=True).survey
+    process(survey.waves.manual().get())
+    return survey
+
+
+def make_closed(*, accepts: bool) -> Survey:
+    survey = make_survey()
+    options = ["North", "East", "South", "West"]
+    add_question(survey=survey, type=QuestionType.DECLARED, text="Where?", options=options)
+    wave = open_survey(survey=survey)
+    send_many(wave, [bytes([0, i % 2, i % 4]) for i in range(240)])
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave, accepts=accepts)
+    return survey
+
+
+STATES: dict[str, Callable[[], Survey]] = {
+    "draft": make_filled_draft,
+    "ready": lambda: make_survey(minimum_batch=50, display_minimum=50, cap=200),
+    "team": make_team_survey,
+    "protected": make_protected,
+    "open": lambda: make_wave(publication=Publication.EXACT).survey,
+    "released": make_released,
+    "closed": lambda: make_closed(accepts=True),
+    "counted": lambda: make_closed(accepts=False),
+}
 
 
 def find_address(route: Route, survey: Survey) -> str:
@@ -248,7 +280,11 @@ def find_address(route: Route, survey: Survey) -> str:
         row = survey.memberships.last()
     if route.name == "surveys:invitation_withdraw":
         row = survey.invitations.last()
-    values = {"slug": survey.slug, "pk": row and row.pk, "code": "fr", "question": "q3"}
+    values = {"slug": survey.slug, "code": "fr", "question": "q3"}
+    if route.name.startswith("surveys:team_") or route.name == "surveys:team":
+        row = Team.objects.get(attachments__survey=survey)
+        values |= {"member": row.members.last().pk, "invitation": row.invitations.last().pk}
+    values["pk"] = row and row.pk
     values |= {"page": "text"}
     values |= {"kind": "table", "name": "x", "language": "en", "digest": "0" * 64}
     if route.name == "surveys:template":
@@ -257,14 +293,17 @@ def find_address(route: Route, survey: Survey) -> str:
     return reverse(route.name, kwargs={name: values[name] for name in route.parameters})
 
 
-def test_every_view_that_accepts_a_form_is_listed(surveys: dict[str, Survey]) -> None:
-    client = sign_in(surveys["draft"].owner)
-    client.raise_request_exception = False
+def test_every_view_that_accepts_a_form_is_listed() -> None:
+    surveys = {of_team: STATES["team" if of_team else "draft"]() for of_team in (True, False)}
+    clients = {of_team: sign_in(survey.owner) for of_team, survey in surveys.items()}
     accepting = set()
     for route in all_routes():
         if not OTHERS.match(route.name):
+            of_team = route.name.startswith("surveys:team")
+            client, survey = clients[of_team], surveys[of_team]
+            client.raise_request_exception = False
             before = transaction.savepoint()
-            status = client.post(find_address(route, surveys["draft"])).status_code
+            status = client.post(find_address(route, survey)).status_code
             transaction.savepoint_rollback(before)
             if status != 405:
                 accepting.add(route.name)
@@ -285,10 +324,10 @@ def _lose_the_role_at_this_moment(
 
 @pytest.mark.parametrize("name", ACTS)
 def test_what_it_changes_is_in_the_history(
-    name: str, surveys: dict[str, Survey], django_capture_on_commit_callbacks: Any
+    name: str, django_capture_on_commit_callbacks: Any
 ) -> None:
     act = ACTS[name]
-    survey = surveys[act.state]
+    survey = STATES[act.state]()
     owner = survey.owner
     client = sign_in(owner)
     [route] = [one for one in all_routes() if one.name == name]

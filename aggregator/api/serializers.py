@@ -32,7 +32,7 @@ class SurveySerializer(serializers.Serializer[Any]):
     opens_at = serializers.DateTimeField(allow_null=True)
     closes_at = serializers.DateTimeField(allow_null=True)
     delete_on = serializers.DateField(
-        allow_null=True, help_text="from 0:00 UTC on, everything is deleted"
+        allow_null=True, help_text="from 00:00 UTC on, everything is deleted"
     )
     cap = serializers.IntegerField(allow_null=True)
     demo = serializers.BooleanField()

@@ -55,7 +55,7 @@ def find_alerts_to_look_at() -> QuerySet[Release]:
 
 
 def look_at_alert(release_id: int) -> bool:
-    """Look at an alert once; False if there was nothing to do, or not here or not now."""
+    """Look at an alert once. Return False if no look was due or this server could not make it."""
     release = find_alerts_to_look_at().select_related("wave").filter(pk=release_id).first()
     return release is not None and attempt(release, _look_in)
 

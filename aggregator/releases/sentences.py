@@ -1,6 +1,6 @@
 """The sentences below every release: what it cost, for whom, and how it was made.
 
-What readers see in front is in the active language; what specialists read is in English.
+Sentences for all readers are in the active language; those for specialists are in English.
 """
 
 from __future__ import annotations

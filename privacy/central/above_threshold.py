@@ -296,6 +296,6 @@ def _list_threshold_noise(scale: Fraction) -> NDArray[np.int64]:
 
 
 def _tail_from(least: NDArray[np.int64], *, scale: Fraction) -> Floats:
-    """Return the probability that noise is at least so large."""
+    """Return the probability that the noise is at least this large."""
     tail = discrete_laplace_tail(np.where(least > 0, least, 1 - least), scale=scale) / 2
     return np.where(least > 0, tail, 1 - tail)

@@ -2,105 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from surveys.authoring.answer_options import call_all
 from surveys.authoring.rule_text import write_rule
+from surveys.formatting import moment
 from surveys.history.recording import Change
+from surveys.manifest.languages import NAMES as LANGUAGES
+from surveys.manifest.releases import ReleaseKind
 from surveys.models import Question, Survey
 from surveys.models.settings import SETTING_NAMES, SETTINGS
 
-ORDER = ("order",)
-_EMPTY: tuple[Any, ...] = (None, "", False, [])
+Key = tuple[Any, ...]
+ORDER: Key = ("order",)
+_EMPTY: tuple[Any, ...] = (None, "", [])
+_NAMES = {
+    "order": "order of questions",
+    "language": "language",
+    "comparison": "planned comparison",
+    "release": "planned release",
+}
 _SHOWN_LETTERS = 60  # of a text that a translation belongs to
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
-    """One value of a draft. Values are compared; `shown` is what the history says of them."""
+class Draft:
+    """Everything that an author decides, by what it belongs to.
 
-    name: str
-    value: Any
-    shown: Any
+    Values are compared; only those that differ are put into words.
+    """
+
+    values: Mapping[Key, Any]
+    questions: Sequence[Question]
+
+    @cached_property
+    def called(self) -> Mapping[str, str]:
+        return call_all(self.questions)
 
 
-Draft = Mapping[tuple[Any, ...], Fact]
-
-
-def describe_draft(survey: Survey) -> Draft:
-    """List everything that an author decides, by what it belongs to."""
+def read_draft(survey: Survey) -> Draft:
     questions = list(survey.questions.all())
-    called = call_all(questions)
-    facts: dict[tuple[Any, ...], Fact] = {}
-
-    def add(key: tuple[Any, ...], name: str, value: Any, shown: Any = None) -> None:
-        facts[key] = Fact(name=name, value=value, shown=value if shown is None else shown)
-
-    for name in SETTING_NAMES:
-        label = SETTINGS[name].label if name in SETTINGS else name.replace("_", " ")
-        add(("setting", name), label, getattr(survey, name))
+    values: dict[Key, Any] = {("setting", name): getattr(survey, name) for name in SETTING_NAMES}
     for question in questions:
         for name in Question.CONTENT:
-            label = f"{called[str(question.pk)]}: {name.replace('_', ' ')}"
-            value = getattr(question, name)
-            add((question.pk, name), label, value, _show(name, value, questions, called))
-    add(ORDER, "order of questions", {one.pk: called[str(one.pk)] for one in questions})
+            values["question", question.pk, name] = getattr(question, name)
+    values[ORDER] = [question.pk for question in questions]
     for translation in survey.translations.all():
-        language = translation.get_language_display()
-        add(("language", translation.language), "language", True, language)
+        values["language", translation.language] = True
         for source, text in translation.texts.items():
-            label = f"{language}: {source[:_SHOWN_LETTERS]}"
-            add(("language", translation.language, source), label, text)
+            values["text", translation.language, source] = text
     for plan in survey.planned_comparisons.all():
-        parts = [
-            called.get(str(key), "?") + (f" ({part})" if part else "") for key, part in plan.answers
-        ]
-        add(("comparison", plan.pk), "planned comparison", plan.answers, ", ".join(parts))
+        values["comparison", plan.pk] = plan.answers
     for release in survey.planned_releases.all():
-        answer = (release.answer, release.percent)
-        values = (release.questions, release.group, release.epsilon_hundredths, answer)
-        names = ", ".join(called.get(str(key), "?") for key in release.questions)
-        shown = f"{release.get_kind_display()}, {names}, ε {release.epsilon_hundredths / 100:.2f}"
-        add(("release", release.pk), "planned release", values, shown)
-    return facts
+        about = (release.group, release.answer, release.percent)
+        shown = (release.kind, release.questions, release.epsilon_hundredths)
+        values["release", release.pk] = (*shown, *about)
+    return Draft(values=values, questions=questions)
 
 
-def _show(name: str, value: Any, questions: list[Question], called: Mapping[str, str]) -> Any:
-    """Write questions as pages call them, where a value has their keys."""
+def _name(key: Key, draft: Draft) -> str:
+    match key:
+        case "setting", name:
+            return SETTINGS[name].label if name in SETTINGS else name.replace("_", " ")
+        case "question", pk, name:
+            return f"{draft.called[str(pk)]}: {name.replace('_', ' ')}"
+        case "text", language, source:
+            return f"{LANGUAGES[language]}: {source[:_SHOWN_LETTERS]}"
+    return _NAMES[key[0]]
+
+
+def _show(key: Key, draft: Draft) -> Any:
+    """Write what the history says of a value; None where there is nothing."""
+    value, called = draft.values.get(key), draft.called
     if value is None:
         return None
-    if name == "type":
-        return Question.Type(value).label
-    if name == "rule":
-        return write_rule(value, questions=questions)
-    return called.get(str(value)) if name == "same_fact" else value
+    match key:
+        case "question", _, "type":
+            return Question.Type(value).label
+        case "question", _, "rule":
+            return write_rule(value, questions=draft.questions)
+        case "question", _, "same_fact":
+            return called.get(str(value))
+        case "language", language:
+            return LANGUAGES[language]
+        case "comparison", _:
+            parts = [
+                called.get(str(one), "?") + (f" ({part})" if part else "") for one, part in value
+            ]
+            return ", ".join(parts)
+        case "release", _:
+            kind, questions, hundredths, *_ = value
+            names = ", ".join(called.get(str(one), "?") for one in questions)
+            return f"{ReleaseKind(kind).label}, {names}, ε {hundredths / 100:.2f}"
+    return moment(value) if isinstance(value, datetime) else value
 
 
 def compare_drafts(before: Draft, after: Draft) -> list[Change]:
     """List what differs, with the values before and after; None where there was nothing."""
     changes: list[Change] = []
-    for key in dict.fromkeys([*before, *after]):
-        old, new = before.get(key), after.get(key)
+    for key in dict.fromkeys([*before.values, *after.values]):
         if key == ORDER:
-            changes += _compare_order(before[key].value, after[key].value)
-        elif _differ(old, new):
-            name = new.name if new else before[key].name
-            changes.append((name, old and old.shown, new and new.shown))
+            changes += _compare_order(before, after)
+        elif _differ(key, before.values, after.values):
+            name = _name(key, after if key in after.values else before)
+            changes.append((name, _show(key, before), _show(key, after)))
     return changes
 
 
-def _differ(old: Fact | None, new: Fact | None) -> bool:
+def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bool:
     """Whether two values differ; an empty one is as good as none."""
-    if old is not None and new is not None:
-        return bool(old.value != new.value)
-    only = old or new
-    return only is not None and only.value not in _EMPTY
+    if key in before and key in after:
+        return bool(before[key] != after[key])
+    only = (after if key in after else before)[key]
+    return only is not False and only not in _EMPTY  # 0 is a value
 
 
-def _compare_order(before: Mapping[int, str], after: Mapping[int, str]) -> list[Change]:
+def _compare_order(before: Draft, after: Draft) -> list[Change]:
     """Say how the questions that stayed were moved, by the names that they had before."""
-    old = [name for pk, name in before.items() if pk in after]
-    new = [before[pk] for pk in after if pk in before]
-    return [] if old == new else [("order of questions", old, new)]
+    was, now = before.values[ORDER], after.values[ORDER]
+    old = [before.called[str(pk)] for pk in was if pk in now]
+    new = [before.called[str(pk)] for pk in now if pk in was]
+    return [] if old == new else [(_NAMES["order"], old, new)]

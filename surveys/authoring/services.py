@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.models import User
 from surveys.access import Action, ask_again
 from surveys.authoring.answer_options import call_all, has_room_for_refusal, number_answered
-from surveys.authoring.changes import compare_drafts, describe_draft
+from surveys.authoring.changes import compare_drafts, read_draft
 from surveys.authoring.drafts import build_manifest, build_words, name_questions
 from surveys.authoring.errors import (
     AddedTwice,
@@ -94,7 +94,7 @@ R = TypeVar("R")
 
 
 def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Run a service in a transaction, and record what it changed in the draft, if anything.
+    """Lock a draft, run a service, and record what it changed in the draft, if anything.
 
     The survey is that of its argument `survey`, `question` or `translation`.
     """
@@ -106,9 +106,9 @@ def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
             given = kwargs.get("survey") or kwargs.get("question") or kwargs["translation"]
             assert isinstance(given, Survey | Question | Translation)
             survey = lock_draft(survey=given if isinstance(given, Survey) else given.survey)
-            before = describe_draft(survey)
+            before = read_draft(survey)
             result = service(*args, **kwargs)
-            changes = compare_drafts(before, describe_draft(Survey.objects.get(pk=survey.pk)))
+            changes = compare_drafts(before, read_draft(Survey.objects.get(pk=survey.pk)))
             if changes:
                 record(survey, Verb.CHANGED, kind, changes=changes)
             return result
@@ -190,7 +190,6 @@ def add_question(
     Raises AddedTwice if the list of questions no longer matches the stamp and already has a
     question with the same content, and Overtaken if the key was used for another content.
     """
-    lock_draft(survey=survey)
     questions = list(survey.questions.all())
     for added in questions:
         if draft_key and added.draft_key == draft_key:
@@ -214,7 +213,6 @@ def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) ->
     Each has a key. Its rule and its reference to the same fact name others by their keys, and
     stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
     """
-    lock_draft(survey=survey)
     stored = list(survey.questions.all())
     if len(stored) + len(contents) > MAX_QUESTIONS:
         raise TooManyQuestions
@@ -289,7 +287,6 @@ def edit_question(
     Raises Overtaken if the stored question no longer matches the stamp and has another content, and
     BrokenRules if a rule would no longer make sense.
     """
-    lock_draft(survey=question.survey)
     questions = list(question.survey.questions.all())
     [before] = [one for one in questions if one.pk == question.pk]
     others = [one for one in questions if one.pk != question.pk]
@@ -331,7 +328,7 @@ def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
 
 @changes_draft(Kind.PLANNED_COMPARISON)
 def drop_planned(*, survey: Survey, pk: int) -> None:
-    lock_draft(survey=survey).planned_comparisons.filter(pk=pk).delete()
+    survey.planned_comparisons.filter(pk=pk).delete()
 
 
 @changes_draft(Kind.PLANNED_RELEASE)
@@ -355,14 +352,13 @@ def plan_release(*, survey: Survey, request: ReleaseRequest) -> None:
 
 @changes_draft(Kind.PLANNED_RELEASE)
 def drop_planned_release(*, survey: Survey, pk: int) -> None:
-    lock_draft(survey=survey).planned_releases.filter(pk=pk).delete()
+    survey.planned_releases.filter(pk=pk).delete()
 
 
 @changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
     """Swap places with the question above (step -1) or below (step 1); False if there is none."""
-    survey = lock_draft(survey=question.survey)
-    questions = list(survey.questions.all())
+    questions = list(question.survey.questions.all())
     here = questions.index(question)
     there = here + step
     if not 0 <= there < len(questions):
@@ -371,7 +367,7 @@ def move_question(*, question: Question, step: int) -> bool:
     questions[here], questions[there] = questions[there], questions[here]
     place_questions(questions)
     question.refresh_from_db()
-    check_rules(survey, spoken=spoken)
+    check_rules(question.survey, spoken=spoken)
     return True
 
 
@@ -482,7 +478,6 @@ def _copy_translations(survey: Survey, copied: Survey) -> None:
 @changes_draft(Kind.TRANSLATION)
 def add_translation(*, survey: Survey, language: str) -> Translation:
     """Add an empty translation; an existing one stays as it is."""
-    lock_draft(survey=survey)
     translation, _ = survey.translations.get_or_create(language=language)
     return translation
 
@@ -511,7 +506,6 @@ def save_translation(
 
 @changes_draft(Kind.TRANSLATION)
 def remove_translation(*, translation: Translation) -> None:
-    lock_draft(survey=translation.survey)
     translation.delete()
 
 

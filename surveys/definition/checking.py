@@ -35,7 +35,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(kw_only=True)
 class Checked:
-    """What a definition becomes. Without problems, all of it can be created.
+    """What a definition contains, and its problems. Without problems, all of it can be created.
 
     The keys of questions are negative: -1 for the first. Rules and references use these.
     """

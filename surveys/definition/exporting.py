@@ -139,7 +139,7 @@ def _leave_out_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_definition(definition: Mapping[str, Any]) -> str:
-    """Write it with one unit on a line, so that tools show what differs."""
+    """Write a definition with one unit per line, so that comparing two files shows what changed."""
     parts = [f"  {_compact(key)}: {_write_part(key, part)}" for key, part in definition.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -1,6 +1,6 @@
 """The format of a definition: the whole content of a draft as JSON, with questions by name.
 
-Values have the meaning of the models. What is at its default may be left out. Rules are stored ones
+Values have the meaning of the models. Default values may be left out. Rules are stored ones
 (surveys.manifest.rules) with variable names in the place of primary keys, and items of a "select
 several" question are name_1, name_2, … Information texts have no names: nothing refers to them.
 """

@@ -37,7 +37,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. `notes` have a column, its text, a sentence, and whether it matters."""
+    """What became of a row. A note is a column, its text, a sentence, and whether it matters."""
 
     listed: Listed
     sheet: str = ""

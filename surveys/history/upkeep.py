@@ -24,9 +24,9 @@ _WRITE_AGAIN = (
 def record_endings() -> None:
     """Write which surveys were closed by their end on an earlier day.
 
-    The end of a survey with a cap is the moment of its last report. On the same day, the place of
-    the row between those of people would date it: in the database's files, next to a log that has
-    the times of what people did. Until the next day, only the wave knows it.
+    The end of a survey with a cap is the moment of its last report. A row of the
+    same day would stand between rows of people, and a log has the times of what they did. So the
+    row would date the last report. Until the next day, only the wave has the moment.
     """
     written = HistoryRow.objects.filter(slug=OuterRef("survey__slug"), verb=Verb.ENDED)
     waves = Wave.objects.electronic().closed().exclude(ending=Wave.Ending.OWNER)

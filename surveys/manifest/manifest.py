@@ -103,7 +103,7 @@ class Manifest:
     drawn: int | None = None
     notice_url: str = ""
     approval: str = ""
-    # The day on which everything is deleted, from 0:00 UTC on.
+    # The day on which everything is deleted, from 00:00 UTC on.
     delete_on: date | None = None
     help_phone: str = ""
     help_url: str = ""

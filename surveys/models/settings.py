@@ -55,7 +55,7 @@ class SurveySettings(models.Model):
     display_minimum = models.PositiveIntegerField(default=100)
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
-    # From 0:00 UTC of this day on, the survey is deleted with everything that it collected.
+    # From 00:00 UTC of this day on, the survey is deleted with everything that it collected.
     delete_on = models.DateField(null=True, blank=True)
     cap = models.PositiveIntegerField(null=True, blank=True)
     # How many people the author expects to answer; None if unknown.
@@ -301,14 +301,14 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "opens_at": Setting(
         card="dates",
-        label="Opening date, in UTC",
-        help_text="Leave it empty to accept reports as soon as you open the survey.",
+        label="Opening date",
+        help_text="In UTC. Leave it empty to accept reports as soon as you open the survey.",
         is_copied=False,  # like the other dates, it may have passed
     ),
     "closes_at": Setting(
         card="dates",
-        label="Closing date, in UTC",
-        help_text="Leave it empty to close the survey by hand.",
+        label="Closing date",
+        help_text="In UTC. Leave it empty to close the survey by hand.",
         is_copied=False,
     ),
     "cap": Setting(
@@ -321,7 +321,7 @@ SETTINGS: Mapping[str, Setting] = {
     "delete_on": Setting(
         card="deletion",
         label="Deletion date",
-        help_text="At 0:00 UTC of this day, the survey is deleted with all that it collected.",
+        help_text="At 00:00 UTC of this day, the survey is deleted with all that it collected.",
         more="If it is still open, it closes then. Respondents are told this day, so nobody can "
         "move it later. You can delete the survey earlier. In the last week, the survey’s pages "
         "warn you, and you get an e-mail if this server sends any.",

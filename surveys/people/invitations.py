@@ -49,9 +49,7 @@ def invite(
 
     `by` is None for the operator, who invites one owner to several surveys with one mail.
     """
-    surveys = [survey] if survey else lock_team(team) if team else []
-    if survey:
-        lock_survey(survey)
+    surveys = _lock_target(survey=survey, team=team)
     if by is not None and not _may_invite(by, survey=survey, team=team):
         raise RoleTooLow
     members = survey.memberships if survey else team.members if team else None
@@ -78,15 +76,15 @@ def invite(
 
 @transaction.atomic
 def withdraw(*, invitation: Invitation, by: int) -> None:
-    if invitation.survey:
-        lock_survey(invitation.survey)
-    if invitation.team:
-        lock_team(invitation.team)
-    if not _may_invite(by, survey=invitation.survey, team=invitation.team):
+    survey, team = invitation.survey, invitation.team
+    surveys = _lock_target(survey=survey, team=team)
+    if not _may_invite(by, survey=survey, team=team):
         raise RoleTooLow
     deleted, _ = Invitation.objects.filter(pk=invitation.pk).delete()
-    if deleted and invitation.survey:
-        record(invitation.survey, Verb.REMOVED, Kind.INVITATION)
+    if deleted:
+        for each in surveys:
+            changes = [("team", None, team.pk)] if team else []
+            record(each, Verb.REMOVED, Kind.INVITATION, changes=changes)
 
 
 def find_invitation(token: str) -> Invitation | None:
@@ -112,6 +110,14 @@ def _is_valid(invitation: Invitation) -> bool:
         return is_timely
     may = by.is_active and _may_invite(by.pk, survey=invitation.survey, team=invitation.team)
     return is_timely and may
+
+
+def _lock_target(*, survey: Survey | None, team: Team | None) -> list[Survey]:
+    """Lock a survey, or a team with its surveys; return the surveys whose history says more."""
+    if survey is not None:
+        lock_survey(survey)
+        return [survey]
+    return lock_team(team) if team is not None else []
 
 
 def _may_invite(by: int, *, survey: Survey | None, team: Team | None) -> bool:

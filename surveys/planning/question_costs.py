@@ -1,7 +1,7 @@
 """What a question costs, in ε and in people, and what each of its switches adds.
 
-The number of people is how many must take part for a margin of ± 5 points. assumptions.py has the
-assumptions. Every sentence names the ones that it makes.
+The number of people is how many must take part for a margin of ± 5 points, under the assumptions in
+assumptions.py. Every sentence names those that it makes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The noise of a release and what it spends.
 
 A plan follows from the request, the manifest and the ledger alone, never from the answers: choices
-that depend on answers would tell something about them.
+that depend on answers would reveal something about them.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
 
 
 def is_delta_small(nanos: int, manifest: Manifest) -> bool:
-    """Whether δ is at most a tenth of a person, among those whom the author expects.
+    """Whether δ times the number of people whom the author expects is at most a tenth.
 
     It uses the expected number: the exact number must not decide which noise readers see.
     """

@@ -1,4 +1,4 @@
-"""A survey with scores shows to the last digit what one with numbers, choices and yes/no shows."""
+"""A survey with scores shows the same digits as one with numbers, choices and yes/no questions."""
 
 from __future__ import annotations
 

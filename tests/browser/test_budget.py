@@ -5,23 +5,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from surveys.models import Survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_fits_and_is_accessible
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
+from tests.support.browser.researcher import Reader, make_context
 from tests.support.factories import make_survey
-
-WIDTH = "document.documentElement.scrollWidth"
-
-
-def assert_fits_and_is_accessible(page: Page) -> None:
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        assert page.evaluate(WIDTH) <= size["width"], (page.url, size)
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], (page.url, size)
 
 
 @pytest.mark.long

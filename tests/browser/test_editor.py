@@ -9,9 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from surveys.authoring.services import add_question
 from surveys.models import Survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_fits_and_is_accessible
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.researcher import DESK, PHONE, make_context
+from tests.support.browser.researcher import make_context
 from tests.support.factories import make_survey
 
 LONG = "w" * 900
@@ -30,14 +30,6 @@ def page(
     context = make_context(chromium, live, survey, color_scheme=request.param)
     yield context.new_page()
     context.close()
-
-
-def assert_fits_and_is_accessible(page: Page) -> None:
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], page.url
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], (page.url, size)
 
 
 def test_the_pages_to_start_from_fit_and_are_accessible(

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 from surveys.authoring.selection import delete_questions
 from surveys.authoring.services import add_question
 from surveys.models import Survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_fits_and_is_accessible
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.researcher import DESK, PHONE, WATCH_VIOLATIONS, make_context
+from tests.support.browser.researcher import DESK, WATCH_VIOLATIONS, make_context
 from tests.support.factories import make_survey, open_survey
 
 TEXT = "#id_text"
@@ -83,14 +83,6 @@ def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
     page.mouse.move(box["x"] + 5 if x is None else x, max(place["y"], 0) + 5, steps=5)
 
 
-def assert_accessible(page: Page) -> None:
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], size
-
-
 @pytest.mark.parametrize("number", [4, pytest.param(30, marks=pytest.mark.long)])
 def test_questions_take_one_click_and_one_load_and_the_last_is_moved_in_one_drag(
     page: Page, survey: Survey, number: int
@@ -137,11 +129,11 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     assert box is not None
     assert box["height"] <= MOST_PIXELS
     assert len(panel.inner_text().split()) <= MOST_WORDS
-    assert_accessible(page)
+    assert_fits_and_is_accessible(page)
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     page.get_by_role("link", name="Edit question 2").press("Enter")
     expect(panel).to_contain_text("40 of 100")
-    assert_accessible(page)
+    assert_fits_and_is_accessible(page)
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
     page.get_by_role("button", name="Move question 2").press("Home")

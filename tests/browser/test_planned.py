@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from aggregator.comparisons.planned import request_planned
 from aggregator.models import Comparison
 from surveys.authoring.services import plan_comparison
 from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_fits_and_is_accessible
 from tests.support.browser.every_type import ask as add
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
+from tests.support.browser.researcher import PHONE, Reader, make_context
 from tests.support.comparisons import ask, compute
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people
 
 LONG = "Has anyone of your ward worked " + "very " * 50 + "long?"
-WIDTH = "document.documentElement.scrollWidth"
 Kind = Comparison.Kind
 
 
@@ -28,14 +27,6 @@ def make_draft() -> Survey:
     add(survey, "Which ward?", type="declared", options=["North", "South " + "of it " * 30])
     add(survey, "How many hours?", type="number", minimum=0, maximum=24, unit="h")
     return survey
-
-
-def assert_fits_and_is_accessible(page: Page) -> None:
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        assert page.evaluate(WIDTH) <= size["width"], (page.url, size)
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], (page.url, size)
 
 
 def test_an_author_plans_a_comparison_by_keyboard(chromium: Browser, live: LiveApplication) -> None:

@@ -13,14 +13,13 @@ from aggregator.templatetags.survey_head import TABS
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_fits_and_is_accessible
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
-from tests.support.browser.researcher import DESK, PHONE, make_context
+from tests.support.browser.researcher import PHONE, make_context
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people
 
-WIDTH = "document.documentElement.scrollWidth"
 SUB_PAGES = {
     "draft": [
         ("launch", "overview"),
@@ -95,14 +94,6 @@ def page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: str) 
     context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=scheme)
     yield context.new_page()
     context.close()
-
-
-def assert_fits_and_is_accessible(page: Page, path: str) -> None:
-    for size in (DESK, PHONE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        assert page.evaluate(WIDTH) <= size["width"], (path, size)
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], (path, size)
 
 
 def test_every_tab_and_every_page_below_it_has_the_same_head(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher, get_hasher
 
 from scripts.stack.stack import ROOT
+from tests.support.imports import imports_of
 
 PACKAGES = ("config", "privacy", "accounts", "surveys", "aggregator")
 INVENTORIES = (ROOT / "docs" / "inventories.md").read_text()
@@ -30,17 +30,6 @@ IN_MODULES = {
 
 def section_of(text: str, title: str) -> str:
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-
-
-def imports_of(source: str) -> set[str]:
-    """Return what a module imports, without types and errors, which open nothing."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
 
 
 def users_of(title: str) -> set[str]:

@@ -12,10 +12,14 @@ from aggregator.comparisons.jobs import (
 )
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.snapshots import list_looks_before_close, newest_snapshot
+from surveys.authoring.services import plan_comparison
 from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
+from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process
 from tests.support.waves import make_wave, send_many
+
+PAIRS = (("q1", "q2"), ("q3", "q1"))
 
 
 def make_answered_wave(
@@ -46,6 +50,32 @@ def make_answered_wave(
     send_many(wave, rows[: people // 2])
     process(wave)
     send_many(wave, rows[people // 2 :])
+    close_wave(wave_id=wave.pk, ending=ending)
+    process(wave)
+    wave.refresh_from_db()
+    return wave
+
+
+def make_planned_wave(
+    *, pairs: Sequence[Sequence[str]] = PAIRS, people: int = 400, **settings: Any
+) -> Wave:
+    """An open wave with counted reports in which Q2 mostly repeats Q1, and with plans."""
+    survey = make_survey(questions=[f"Question {number}?" for number in (1, 2, 3)], **settings)
+    for pair in pairs:
+        plan_comparison(survey=survey, names=pair)
+    wave = open_survey(survey=survey)
+    draw = random.Random(11)
+    rows = []
+    for _ in range(people):
+        first = draw.random() < 0.5
+        said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
+        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
+    send_many(wave, rows)
+    process(wave)
+    return wave
+
+
+def end(wave: Wave, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
     close_wave(wave_id=wave.pk, ending=ending)
     process(wave)
     wave.refresh_from_db()

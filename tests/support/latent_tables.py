@@ -1,14 +1,15 @@
-"""Tables of true answers under a logistic model, and reports of them."""
+"""Tables of reports: any, a known one, and those of true answers under a logistic model."""
 
 from __future__ import annotations
 
 from itertools import product
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from privacy.associations.tables import Variable, kronecker
+from privacy.associations.tables import TableEstimates, Variable, estimate_table, kronecker
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
@@ -20,6 +21,31 @@ THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
 CHOICE = Variable.plain(THREE)
 REFUSABLE = Variable(mechanism=THREE, categories=((0,), (1,), (2,)), answered=2)
 ONE_IN_A_MILLION = 1e-6
+
+
+def of(symbols: int, flips: int) -> Variable:
+    return Variable.plain(RandomizedResponse.from_flips(symbols=symbols, flips=flips))
+
+
+def joint_channel(variables: list[Variable]) -> NDArray[np.float64]:
+    return kronecker([variable.channel() for variable in variables])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[Variable], NDArray[np.int64]]:
+    variables = [
+        of(draw(st.integers(2, 4)), draw(st.integers(1, 40)))
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    shape = tuple(variable.size for variable in variables)
+    cells = int(np.prod(shape))
+    counts = draw(st.lists(st.integers(0, 500), min_size=cells, max_size=cells).filter(any))
+    return variables, np.array(counts).reshape(shape)
+
+
+def two_by_two() -> TableEstimates:
+    # reports (11, 10, 01, 00) = (300, 200, 250, 250), axes in the order no, yes
+    return estimate_table(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
 
 
 def true_table(

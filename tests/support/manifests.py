@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from surveys.manifest.manifest import Manifest
+from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import ManifestQuestion, Option, with_strength
 
@@ -24,6 +25,28 @@ def make_manifest(*questions: ManifestQuestion, **changes: Any) -> Manifest:
         "cap": None,
     }
     return Manifest(questions=questions, **usual | changes)
+
+
+def protect(*questions: ManifestQuestion, delta: int = 1000, **changes: Any) -> Manifest:
+    """Make a manifest whose releases may spend ε = 3 and δ = `delta` · 10⁻⁹."""
+    return make_manifest(
+        *questions,
+        publication=Publication.PROTECTED,
+        release_epsilon_hundredths=300,
+        release_delta_nanos=delta,
+        **changes,
+    )
+
+
+def any_report(manifest: Manifest, source: Random) -> bytes:
+    """Draw any codes that the server accepts, whether or not they fit together."""
+    asked = set(range(manifest.block_count))
+    if manifest.drawn is not None:
+        asked = set(source.sample(sorted(asked), manifest.drawn))
+    return bytes(
+        source.randrange(symbol.k) if symbol.block is None or symbol.block in asked else NOT_DRAWN
+        for symbol in manifest.symbols
+    )
 
 
 def make_question(

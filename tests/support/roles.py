@@ -8,19 +8,32 @@ from typing import Any
 from unittest import mock
 
 from surveys.access import get_survey
-from surveys.models import Survey
+from surveys.models import Survey, Team, TeamMember
+from surveys.views.people.teams import _find_team
 
 
 @contextmanager
 def losing_the_role(survey: Survey) -> Iterator[None]:
-    """Take the owner's role away as soon as a view has asked for it."""
+    """Take the owner's roles on a survey and in its teams away once a view has asked for them."""
+    owner = survey.owner
 
-    def find_and_remove(*asked: Any) -> Survey:
+    def remove() -> None:
+        survey.memberships.filter(account=owner).delete()
+        TeamMember.objects.filter(account=owner, team__attachments__survey=survey).delete()
+
+    def find_survey(*asked: Any) -> Survey:
         found = get_survey(*asked)
-        survey.memberships.filter(account=survey.owner).delete()
+        remove()
         return found
 
-    places = ("surveys.access", "aggregator.api.views")
-    patches = [mock.patch(f"{place}.get_survey", find_and_remove) for place in places]
-    with patches[0], patches[1]:
+    def find_team(*asked: Any, **owns: Any) -> Team:
+        found = _find_team(*asked, **owns)
+        remove()
+        return found
+
+    with (
+        mock.patch("surveys.access.get_survey", find_survey),
+        mock.patch("aggregator.api.views.get_survey", find_survey),
+        mock.patch("surveys.views.people.teams._find_team", find_team),
+    ):
         yield

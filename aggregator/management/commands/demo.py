@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
+from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import User
 from aggregator.background.rows_files import accept_proposal, make_rows_file
 from aggregator.batches.sealing import count_acknowledged
-from aggregator.models import Snapshot
-from aggregator.results.display import read_results
 from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import (
     encode_envelopes,
@@ -23,21 +20,20 @@ from aggregator.simulation.demo import (
     load_or_draw_envelopes,
 )
 from aggregator.simulation.demo_surveys import DEMOS, OPEN, Demo
-from aggregator.simulation.sending import SendingError, send_reports
-from aggregator.simulation.truth import known_truth, write_comparison
+from aggregator.simulation.fielding import FieldingCommand
+from aggregator.simulation.truth import known_truth
 from surveys.models import Wave
 
-POLL_SECONDS = 0.5
 
-
-class Command(BaseCommand):
+class Command(FieldingCommand):
+    advice = "Run the demo again to continue with the same reports."
     help = (
         "Open the demo surveys. One is for visitors; for the others, scramble each respondent's "
         "answers once and send them over HTTP."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
+        super().add_arguments(parser)
         parser.add_argument(
             "--only",
             choices=[demo.key for demo in DEMOS],
@@ -49,8 +45,6 @@ class Command(BaseCommand):
             type=Path,
             help="keep the reports in this file (default: erase them once they are counted)",
         )
-        parser.add_argument("--connections", type=int, default=8, help="number of connections")
-        parser.add_argument("--seconds", type=float, default=900, help="time limit")
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = self._find_owner(options["owner"])
@@ -72,13 +66,13 @@ class Command(BaseCommand):
             # A closed wave has all its reports: an upgrade may have to compute them again.
             if wave.is_open:
                 self._send(demo, wave, path=path, options=options)
-            snapshot = self._wait_for_workers(wave, deadline=deadline)
+            snapshot = self.wait_for_workers(wave, deadline=deadline)
             if options["envelopes"] is None:
                 path.unlink(missing_ok=True)
         else:
             self.stdout.write(f"“{demo.title}” is already complete.")
         accept_proposal(make_rows_file(wave_id=wave.pk))
-        self._summarize(wave, snapshot)
+        self.summarize(wave, snapshot, truth=known_truth(wave.survey))
         if wave.planned_releases:
             slug = wave.survey.slug
             self.stdout.write(f"Releases: /surveys/{slug}/releases, for anyone: /s/{slug}/results")
@@ -100,33 +94,7 @@ class Command(BaseCommand):
             wave=wave, people=partial(demo.people_of, wave.description), path=path
         )
         bodies = encode_envelopes(wave=wave, envelopes=envelopes)
-        with tqdm(total=len(bodies), desc=demo.title, unit=" reports", mininterval=0.5) as bar:
-            try:
-                send_reports(
-                    bodies,
-                    url=options["url"].rstrip("/"),
-                    connections=options["connections"],
-                    seconds=options["seconds"],
-                    on_acknowledged=lambda _: bar.update(),
-                )
-            except SendingError as error:
-                advice = "Run the demo again to continue with the same reports."
-                raise CommandError(f"{error} {advice}") from error
-            except KeyboardInterrupt:
-                raise CommandError("Stopped. Run the demo again to continue.") from None
-
-    def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
-        while time.monotonic() < deadline:
-            snapshot = newest_snapshot(wave)
-            if snapshot is not None and snapshot.final:
-                return snapshot
-            time.sleep(POLL_SECONDS)
-        raise CommandError("All reports are stored, but no worker has counted them yet.")
-
-    def _summarize(self, wave: Wave, snapshot: Snapshot) -> None:
-        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates and true values:")
-        for line in write_comparison(
-            read_results(wave=wave, snapshot=snapshot), known_truth(wave.survey)
-        ):
-            self.stdout.write(line)
-        self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")
+        try:
+            self.send(bodies, title=demo.title, options=options)
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. Run the demo again to continue.") from None

@@ -7,13 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
+from django.core.management.base import CommandError, CommandParser
 
-from aggregator.models import Snapshot
-from aggregator.results.display import read_results
-from aggregator.results.snapshots import newest_snapshot
 from aggregator.simulation.demo import draw_envelopes, encode_envelopes
+from aggregator.simulation.fielding import FieldingCommand
 from aggregator.simulation.rehearsal import (
     MAX_PEOPLE,
     RehearsalError,
@@ -21,17 +18,16 @@ from aggregator.simulation.rehearsal import (
     open_rehearsal,
     read_groups,
 )
-from aggregator.simulation.sending import SendingError, send_reports
-from aggregator.simulation.truth import compute_truth, write_comparison
+from aggregator.simulation.truth import compute_truth
 from surveys.authoring.drafts import build_manifest
 from surveys.lifecycle.errors import SurveyError
-from surveys.models import Survey, Wave
+from surveys.models import Survey
 
-POLL_SECONDS = 0.5
 ONE_GROUP: list[dict[str, Any]] = [{"share": 1, "answers": {}}]
 
 
-class Command(BaseCommand):
+class Command(FieldingCommand):
+    advice = "Close the rehearsal and start another."
     help = (
         "Copy a survey, open the copy, let synthetic respondents answer it over HTTP, and print "
         "each estimate next to the true value. Run it on the server itself: from elsewhere, "
@@ -47,9 +43,7 @@ class Command(BaseCommand):
             help="JSON file with the true answers (aggregator/simulation/rehearsal.py)",
         )
         parser.add_argument("--seed", type=int, default=1, help="seed for drawing the true answers")
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")
-        parser.add_argument("--connections", type=int, default=8, help="number of connections")
-        parser.add_argument("--seconds", type=float, default=900, help="time limit")
+        super().add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         deadline = time.monotonic() + options["seconds"]
@@ -71,19 +65,9 @@ class Command(BaseCommand):
         drawn = draw_people(groups, manifest=manifest, people=people, seed=options["seed"])
         envelopes = draw_envelopes(manifest, drawn)
         bodies = encode_envelopes(wave=wave, envelopes=envelopes)
-        with tqdm(total=people, desc="Rehearsal", unit=" reports", mininterval=0.5) as bar:
-            try:
-                send_reports(
-                    bodies,
-                    url=options["url"].rstrip("/"),
-                    connections=options["connections"],
-                    seconds=options["seconds"],
-                    on_acknowledged=lambda _: bar.update(),
-                )
-            except SendingError as error:
-                raise CommandError(f"{error} Close the rehearsal and start another.") from error
-        snapshot = self._wait_for_workers(wave, deadline=deadline)
-        self._summarize(wave, snapshot, truth=compute_truth(manifest, drawn))
+        self.send(bodies, title="Rehearsal", options=options)
+        snapshot = self.wait_for_workers(wave, deadline=deadline)
+        self.summarize(wave, snapshot, truth=compute_truth(manifest, drawn))
 
     def _read(self, path: Path | None) -> Any:
         if path is None:
@@ -94,17 +78,3 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
         except ValueError as error:
             raise CommandError(f"{path} is not valid JSON: {error}.") from None
-
-    def _wait_for_workers(self, wave: Wave, *, deadline: float) -> Snapshot:
-        while time.monotonic() < deadline:
-            snapshot = newest_snapshot(wave)
-            if snapshot is not None and (snapshot.final or snapshot.is_half):
-                return snapshot
-            time.sleep(POLL_SECONDS)
-        raise CommandError("All reports are stored, but no worker has counted them yet.")
-
-    def _summarize(self, wave: Wave, snapshot: Snapshot, *, truth: dict[str, float]) -> None:
-        self.stdout.write(f"{snapshot.total:,} reports counted. Estimates and true values:")
-        for line in write_comparison(read_results(wave=wave, snapshot=snapshot), truth):
-            self.stdout.write(line)
-        self.stdout.write(f"Results: /surveys/{wave.survey.slug}/results")

@@ -59,7 +59,7 @@ class Several:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """The text of a rule; its numbers are those of the pasted text."""
+    """The text of a rule, which refers to questions by their numbers in the pasted text."""
 
     text: str
 

@@ -60,7 +60,7 @@ class Mark:
 
     @property
     def begins(self) -> bool:
-        """Whether a list can begin with it."""
+        """Whether a list can begin with this mark."""
         return self.letter == "" or any(order[0] == self.letter for order in _ORDERS)
 
     def continues(self, above: Mark) -> bool:

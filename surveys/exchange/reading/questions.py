@@ -260,7 +260,7 @@ def _drop(choice: Choice, reason: str, kind: Kind) -> None:
 
 
 def _drop_words(choice: Choice) -> None:
-    """Say that translations of words which Murmur provides are left out, if they say more."""
+    """Note translations that are left out, because Murmur has its own words in their place."""
     for text, column in choice.words.values():
         if text != choice.value and not read_yes_or_no(text):
             choice.line.note(column, "Left out: Murmur has its own words here.", "change")

@@ -1,4 +1,4 @@
-"""Read an uploaded file as a questionnaire, whichever of the formats it has."""
+"""Read an uploaded file as a questionnaire, in any of the known formats."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpRespo
 def _merge(
     posted: QueryDict, chosen: str, question: Question, questions: Sequence[Question]
 ) -> tuple[str, QueryDict]:
-    """Return the type and the data of a form, with what is stored where its author chose so."""
+    """Return the type and data of a form, with stored values where its author chose them."""
     if not any(name.startswith(KEEP) for name in posted):
         return chosen, posted
     own = QUESTION_FORMS[chosen].base_fields

@@ -1,4 +1,4 @@
-"""An address changes once both mailboxes have confirmed it, and not otherwise."""
+"""An address changes only once both mailboxes have confirmed it."""
 
 from __future__ import annotations
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import random
 import re
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -34,45 +31,15 @@ from aggregator.results.snapshots import list_looks_before_close
 from aggregator.tasks import request_planned_comparisons
 from aggregator.upkeep.due import WorkKind, find_due_work
 from privacy.shares.intervals import simultaneous_level
-from surveys.authoring.services import plan_comparison
-from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
-from tests.support.comparisons import ask, compute
-from tests.support.factories import make_survey, open_survey
-from tests.support.fielding import process, sign_in
+from tests.support.comparisons import ask, compute, end, make_planned_wave
+from tests.support.fielding import sign_in
 from tests.support.reading import text_of
 from tests.support.waves import send_many
 
 pytestmark = pytest.mark.django_db
-PAIRS = (("q1", "q2"), ("q3", "q1"))
 Kind = Comparison.Kind
 KIND = Kind.TABLE
-
-
-def make_planned_wave(
-    *, pairs: Sequence[Sequence[str]] = PAIRS, people: int = 400, **settings: Any
-) -> Wave:
-    """An open wave with counted reports in which Q2 mostly repeats Q1, and with plans."""
-    survey = make_survey(questions=[f"Question {number}?" for number in (1, 2, 3)], **settings)
-    for pair in pairs:
-        plan_comparison(survey=survey, names=pair)
-    wave = open_survey(survey=survey)
-    draw = random.Random(11)
-    rows = []
-    for _ in range(people):
-        first = draw.random() < 0.5
-        said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
-        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
-    send_many(wave, rows)
-    process(wave)
-    return wave
-
-
-def end(wave: Wave, ending: Wave.Ending = Wave.Ending.OWNER) -> Wave:
-    close_wave(wave_id=wave.pk, ending=ending)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
 
 
 def compute_all() -> None:

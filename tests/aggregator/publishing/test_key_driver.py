@@ -20,7 +20,6 @@ from aggregator.models import Discard, RawReport, Release, today
 from aggregator.publishing.rows import list_figures
 from aggregator.releases import drawing
 from aggregator.releases.agreeing import find_agreeing
-from aggregator.releases.drawing import draw_release, find_releases_to_draw
 from aggregator.releases.figures import KeyDriverFigures, read_figures
 from aggregator.releases.ledger import (
     find_final_counts,
@@ -55,6 +54,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.manifests import make_manifest
 from tests.support.reading import text_of
+from tests.support.releases.planned import draw_all
 from tests.support.releases.public import read, rows_of, visit
 from tests.support.releases.stored import finish, plan
 from tests.support.sampling.audits import measure_loss
@@ -261,13 +261,6 @@ def test_both_draws_spend_half_and_opendp_says_so() -> None:
     assert len(prepare_sampler(table).draw([0, 0, 0, 0])) == 4
     odd = plan_noise(ask("q2", "q1", "q3", epsilon=1), manifest, delta_nanos_left=0)
     assert 2 * odd.epsilon_each == Fraction(1, 100)
-
-
-def draw_all(wave: Wave) -> list[Release]:
-    reserve_planned(wave_id=wave.pk)
-    for release in find_releases_to_draw():
-        assert draw_release(release.pk)
-    return list(wave.releases.order_by("pk"))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch
 from aggregator.models import Batch, Discard, RawReport, Release, ReleaseLedger, SpentId, today
 from aggregator.releases import drawing
 from aggregator.releases.counters import append_key, find_file
-from aggregator.releases.drawing import draw_release, find_releases_to_draw, give_up, suspend
+from aggregator.releases.drawing import draw_release, give_up, suspend
 from aggregator.releases.figures import ChosenFigure, Unsure, read_shown
 from aggregator.releases.ledger import (
     find_waves_to_release,
@@ -46,6 +46,7 @@ from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.releases.many_kinds import translate_all
+from tests.support.releases.planned import draw_all
 from tests.support.releases.public import read, visit
 from tests.support.releases.stored import finish, plan
 from tests.support.waves import count_all, send_many
@@ -84,14 +85,6 @@ def still(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -
         return Sampler(draw=lambda counts: 0 if names_one else [500] * len(counts), library=LIBRARY)
 
     monkeypatch.setattr(drawing, "prepare_sampler", prepare)
-
-
-def draw_all(wave: Wave) -> list[Release]:
-    assert list(find_waves_to_release()) == [wave]
-    reserve_planned(wave_id=wave.pk)
-    for release in find_releases_to_draw():
-        assert draw_release(release.pk)
-    return list(wave.releases.order_by("pk"))
 
 
 def test_the_manifest_freezes_the_plan_and_a_copy_keeps_it() -> None:

@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 from aggregator.batches.sealing import seal_next_batch
 from aggregator.models import Discard, RawReport, Release, SpentId, today
 from aggregator.releases import drawing
-from aggregator.releases.drawing import NOT_COUNTED, draw_release, find_releases_to_draw
+from aggregator.releases.drawing import NOT_COUNTED, draw_release
 from aggregator.releases.ledger import find_final_counts, reserve_planned, reserve_release
 from aggregator.releases.noise import Sampler
 from aggregator.releases.queries import grouped_cells
@@ -37,6 +37,7 @@ from tests.support.deleting import delete_question
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import sign_in
 from tests.support.reading import text_of
+from tests.support.releases.planned import draw_all
 from tests.support.releases.public import read, rows_of, visit
 from tests.support.waves import count_all, send_many
 
@@ -60,13 +61,6 @@ def close_with(reports: int, wave: Wave) -> None:
         kept.objects.all().delete()
     send_many(wave, [bytes([one % 2, 0, one // 2 % 2]) for one in range(reports)])
     count_all(wave)
-
-
-def draw_all(wave: Wave) -> list[Release]:
-    reserve_planned(wave_id=wave.pk)
-    for release in find_releases_to_draw():
-        assert draw_release(release.pk)
-    return list(wave.releases.order_by("pk"))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -14,7 +13,7 @@ from scipy.stats import binom
 
 from aggregator.releases.figures import ChosenFigure, FigureRow, TableFigures, read_figures
 from privacy.mechanism.mechanisms import RandomizedResponse
-from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.releases import ReleaseKind
@@ -22,18 +21,8 @@ from surveys.manifest.rules import Rule
 from surveys.releasing.choice import list_candidates
 from surveys.releasing.noise import Mechanism, count_most_symbols, list_symbols
 from tests.aggregator.routed import ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import protect
 from tests.support.releases.stored import add_noise, as_gaussian, finish, plan
-
-
-def protect(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return replace(
-        make_manifest(*questions, drawn=drawn),
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=300,
-        release_delta_nanos=1000,
-    )
-
 
 EVERY_KIND = protect(
     ask("q1", Kind.YES_NO),

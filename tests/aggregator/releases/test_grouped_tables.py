@@ -22,25 +22,14 @@ from aggregator.releases.readers import reader_epsilons
 from privacy.central.composition import zcdp_epsilon
 from privacy.central.reader import reader_epsilon
 from scripts.stack.stack import ROOT
-from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType as Kind
-from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.choice import NotReleasable, check_beside, check_request
 from surveys.releasing.noise import plan_release
 from tests.aggregator.routed import ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import any_report, protect
 from tests.support.releases.stored import as_gaussian, finish
-
-
-def protect(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
-    return replace(
-        make_manifest(*questions, drawn=drawn),
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=300,
-        release_delta_nanos=1000,
-    )
-
 
 EVERY_KIND = protect(
     ask("q1", Kind.YES_NO),
@@ -63,16 +52,6 @@ MANIFESTS = [pytest.param(EVERY_KIND, id="all"), pytest.param(SUBSET, id="random
 def by_q4(*questions: str, epsilon: int = 100) -> ReleaseRequest:
     return ReleaseRequest(
         kind=ReleaseKind.TABLE, questions=questions, epsilon_hundredths=epsilon, group="q4"
-    )
-
-
-def any_report(manifest: Manifest, source: Random) -> bytes:
-    asked = set(range(manifest.block_count))
-    if manifest.drawn is not None:
-        asked = set(source.sample(sorted(asked), manifest.drawn))
-    return bytes(
-        source.randrange(symbol.k) if symbol.block is None or symbol.block in asked else NOT_DRAWN
-        for symbol in manifest.symbols
     )
 
 

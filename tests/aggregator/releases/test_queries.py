@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,60 +12,34 @@ import pytest
 from aggregator.batches.columns import Columns
 from aggregator.models import Snapshot
 from aggregator.releases.queries import leader_scores, median_scores, table_cells
-from surveys.manifest.manifest import NOT_DRAWN, Manifest, Publication
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.choice import check_request, list_candidates
 from surveys.releasing.noise import ReleasePlan, plan_release
 from tests.aggregator.routed import ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import any_report, protect
 
 Reports = list[bytes]
 
 
-def protect(manifest: Manifest) -> Manifest:
-    return replace(
-        manifest,
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=300,
-        release_delta_nanos=1000,
-    )
-
-
 EVERY_KIND = protect(
-    make_manifest(
-        ask("q1", Kind.YES_NO),
-        ask("q2", Kind.CHOICE, 3, refusal=True, rule=yes("q1")),
-        ask("q3", Kind.SEVERAL, 3, refusal=True),
-        ask("q4", Kind.DECLARED, 4, refusal=True),
-        ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
-        ask("q6", Kind.SCALE, 4, minimum=1, maximum=4, refusal=True, rule=yes("q1")),
-    )
+    ask("q1", Kind.YES_NO),
+    ask("q2", Kind.CHOICE, 3, refusal=True, rule=yes("q1")),
+    ask("q3", Kind.SEVERAL, 3, refusal=True),
+    ask("q4", Kind.DECLARED, 4, refusal=True),
+    ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
+    ask("q6", Kind.SCALE, 4, minimum=1, maximum=4, refusal=True, rule=yes("q1")),
 )
 SUBSET = protect(
-    make_manifest(
-        ask("q1", Kind.YES_NO),
-        ask("q2", Kind.CHOICE, 3),
-        ask("q3", Kind.SEVERAL, 3),
-        ask("q4", Kind.DECLARED, 3),
-        ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
-        drawn=2,
-    )
+    ask("q1", Kind.YES_NO),
+    ask("q2", Kind.CHOICE, 3),
+    ask("q3", Kind.SEVERAL, 3),
+    ask("q4", Kind.DECLARED, 3),
+    ask("q5", Kind.SCALE, 5, minimum=1, maximum=5),
+    drawn=2,
 )
 MANIFESTS = [pytest.param(EVERY_KIND, id="all"), pytest.param(SUBSET, id="random-subset")]
-
-
-def any_report(manifest: Manifest, source: Random) -> bytes:
-    """Any codes that the server accepts, whether or not they fit together."""
-    asked = set(range(manifest.block_count))
-    if manifest.drawn is not None:
-        asked = set(source.sample(sorted(asked), manifest.drawn))
-    return bytes(
-        source.randrange(symbol.k)
-        if manifest.drawn is None or symbol.block is None or symbol.block in asked
-        else NOT_DRAWN
-        for symbol in manifest.symbols
-    )
 
 
 def count(manifest: Manifest, reports: Reports) -> Snapshot:

@@ -24,25 +24,15 @@ from privacy.central.reader import exact_count_epsilon, reader_epsilon
 from privacy.central.selection import permute_and_flip_probabilities
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_epsilon
-from surveys.manifest.manifest import Manifest, Publication
+from surveys.manifest.manifest import Manifest
 from surveys.manifest.question_types import QuestionType as Kind
-from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.readers import find_answered
 from surveys.manifest.releases import ReleaseKind
 from tests.aggregator.routed import ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import make_manifest, protect
 from tests.support.releases.stored import as_gaussian, plan
 
 COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
-
-
-def protect(*questions: ManifestQuestion, drawn: int | None = None, delta: int = 1000) -> Manifest:
-    return replace(
-        make_manifest(*questions, drawn=drawn),
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=300,
-        release_delta_nanos=delta,
-    )
 
 
 def only(manifest: Manifest, *releases: Release) -> ReaderLine:

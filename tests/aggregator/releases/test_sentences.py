@@ -16,24 +16,13 @@ from aggregator.releases.sentences import (
     promise,
     write_scale,
 )
-from surveys.manifest.manifest import Manifest, Publication
 from surveys.manifest.question_types import QuestionType as Kind
-from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.releases import ReleaseKind
 from tests.aggregator.routed import ask, yes
-from tests.support.manifests import make_manifest
+from tests.support.manifests import make_manifest, protect
 from tests.support.releases.stored import as_gaussian, finish, plan
 
 ROOT = Path(__file__).parents[3]
-
-
-def protect(*questions: ManifestQuestion) -> Manifest:
-    return replace(
-        make_manifest(*questions),
-        publication=Publication.PROTECTED,
-        release_epsilon_hundredths=300,
-        release_delta_nanos=1000,
-    )
 
 
 EVERY = protect(

@@ -209,7 +209,7 @@ def test_a_survey_with_a_complete_translation_is_rehearsed(
             record_report(parse_upload(body))
         count_all(Wave.objects.get())
 
-    monkeypatch.setattr("aggregator.management.commands.rehearse.send_reports", store)
+    monkeypatch.setattr("aggregator.simulation.fielding.send_reports", store)
     output = StringIO()
     call_command("rehearse", survey.slug, people=150, stdout=output)
     assert "150 reports counted" in output.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import tomllib
 from pathlib import Path
@@ -24,13 +23,13 @@ from aggregator.study_report.sections.participants import NOT_SHOWN, PARTICIPANT
 from aggregator.study_report.sections.protection import PROTECTION, name_questions
 from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report
-from surveys.authoring.services import add_question, plan_comparison
+from surveys.authoring.services import add_question
 from surveys.formatting import epsilon
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Manifest, Publication
 from surveys.models import Survey, Wave
 from tests.aggregator.study_report.report_text import find_section, text_of_section
-from tests.support.comparisons import ask, compute
+from tests.support.comparisons import ask, compute, end, make_planned_wave
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, process, send_codes, send_people
 from tests.support.waves import send_many
@@ -180,37 +179,14 @@ def test_the_version_is_that_of_the_project() -> None:
     assert project["version"] == settings.VERSION
 
 
-def plan_and_field(*, pairs: tuple[tuple[str, str], ...]) -> Wave:
-    survey = make_survey(questions=["First?", "Second?", "Third?"])
-    for pair in pairs:
-        plan_comparison(survey=survey, names=pair)
-    wave = open_survey(survey=survey)
-    draw = random.Random(11)
-    rows = []
-    for _ in range(400):
-        first = draw.random() < 0.5
-        said = (first, draw.random() < (0.9 if first else 0.1), draw.random() < 0.5)
-        rows.append(bytes(truth ^ (draw.random() < 0.25) for truth in said))
-    send_many(wave, rows)
-    process(wave)
-    return wave
-
-
-def close(wave: Wave) -> Wave:
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
-
-
 @pytest.mark.django_db
 def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
-    wave = plan_and_field(pairs=(("q2", "q1"), ("q3", "q1")))
+    wave = make_planned_wave(pairs=(("q2", "q1"), ("q3", "q1")))
     words = text_of_section(write_report(find_view(wave.survey)), PLANNED)
     assert LATER in words
     assert PLANNED_STILL_OPEN not in words
     assert "Q2 by Q1" in words
-    request_planned(wave_id=close(wave).pk)
+    request_planned(wave_id=end(wave).pk)
     for comparison in wave.comparisons.all():
         compute(comparison)
     report = write_report(find_view(wave.survey))
@@ -225,7 +201,7 @@ def test_planned_comparisons_come_with_their_results_after_the_close() -> None:
 
 @pytest.mark.django_db
 def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
-    wave = close(plan_and_field(pairs=()))
+    wave = end(make_planned_wave(pairs=()))
     assert EXPLORATORY not in [one.anchor for one in write_report(find_view(wave.survey)).sections]
     compute(ask(wave, Comparison.Kind.TABLE, "q2", "q1"))
     compute(ask(wave, Comparison.Kind.REGRESSION, "q2", "q1", "q3"))
@@ -248,7 +224,7 @@ def test_a_random_subset_is_told_with_the_reports_of_each_question() -> None:
     survey = make_survey(questions=[f"Question {number}?" for number in range(4)], drawn=2)
     wave = open_survey(survey=survey)
     send_people(wave, people=400)
-    close(wave)
+    end(wave)
     report = write_report(find_view(survey))
     assert "asked 2 of 4 blocks" in text_of_section(report, LIMITS)
     captions = [table.caption for table in tables(report, RESULTS)]

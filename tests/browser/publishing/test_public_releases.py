@@ -9,23 +9,17 @@ from playwright.sync_api import Browser, Page, expect
 
 from surveys.manifest.languages import NAMES, language_tag
 from surveys.manifest.manifest import Publication
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_unfolded_page_is_sound
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader
 from tests.support.releases.many_kinds import make_released
 
-WIDTH = "document.documentElement.scrollWidth"
 SIZES = {"desk": DESK, "phone": PHONE}
 
 
 def assert_page_is_sound(page: Page, *, width: int) -> None:
-    assert page.evaluate(WIDTH) <= width
-    page.evaluate(AXE)
-    for tag in page.locator("details").all():
-        tag.evaluate("(details) => { details.open = true; }")
-    assert page.evaluate(RUN_AXE) == []
-    assert page.evaluate(WIDTH) <= width
+    assert_unfolded_page_is_sound(page, width=width)
     for frame in page.locator(".table-wrap:has(> .table-parts)").all():
         assert frame.evaluate("(frame) => frame.scrollWidth - frame.clientWidth") == 0
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from surveys.lifecycle.services import close_wave, switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.models import Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import assert_unfolded_page_is_sound
 from tests.support.browser.every_type import make_branching_survey
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_codes, send_people
 
-WIDTH = "document.documentElement.scrollWidth"
 ROADS = ("هل قدت السيارة بعد الشرب؟", "هل لديك أطفال؟")
 SIZES = {"desk": DESK, "phone": PHONE}
 
@@ -46,15 +45,6 @@ def make_arabic() -> Wave:
     return wave
 
 
-def assert_page_is_sound(page: Page, *, width: int) -> None:
-    assert page.evaluate(WIDTH) <= width
-    page.evaluate(AXE)
-    for tag in page.locator("details").all():
-        tag.evaluate("(details) => { details.open = true; }")
-    assert page.evaluate(RUN_AXE) == []
-    assert page.evaluate(WIDTH) <= width
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_visitor_follows_the_closed_survey_to_its_results(
@@ -72,18 +62,18 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
         address = f"{live.url}/s/{wave.survey.slug}"
         page.goto(f"{address}/results")
         expect(page.get_by_text(waiting)).to_be_visible()
-        assert_page_is_sound(page, width=viewport["width"])
+        assert_unfolded_page_is_sound(page, width=viewport["width"])
         close(wave)
         page.goto(address)
         page.locator("main a").last.click()
         expect(page).to_have_url(f"{address}/results?lang={wave.description.language}")
         blocks = page.locator("article.block")
         expect(blocks).to_have_count(sum(one.is_scrambled for one in wave.description.questions))
-        assert_page_is_sound(page, width=viewport["width"])
+        assert_unfolded_page_is_sound(page, width=viewport["width"])
         switch_public_results(survey=wave.survey, off=True)
         page.reload()
         expect(page.get_by_role("heading", name=off)).to_be_visible()
-        assert_page_is_sound(page, width=viewport["width"])
+        assert_unfolded_page_is_sound(page, width=viewport["width"])
     assert context.cookies() == []
 
 

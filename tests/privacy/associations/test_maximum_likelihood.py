@@ -5,48 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy.associations.maximum_likelihood import log_likelihood_of, maximize_likelihood
 from privacy.associations.tables import (
-    TableEstimates,
     Variable,
     estimate_table,
-    kronecker,
     prepare_table,
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
+from tests.support.latent_tables import PLAIN, joint_channel, tables, two_by_two
 from tests.support.sampling.estimates import fit_alone
-
-COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
-
-PLAIN = Variable.plain(COINS)
-
-
-def of(symbols: int, flips: int) -> Variable:
-    return Variable.plain(RandomizedResponse.from_flips(symbols=symbols, flips=flips))
-
-
-def joint_channel(variables: list[Variable]) -> NDArray[np.float64]:
-    return kronecker([variable.channel() for variable in variables])
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[Variable], NDArray[np.int64]]:
-    variables = [
-        of(draw(st.integers(2, 4)), draw(st.integers(1, 40)))
-        for _ in range(draw(st.integers(1, 3)))
-    ]
-    shape = tuple(variable.size for variable in variables)
-    cells = int(np.prod(shape))
-    counts = draw(st.lists(st.integers(0, 500), min_size=cells, max_size=cells).filter(any))
-    return variables, np.array(counts).reshape(shape)
-
-
-def two_by_two() -> TableEstimates:
-    # reports (11, 10, 01, 00) = (300, 200, 250, 250), axes in the order no, yes
-    return estimate_table(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
 
 
 @pytest.mark.slow

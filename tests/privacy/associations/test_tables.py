@@ -10,47 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from privacy.associations.tables import (
     MAX_CELLS,
-    TableEstimates,
     Variable,
     estimate_table,
-    kronecker,
 )
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
+from tests.support.latent_tables import (
+    PLAIN,
+    REFUSABLE,
+    THREE,
+    joint_channel,
+    of,
+    tables,
+    two_by_two,
+)
 from tests.support.sampling.estimates import estimate_alone
 
-COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
-PLAIN = Variable.plain(COINS)
-THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
-REFUSABLE = Variable(mechanism=THREE, categories=((0,), (1,), (2,)), answered=2)
-
-
-def of(symbols: int, flips: int) -> Variable:
-    return Variable.plain(RandomizedResponse.from_flips(symbols=symbols, flips=flips))
-
-
-def joint_channel(variables: list[Variable]) -> NDArray[np.float64]:
-    return kronecker([variable.channel() for variable in variables])
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[list[Variable], NDArray[np.int64]]:
-    variables = [
-        of(draw(st.integers(2, 4)), draw(st.integers(1, 40)))
-        for _ in range(draw(st.integers(1, 3)))
-    ]
-    shape = tuple(variable.size for variable in variables)
-    cells = int(np.prod(shape))
-    counts = draw(st.lists(st.integers(0, 500), min_size=cells, max_size=cells).filter(any))
-    return variables, np.array(counts).reshape(shape)
-
-
 # Known values
-
-
-def two_by_two() -> TableEstimates:
-    # reports (11, 10, 01, 00) = (300, 200, 250, 250), axes in the order no, yes
-    return estimate_table(counts=[[250, 250], [200, 300]], variables=[PLAIN, PLAIN])
 
 
 def test_a_two_by_two_table_gives_its_shares() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import axe_playwright_python
 from playwright.sync_api import Page
 
+from tests.support.browser.researcher import DESK, PHONE
+
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
 # Best practices too: left out are level AAA, and experiments that guess from looks (a small line
 # above a heading is no heading).
@@ -18,6 +20,8 @@ RUN_AXE = """async (tag) => {
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }"""
+
+WIDTH = "document.documentElement.scrollWidth"
 
 # Scrolls as far as possible, then looks at the button.
 LOOK_AT_EXIT = """() => {
@@ -32,6 +36,24 @@ LOOK_AT_EXIT = """() => {
       header: document.querySelector("header").offsetHeight,
     };
 }"""
+
+
+def assert_fits_and_is_accessible(page: Page, name: str = "") -> None:
+    """Look at a page of researchers on a desk and on a phone; `name` says in faults which it is."""
+    for size in (DESK, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        assert page.evaluate(WIDTH) <= size["width"], (name or page.url, size)
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE) == [], (name or page.url, size)
+
+
+def assert_unfolded_page_is_sound(page: Page, *, width: int) -> None:
+    assert page.evaluate(WIDTH) <= width
+    page.evaluate(AXE)
+    for tag in page.locator("details").all():
+        tag.evaluate("(details) => { details.open = true; }")
+    assert page.evaluate(RUN_AXE) == []
+    assert page.evaluate(WIDTH) <= width
 
 
 def fill_in(page: Page) -> None:

@@ -109,8 +109,9 @@ def test_each_strength_is_offered_with_the_word_for_the_whole_question(
     survey = make_survey(owner=owner, questions=())
     posted = {"text": "Which?", "options": "\n".join(FIVE_ROWS), "flips": "25", "cost": "1"}
     form = words_of(author.post(f"{at('question_create', survey)}?type=several", posted))
-    assert "Two coins (25 of 100) , Hardly protected, ε = 5.50" in form
-    assert "Protection: strong, ε" not in form.replace("40 of 100 , Protection: strong, ε", "")
+    assert "Two coins (25 of 100) , Hardly protected Of every" in form
+    assert "Two coins (25 of 100): ε = 5.50" in form
+    assert "Protection: strong" not in form.replace("40 of 100 , Protection: strong", "")
 
 
 def test_six_questions_at_five_flips_do_not_sound_safe(author: Client, owner: User) -> None:

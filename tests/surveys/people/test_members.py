@@ -20,6 +20,7 @@ from surveys.people.teams import (
     attach,
     create_team,
     delete_team,
+    detach,
     remove_from_team,
     set_team_role,
 )
@@ -115,6 +116,7 @@ def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
         lambda: hand_over(survey=survey, to=editor.pk, by=editor.pk),
         lambda: attach(survey=survey, team=team, by=editor.pk),
         lambda: attach(survey=survey, team=team, by=owner.pk),  # not in this team
+        lambda: detach(survey=survey, team=own, by=editor.pk),
         lambda: set_team_role(team=own, account=owner.pk, role=Role.VIEWER, by=editor.pk),
         lambda: set_team_role(team=own, account=editor.pk, role=Role.OWNER, by=editor.pk),
         lambda: remove_from_team(team=own, account=owner.pk, by=editor.pk),

@@ -22,7 +22,6 @@ from privacy.central.key_driver import rule_scores
 from privacy.central.median import scaled_scores
 from privacy.central.noise import discrete_gaussian_probability, discrete_laplace_probability
 from privacy.central.selection import permute_and_flip_probabilities
-from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.choice import check_request
@@ -34,7 +33,7 @@ from surveys.releasing.noise import (
     plan_table_of_choice,
 )
 from tests.aggregator.routed import ask
-from tests.support.manifests import make_manifest
+from tests.support.manifests import make_manifest, protect
 from tests.support.sampling.audits import RUNS, measure_loss
 from tests.support.sampling.frequencies import among, chi_squared_p
 
@@ -43,16 +42,11 @@ pytestmark = pytest.mark.slow
 BY_CHANCE = 1e-6
 TOGETHER = 1000
 EPSILON = 0.5
-MANIFEST = replace(
-    make_manifest(
-        ask("q1", Kind.YES_NO),
-        ask("q2", Kind.CHOICE, 4),
-        ask("q3", Kind.SCALE, 3, minimum=1, maximum=3),
-        ask("q4", Kind.DECLARED, 3),
-    ),
-    publication=Publication.PROTECTED,
-    release_epsilon_hundredths=300,
-    release_delta_nanos=1000,
+MANIFEST = protect(
+    ask("q1", Kind.YES_NO),
+    ask("q2", Kind.CHOICE, 4),
+    ask("q3", Kind.SCALE, 3, minimum=1, maximum=3),
+    ask("q4", Kind.DECLARED, 3),
 )
 SCALE = next(one for one in MANIFEST.questions if one.name == "q3")
 

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from scripts.stack.stack import ROOT
+from tests.support.imports import imports_of
 
 PRODUCT = ("config", "privacy", "accounts", "surveys", "aggregator")
 # What may use a generator of numpy, or Python's: nothing that is published depends on it.
@@ -37,17 +38,6 @@ def modules() -> dict[str, str]:
     """Source of every module of the product, by path."""
     files = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
     return {str(path.relative_to(ROOT)): path.read_text() for path in files}
-
-
-@cache
-def imports_of(source: str) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Pasting questions into a draft: the preview, and what is created as it showed."""
+"""Pasting questions into a draft: the preview, and whether what it showed is created."""
 
 from __future__ import annotations
 
