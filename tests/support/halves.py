@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import secrets
+from collections.abc import Iterable
 from typing import Any
 
 from aggregator.batches.columns import Columns
@@ -29,6 +30,14 @@ def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
 def divide(wave: Wave, *, people: int = 600) -> Wave:
     """Let people answer an open wave as above, close it and process it."""
     send_people(wave, people=people)
+    return end(wave)
+
+
+def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
+    """Let these reports wait too, then close the wave and process it."""
+    RawReport.objects.bulk_create(
+        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
+    )
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     wave.refresh_from_db()
@@ -49,13 +58,7 @@ def make_wave_with_wards() -> Wave:
         truth = generator.random() < (0.8, 0.2)[ward]
         other = generator.random() < 0.5
         rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))
-    RawReport.objects.bulk_create(
-        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
-    )
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
+    return end(wave, rows=rows)
 
 
 def list_differences() -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from unittest import mock
@@ -33,17 +32,16 @@ from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result
-from aggregator.models import Batch, Comparison, RawReport, SealedHalf
+from aggregator.models import Batch, Comparison, SealedHalf
 from aggregator.results.groups import halves
 from aggregator.results.groups.halves import MOST_CLAIMS, can_tell_groups
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
 from surveys.leases import MAX_ATTEMPTS
-from surveys.lifecycle.services import close_wave
 from surveys.models import HistoryRow, Verb, Wave
 from tests.support.fielding import process, sign_in
-from tests.support.halves import list_differences, make_divided_wave, make_wave_with_wards
+from tests.support.halves import end, list_differences, make_divided_wave, make_wave_with_wards
 from tests.support.roles import losing_the_role
 from tests.support.waves import make_wave
 
@@ -60,13 +58,7 @@ def make_related_wave(*, people: int = 1200) -> Wave:
         answer, other = generator.random() < 0.5, generator.random() < 0.5
         truth = (answer, answer, other)
         rows.append(bytes(said != (generator.random() < 0.25) for said in truth))
-    RawReport.objects.bulk_create(
-        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
-    )
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
+    return end(wave, rows=rows)
 
 
 def run_tests(wave: Wave) -> list[JudgedClaim]:
