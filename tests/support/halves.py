@@ -44,13 +44,16 @@ def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
     return wave
 
 
-def make_wave_with_wards() -> Wave:
-    """Divide a wave in which 80 % of North and 20 % of South answer Yes to the first question."""
+def open_wave_with_wards() -> Wave:
     survey = make_survey(sealed_half=True)
     add_question(
         survey=survey, text="Ward?", type=QuestionType.DECLARED, options=["North", "South", "East"]
     )
-    wave = open_survey(survey=survey)
+    return open_survey(survey=survey)
+
+
+def make_wave_with_wards() -> Wave:
+    """Divide a wave in which 80 % of North and 20 % of South answer Yes to the first question."""
     generator = random.Random(20261128)
     rows = []
     for _ in range(1400):
@@ -58,7 +61,7 @@ def make_wave_with_wards() -> Wave:
         truth = generator.random() < (0.8, 0.2)[ward]
         other = generator.random() < 0.5
         rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))
-    return end(wave, rows=rows)
+    return end(open_wave_with_wards(), rows=rows)
 
 
 def list_differences() -> list[str]:
