@@ -44,8 +44,8 @@ def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
     return wave
 
 
-def open_wave_with_wards() -> Wave:
-    survey = make_survey(sealed_half=True)
+def open_wave_with_wards(**settings: Any) -> Wave:
+    survey = make_survey(sealed_half=True, **settings)
     add_question(
         survey=survey, text="Ward?", type=QuestionType.DECLARED, options=["North", "South", "East"]
     )
