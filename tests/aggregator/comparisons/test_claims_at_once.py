@@ -1,4 +1,4 @@
-"""Workers and windows at the same moment, on PostgreSQL: one division, one set of claims, one test."""
+"""Workers and windows at once, on PostgreSQL: one division, one set of claims, one test of each."""
 
 from __future__ import annotations
 
