@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
@@ -71,15 +73,13 @@ def list_differences() -> list[str]:
 
 
 def rewrite(batches: list[Batch], *, shift: int) -> None:
-    """Replace every scrambled code of these batches by another one; all else stays."""
+    """Replace every code of these batches by another one, declared ones too; all else stays."""
     for batch in batches:
         manifest = batch.wave.description
         columns = Columns.of(manifest)
         codes = unpack_reports(bytes(batch.packed), size=batch.size, ks=columns.ks)
-        for symbol, place in zip(manifest.symbols, columns.places, strict=True):
-            if symbol.threshold is not None:
-                codes[:, place] = (codes[:, place] + shift) % symbol.k
-        packed = pack_reports([row.tobytes() for row in codes], ks=columns.ks)
+        shifted = (codes + shift) % np.array(columns.ks, dtype=np.uint8)
+        packed = pack_reports([row.tobytes() for row in shifted], ks=columns.ks)
         batch.packed, batch.content_hash = packed, hashlib.sha256(packed).digest()
         batch.counts = count_codes(packed, size=batch.size, ks=columns.ks)
         batch.tables = count_tables(

@@ -110,6 +110,13 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert [list(each) for each in result.counts] == counted.tolist()  # type: ignore[union-attr]
     assert result.difference.level == pytest.approx(0.975)
     assert list_differences() == []  # verification counts the same batches
+    # Damage is repaired as verification says, to the same verdict.
+    stored = Comparison.objects.filter(pk=row.pk)
+    stored.update(result={**row.result, "n": 1})
+    [difference] = list_differences()
+    assert "set state to 'waiting' and result to NULL" in difference
+    stored.update(state=Comparison.State.WAITING, result=None)
+    assert [one.finding for one in run_tests(wave)] == [one.finding for one in found]
 
 
 @pytest.mark.slow
