@@ -195,7 +195,7 @@ def test_where_everybody_is_in_the_group_a_share_is_tested_and_no_difference() -
     Comparison.objects.create(
         wave=wave,
         kind=Comparison.Kind.CLAIM,
-        names=claims[0].names,
+        names=list(claims[0].names),
         through_batch=1,
         method_version=METHOD_VERSION,
         state=Comparison.State.DONE,
