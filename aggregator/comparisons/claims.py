@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from django.db import transaction
 
+from aggregator.batches.columns import Columns
 from aggregator.batches.halves import HalfIsOpen, release_held
 from aggregator.comparisons.choice import check_claim
 from aggregator.comparisons.jobs import QUEUE, compute_again
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
 from aggregator.comparisons.stored import UnreadableResult, read_result
+from aggregator.comparisons.too_few import NOBODY
 from aggregator.comparisons.words.table_sentences import (
     NO_VARIATION,
     NOTHING_TO_TEST,
@@ -27,8 +30,8 @@ from aggregator.models import Comparison, SealedHalf
 from aggregator.results.groups.halves import MOST_CLAIMS
 from aggregator.results.snapshots import METHOD_VERSION
 from surveys.access import Action, ask_again
-from surveys.comparing.choice import OUTCOME, NotComparable
-from surveys.comparing.indicators import find_indicators, list_names
+from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
+from surveys.comparing.indicators import NO, YES, Indicator, find_indicators, list_names
 from surveys.formatting import percent
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
@@ -40,6 +43,8 @@ NO_SHARE = (
     "mean with that of everyone else."
 )
 TOO_MANY_CLAIMS = f"You can write down {MOST_CLAIMS} claims at most. Remove one first."
+NOBODY_THERE = "Nobody in the sealed half is in {group}."
+NOBODY_ELSE = "Nobody in the sealed half gave another answer to Q{number}."
 
 
 class ClaimsChanged(Exception):
@@ -73,6 +78,13 @@ class Claim:
         return self.names == other.names and None not in (self.than, other.than)
 
 
+class Verdict(StrEnum):
+    WAITING = ""
+    CONFIRMED = "Confirmed"
+    NOT_CONFIRMED = "Not confirmed"
+    NOT_TESTED = "Not tested"
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgedClaim:
     """A claim and, once it is tested, its verdict; `p_value` is adjusted for all claims."""
@@ -80,16 +92,10 @@ class JudgedClaim:
     number: int  # from 1
     title: str
     comparison: Comparison | None = None
-    is_confirmed: bool | None = None  # None while it is not tested
+    verdict: Verdict = Verdict.WAITING
     finding: str = ""
     p_value: str = ""
     problem: str = ""
-
-    @property
-    def verdict(self) -> str:
-        if self.is_confirmed is None:
-            return ""
-        return "Confirmed" if self.is_confirmed else "Not confirmed"
 
 
 def list_stored(half: SealedHalf) -> list[Claim]:
@@ -102,9 +108,11 @@ def add_claim(*, wave: Wave, claim: Claim) -> None:
     with transaction.atomic():
         half = _lock(wave)
         check_claim(manifest=manifest, names=claim.names, half=half)
-        outcome, _ = find_indicators(manifest, claim.names)
+        outcome, group = find_indicators(manifest, claim.names)
         if claim.than is not None and outcome.is_number:
             raise NotComparable(NO_SHARE.format(label=outcome.label), field=OUTCOME)
+        if group.is_known and not _has_people(wave, group):
+            raise NotComparable(NOBODY.format(label=group.label), field=GROUP)
         claims = list_stored(half)
         if any(claim.is_about_the_same(one) for one in claims):
             raise NotComparable(ALREADY_CLAIMED)
@@ -112,6 +120,13 @@ def add_claim(*, wave: Wave, claim: Claim) -> None:
             raise NotComparable(TOO_MANY_CLAIMS)
         _write(half, [*claims, claim])
         record(wave.survey, Verb.CHANGED, Kind.CLAIM)
+
+
+def _has_people(wave: Wave, group: Indicator) -> bool:
+    """Whether anybody in the open half is in a declared group."""
+    place = Columns.of(wave.description).places[group.place]
+    batches = wave.batches.values_list("counts", flat=True)  # of the open half alone
+    return any(counts[place][code] for counts in batches for code in group.yes)
 
 
 def remove_claim(*, wave: Wave, claim: Claim) -> None:
@@ -199,43 +214,39 @@ def list_tested(half: SealedHalf, manifest: Manifest) -> list[JudgedClaim]:
 
 
 def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manifest) -> JudgedClaim:
-    title = describe_claim(manifest, claim)
+    judged = JudgedClaim(number=number, title=describe_claim(manifest, claim), comparison=row)
     if row is None or not row.is_settled:
-        return JudgedClaim(number=number, title=title, comparison=row)
+        return judged
     if row.state == Comparison.State.FAILED:
         QUEUE.try_again(row)  # the test depends on nothing that changed since
-        is_confirmed = False if row.is_settled else None
-        return JudgedClaim(
-            number=number,
-            title=title,
-            comparison=row,
-            is_confirmed=is_confirmed,
-            problem=row.problem,
-        )
+        verdict = Verdict.NOT_TESTED if row.is_settled else Verdict.WAITING
+        return replace(judged, verdict=verdict, problem=row.problem)
     try:
         result = read_result(row.kind, row.result, indicators=list_names(manifest))
     except UnreadableResult:
         compute_again(row)
-        return JudgedClaim(number=number, title=title, comparison=row)
+        return judged
     assert isinstance(result, TwoQuestionsResult)
+    outcome, group = find_indicators(manifest, claim.names)
+    if nobody := _find_nobody(result, claim, group):
+        return replace(judged, verdict=Verdict.NOT_TESTED, problem=nobody)
     compares = claim.than is None
     p_value = adjust_p(result.test.p_value, result.together)
     describe = describe_difference if compares else describe_share
-    return JudgedClaim(
-        number=number,
-        title=title,
-        comparison=row,
-        is_confirmed=is_confirmed_by(result, claim),
-        finding=describe(result, *find_indicators(manifest, claim.names)),
+    is_confirmed = is_confirmed_by(result, claim)
+    return replace(
+        judged,
+        verdict=Verdict.CONFIRMED if is_confirmed else Verdict.NOT_CONFIRMED,
+        finding=describe(result, outcome, group),
         # A share has an interval alone.
         p_value=write_p(1.0 if p_value is None else p_value) if compares else "",
-        problem=_find_problem(result),
+        problem=_find_problem(result, claim),
     )
 
 
 def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
     """Whether the interval of the difference, or of the share, lies on the side of the claim."""
-    if _find_problem(result):
+    if _find_problem(result, claim):
         return False
     if claim.than is None:
         figure, line = result.difference, 0.0
@@ -244,8 +255,20 @@ def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
     return figure.low > line if claim.is_higher else figure.high < line
 
 
-def _find_problem(result: TwoQuestionsResult) -> str:
-    if result.test.method == NO_VARIATION:
+def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> str:
+    """Say which group that the claim needs is empty in the sealed half; empty if none is."""
+    if not group.is_known:
+        return ""  # nobody knows who is in it, which its interval allows for
+    first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
+    if not first:
+        return NOBODY_THERE.format(group=group.quoted)
+    if claim.than is None and not second:
+        return NOBODY_ELSE.format(number=group.number)
+    return ""
+
+
+def _find_problem(result: TwoQuestionsResult, claim: Claim) -> str:
+    if claim.than is None and result.test.method == NO_VARIATION:
         return NOTHING_TO_TEST
     # The sealed half was looked at once, by nobody before.
     return IMPOSSIBLE if result.contradiction.applies(fixed_end=True) else ""

@@ -294,8 +294,10 @@ def _compute(comparison: Comparison) -> StoredResult:
     counts = _count_jointly(comparison, columns, indicators)
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
+    if is_claim:
+        return compute_table(comparison, indicators, counts)  # its verdict says who is missing
     indicators = check_not_empty(counts, indicators)
-    if comparison.kind == Comparison.Kind.TABLE or is_claim:
+    if comparison.kind == Comparison.Kind.TABLE:
         return compute_table(comparison, indicators, counts)
     if comparison.kind == Comparison.Kind.SEGMENTS:
         return analyse_segments(

@@ -15,6 +15,7 @@ from aggregator.batches.halves import HalfIsOpen, count_held, find_half
 from aggregator.comparisons.claims import (
     Claim,
     ClaimsChanged,
+    Verdict,
     add_claim,
     describe_claim,
     list_stored,
@@ -175,8 +176,8 @@ def _show(
             record_seen(survey)
         context |= {
             "tested": tested,
-            "confirmed": sum(one.is_confirmed is True for one in tested),
-            "is_waiting": any(one.is_confirmed is None for one in tested),
+            "confirmed": sum(one.verdict is Verdict.CONFIRMED for one in tested),
+            "is_waiting": any(one.verdict is Verdict.WAITING for one in tested),
         }
     response = render(request, "aggregator/comparisons/sealed_half.html", context, status=status)
     if context.get("is_waiting") or (half is None and not wave.is_open):

@@ -9,11 +9,21 @@ import pytest
 from aggregator import tasks
 from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.sealing import count_acknowledged, seal_next_batch
+from aggregator.comparisons.claims import Claim, add_claim, list_tested, open_half, stamp_claims
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
-from aggregator.models import Batch, Comparison, RawReport, Rendering, RowsFile, Snapshot
+from aggregator.models import (
+    Batch,
+    Comparison,
+    RawReport,
+    Rendering,
+    RowsFile,
+    SealedHalf,
+    Snapshot,
+)
 from aggregator.renderings.jobs import request_rendering
 from aggregator.results.display import find_view
+from aggregator.results.groups import halves
 from aggregator.results.snapshots import update_snapshot
 from aggregator.upkeep.due import WorkKind, find_due_work
 from surveys.authoring.services import plan_comparison
@@ -21,9 +31,11 @@ from surveys.lifecycle.services import close_wave
 from surveys.models import Wave
 from tests.support.deaths import Moment, killed
 from tests.support.factories import make_survey, open_survey
+from tests.support.halves import end, open_wave_with_wards
 from tests.support.waves import send_many
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+HALF_MOMENTS: list[Moment] = [5, "before the commit", "after the commit"]
 PEOPLE = 60
 FILE = "chart.180mm.svg"
 # Statements of the job, before and after they were executed, and its first commit.
@@ -127,3 +139,56 @@ def test_a_worker_killed_at_any_moment_of_a_job_loses_nothing(
         work_until_nothing_is_due()
         assert_complete(wave)
     assert len(ends) >= len(MOMENTS) // 3  # short jobs end before the later moments
+
+
+def list_sides() -> list[tuple[int, bool]]:
+    """List the side of every batch; none before the halves are drawn."""
+    is_drawn = SealedHalf.objects.exists()
+    return list(Batch.every.order_by("pk").values_list("pk", "is_held")) if is_drawn else []
+
+
+def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(halves, "EQUATIONS_OF_A_CLAIM", 0)
+    rows = [bytes([row % 2, row % 3 == 0, row // 3 % 2]) for row in range(300)]
+    wave = end(open_wave_with_wards(people_expected=400), rows=rows)
+    for moment in HALF_MOMENTS:
+        SealedHalf.objects.all().delete()
+        Batch.every.update(is_held=False)
+        Snapshot.objects.all().delete()
+        with killed(moment) as ended:
+            tasks.estimate_wave(wave.pk)
+        assert ended == ["committed" if moment == "after the commit" else "undone"]
+        drawn = list_sides()
+        work_until_nothing_is_due()
+        half = SealedHalf.objects.get()
+        assert (half.has_groups, half.through_batch) == (True, wave.batches.count())
+        assert drawn in ([], list_sides())
+        [snapshot] = Snapshot.objects.all()
+        assert (snapshot.is_half, snapshot.through_batch) == (True, half.through_batch)
+    claims = [Claim(names=("q1", "q3.0"), is_higher=True, than=than) for than in (30, None)]
+    for claim in claims:
+        add_claim(wave=wave, claim=claim)
+    sides, verdicts = list_sides(), []
+    for moment in HALF_MOMENTS:
+        with killed(moment) as ended:
+            open_half(wave=wave, seen=stamp_claims(claims))
+        if ended == ["undone"]:
+            assert (list_sides(), Comparison.objects.exists()) == (sides, False)
+            open_half(wave=wave, seen=stamp_claims(claims))
+        with killed(moment):
+            tasks.compare(Comparison.objects.get().pk)
+        work_until_nothing_is_due()
+        assert Comparison.objects.count() == 1
+        half.refresh_from_db()
+        verdicts.append(list_tested(half, wave.description))
+        assert [(one.verdict, one.finding) for one in verdicts[-1]] == [
+            (one.verdict, one.finding) for one in verdicts[0]
+        ]
+        assert all(one.verdict for one in verdicts[-1])
+        # Seal it again.
+        SealedHalf.objects.update(opened_on=None)
+        Batch.every.filter(number__gt=half.through_batch).update(is_held=True)
+        for rows_of in (Comparison.objects, RowsFile.objects, Snapshot.objects.filter(final=True)):
+            rows_of.all().delete()

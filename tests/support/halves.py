@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 import secrets
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
@@ -29,26 +32,11 @@ def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
 def divide(wave: Wave, *, people: int = 600) -> Wave:
     """Let people answer an open wave as above, close it and process it."""
     send_people(wave, people=people)
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
+    return end(wave)
 
 
-def make_wave_with_wards() -> Wave:
-    """Divide a wave in which 80 % of North and 20 % of South answer Yes to the first question."""
-    survey = make_survey(sealed_half=True)
-    add_question(
-        survey=survey, text="Ward?", type=QuestionType.DECLARED, options=["North", "South", "East"]
-    )
-    wave = open_survey(survey=survey)
-    generator = random.Random(20261128)
-    rows = []
-    for _ in range(1400):
-        ward = generator.randrange(2)  # nobody is in East
-        truth = generator.random() < (0.8, 0.2)[ward]
-        other = generator.random() < 0.5
-        rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))
+def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
+    """Let these reports wait too, then close the wave and process it."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
@@ -58,6 +46,26 @@ def make_wave_with_wards() -> Wave:
     return wave
 
 
+def open_wave_with_wards(**settings: Any) -> Wave:
+    survey = make_survey(sealed_half=True, **settings)
+    add_question(
+        survey=survey, text="Ward?", type=QuestionType.DECLARED, options=["North", "South", "East"]
+    )
+    return open_survey(survey=survey)
+
+
+def make_wave_with_wards() -> Wave:
+    """Divide a wave in which 80 % of North and 20 % of South answer Yes to the first question."""
+    generator = random.Random(20261128)
+    rows = []
+    for _ in range(1400):
+        ward = generator.randrange(2)  # nobody is in East
+        truth = generator.random() < (0.8, 0.2)[ward]
+        other = generator.random() < 0.5
+        rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))
+    return end(open_wave_with_wards(), rows=rows)
+
+
 def list_differences() -> list[str]:
     """List what verification finds, but that nobody acknowledged the reports of these tests."""
     found = Verification().run(Wave.objects.all())
@@ -65,15 +73,13 @@ def list_differences() -> list[str]:
 
 
 def rewrite(batches: list[Batch], *, shift: int) -> None:
-    """Replace every scrambled code of these batches by another one; all else stays."""
+    """Replace every code of these batches by another one, declared ones too; all else stays."""
     for batch in batches:
         manifest = batch.wave.description
         columns = Columns.of(manifest)
         codes = unpack_reports(bytes(batch.packed), size=batch.size, ks=columns.ks)
-        for symbol, place in zip(manifest.symbols, columns.places, strict=True):
-            if symbol.threshold is not None:
-                codes[:, place] = (codes[:, place] + shift) % symbol.k
-        packed = pack_reports([row.tobytes() for row in codes], ks=columns.ks)
+        shifted = (codes + shift) % np.array(columns.ks, dtype=np.uint8)
+        packed = pack_reports([row.tobytes() for row in shifted], ks=columns.ks)
         batch.packed, batch.content_hash = packed, hashlib.sha256(packed).digest()
         batch.counts = count_codes(packed, size=batch.size, ks=columns.ks)
         batch.tables = count_tables(

@@ -25,6 +25,12 @@ from surveys.models import Wave
 # Another processor may round the last digits differently, and the search for a maximum increases
 # the difference a little.
 COMPARISON_TOLERANCE = 1e-9
+REQUEST_AGAIN = "Delete row {row} of aggregator_comparison; the comparison can be requested again."
+# Nobody can request the test of a claim, so without its row it would wait for ever.
+TEST_AGAIN = (
+    "In row {row} of aggregator_comparison, set state to 'waiting' and result to NULL; a worker "
+    "then tests the claim again on the same reports."
+)
 
 
 class OpenComparison:
@@ -65,15 +71,13 @@ class OpenComparison:
 
     def check(self, wave: Wave, reports: int) -> Iterator[Difference]:
         if not self._is_right(wave, reports):
+            is_claim = self._row.kind == Comparison.Kind.CLAIM
             yield Difference(
                 kind="comparison",
                 where=f"{name_wave(wave)}, comparison {self._row.pk} ({self._row})",
                 number=self._row.pk,
                 finding="its figures do not match its batches",
-                remedy=(
-                    f"Delete row {self._row.pk} of aggregator_comparison; the comparison can "
-                    "be requested again."
-                ),
+                remedy=(TEST_AGAIN if is_claim else REQUEST_AGAIN).format(row=self._row.pk),
             )
 
     def _is_right(self, wave: Wave, reports: int) -> bool:

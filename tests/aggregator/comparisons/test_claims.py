@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from unittest import mock
 
+import numpy as np
 import pytest
 from django.db.models import Sum
 from django.urls import reverse
@@ -16,10 +16,12 @@ from aggregator.batches.columns import Columns
 from aggregator.batches.combinations import count_combinations
 from aggregator.batches.halves import HalfIsOpen, find_half
 from aggregator.comparisons import jobs
+from aggregator.comparisons.analysis import analyse_table
 from aggregator.comparisons.claims import (
     Claim,
     ClaimsChanged,
     JudgedClaim,
+    Verdict,
     add_claim,
     describe_claim,
     is_confirmed_by,
@@ -32,18 +34,24 @@ from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.standing import find_standing
-from aggregator.comparisons.stored import read_result
-from aggregator.models import Batch, Comparison, RawReport, SealedHalf
+from aggregator.comparisons.stored import read_result, write_result
+from aggregator.comparisons.too_few import NOBODY
+from aggregator.models import Batch, Comparison, SealedHalf
 from aggregator.results.groups import halves
 from aggregator.results.groups.halves import MOST_CLAIMS, can_tell_groups
 from aggregator.results.snapshots import METHOD_VERSION, update_snapshot
 from surveys.comparing.choice import NotComparable
 from surveys.comparing.indicators import find_indicators, list_names
 from surveys.leases import MAX_ATTEMPTS
-from surveys.lifecycle.services import close_wave
 from surveys.models import HistoryRow, Verb, Wave
 from tests.support.fielding import process, sign_in
-from tests.support.halves import list_differences, make_divided_wave, make_wave_with_wards
+from tests.support.halves import (
+    end,
+    list_differences,
+    make_divided_wave,
+    make_wave_with_wards,
+    open_wave_with_wards,
+)
 from tests.support.roles import losing_the_role
 from tests.support.waves import make_wave
 
@@ -60,13 +68,7 @@ def make_related_wave(*, people: int = 1200) -> Wave:
         answer, other = generator.random() < 0.5, generator.random() < 0.5
         truth = (answer, answer, other)
         rows.append(bytes(said != (generator.random() < 0.25) for said in truth))
-    RawReport.objects.bulk_create(
-        RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
-    )
-    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    process(wave)
-    wave.refresh_from_db()
-    return wave
+    return end(wave, rows=rows)
 
 
 def run_tests(wave: Wave) -> list[JudgedClaim]:
@@ -108,6 +110,13 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert [list(each) for each in result.counts] == counted.tolist()  # type: ignore[union-attr]
     assert result.difference.level == pytest.approx(0.975)
     assert list_differences() == []  # verification counts the same batches
+    # Damage is repaired as verification says, to the same verdict.
+    stored = Comparison.objects.filter(pk=row.pk)
+    stored.update(result={**row.result, "n": 1})
+    [difference] = list_differences()
+    assert "set state to 'waiting' and result to NULL" in difference
+    stored.update(state=Comparison.State.WAITING, result=None)
+    assert [one.finding for one in run_tests(wave)] == [one.finding for one in found]
 
 
 @pytest.mark.slow
@@ -125,11 +134,12 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
         {**asked, "than": "40"},
         {**asked, "than": ""},
         {**asked, "group": "q3.1", "than": "50"},
-        {**asked, "group": "q3.2", "than": "5"},
         {**asked, "group": "q2", "than": "5"},
     ):
         assert owner.post(page, added).status_code == 302
         assert owner.post(page, added).status_code == 422  # in another window, or sent twice
+    nobody = owner.post(page, {**asked, "group": "q3.2"})
+    assert (nobody.status_code, NOBODY.format(label="Q3 (East)") in nobody.text) == (422, True)
     chosen = [Claim.from_json(one) for one in SealedHalf.objects.get().claims]
     removed = chosen.pop()
     owner.post(page, {"action": "remove", "claim": stamp_claims([removed])})
@@ -144,27 +154,58 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     posted = {"kind": "regression", "outcome": "q1", "predictor_1": "q3.0"}
     assert owner.post(compare, posted).status_code == 422
     run_tests(wave)
+    # An earlier version let these be written down. Nobody is in East.
+    chosen += [
+        Claim(names=("q1", "q3.2"), is_higher=True),
+        Claim(names=("q3.2", "q1"), is_higher=False, than=5),
+    ]
+    SealedHalf.objects.update(claims=[one.to_json() for one in chosen])
     open_half(wave=wave, seen=stamp_claims(chosen))
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
-    assert rows.count() == 3  # a share and a difference are of one table
+    assert rows.count() == 4  # a share and a difference are of one table
     found = run_tests(wave)  # before results count all reports
     csv = reverse("aggregator:comparison_csv", args=[wave.survey.slug, rows.earliest("pk").pk])
     assert owner.get(csv).status_code == 200
     process(wave)
-    assert [one.verdict for one in found] == ["Confirmed", "Confirmed"] + 2 * ["Not confirmed"]
-    assert "Nobody is in the group" in found[3].problem
+    verdicts = ["Confirmed", "Confirmed", "Not confirmed", "Not tested", "Confirmed"]
+    assert [one.verdict for one in found] == verdicts
+    assert found[3].problem == "Nobody in the sealed half is in “East” (Q3)."
+    assert "Being tested" not in owner.get(page).text
     assert found[0].finding.startswith("North: ")
     assert (found[0].p_value, bool(found[1].p_value)) == ("", True)
     assert list_tested(SealedHalf.objects.get(), wave.description) == found
     table = Comparison.objects.get(kind=Comparison.Kind.TABLE)
     assert find_standing(table).result is not None
-    sizes = []
+    sizes, levels = [], []
     for row in (rows.get(names=["q1", "q3.0"]), table):
         result = read_result(row.kind, row.result, indicators=list_names(wave.description))
         assert isinstance(result, TwoQuestionsResult)
         sizes.append(result.n)
+        levels.append(result.share_first.level)
     assert sizes == [wave.batches.aggregate(n=Sum("size"))["n"] - sizes[1], sizes[1]]
+    assert levels == pytest.approx([0.99, 0.95])  # a share and a difference count as two of five
     assert list_differences() == []
+
+
+def test_where_everybody_is_in_the_group_a_share_is_tested_and_no_difference() -> None:
+    wave = open_wave_with_wards()
+    claims = [Claim(names=("q1", "q3.0"), is_higher=True, than=than) for than in (40, None)]
+    indicators = find_indicators(wave.description, claims[0].names)
+    result = analyse_table(indicators=indicators, counts=np.array([[100, 0, 0], [200, 0, 0]]))
+    Comparison.objects.create(
+        wave=wave,
+        kind=Comparison.Kind.CLAIM,
+        names=list(claims[0].names),
+        through_batch=1,
+        method_version=METHOD_VERSION,
+        state=Comparison.State.DONE,
+        result=write_result(result),
+    )
+    half = SealedHalf(wave=wave, claims=[one.to_json() for one in claims])
+    share, difference = list_tested(half, wave.description)
+    assert (share.verdict, share.problem) == (Verdict.CONFIRMED, "")
+    assert (difference.verdict, difference.finding) == (Verdict.NOT_TESTED, "")
+    assert difference.problem == "Nobody in the sealed half gave another answer to Q3."
 
 
 def test_groups_need_enough_people_in_both_halves() -> None:
@@ -261,17 +302,17 @@ def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
     open_half(wave=wave, seen=stamp_claims([HIGHER]))
     with mock.patch.object(jobs, "METHOD_VERSION", METHOD_VERSION + 1):
         [found] = run_tests(wave)
-    assert found.is_confirmed is not None
+    assert found.verdict is not Verdict.WAITING
 
 
-def test_what_could_not_be_tested_is_not_confirmed_and_tried_again() -> None:
+def test_what_could_not_be_tested_says_so_and_is_tried_again() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
     open_half(wave=wave, seen=stamp_claims([HIGHER]))
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
-    assert (found.verdict, found.problem) == ("Not confirmed", "It did not converge.")
+    assert (found.verdict, found.problem) == ("Not tested", "It did not converge.")
     rows.update(attempts=MAX_ATTEMPTS + 1)  # the worker’s fault
     run_tests(wave)
     [found] = run_tests(wave)

@@ -1,7 +1,7 @@
 """Until its test, nothing shows the sealed half: no page, file, API, mail, command or result.
 
-Each test replaces every scrambled code of some batches by another one, has everything computed
-again, and compares all that can be read.
+Each test replaces every code of some batches by another one, declared ones too, has everything
+computed again, and compares all that can be read.
 """
 
 from __future__ import annotations
