@@ -76,10 +76,12 @@ def test_a_role_that_is_taken_away_in_mid_edit_counts_and_nothing_typed_is_lost(
     client = sign_in(editor)
     sent = {"type": "yes_no", "text": "Did you ever lie here?", "flips": "25"}
     assert client.post(at("question_create", survey), sent).status_code == 302
+    sent["stamp"] = "9867bc41 06a8f8d9"
     set_role(survey=survey, account=editor.pk, role=Role.VIEWER, by=owner.pk)
     refused = client.post(at("question_create", survey), sent)
     assert refused.status_code == 403
     assert "Did you ever lie here?" in refused.text
+    assert sent["stamp"] not in refused.text
     assert survey.questions.count() == 3
     remove(survey=survey, account=editor.pk, by=owner.pk)
     assert client.post(at("question_create", survey), sent).status_code == 404
