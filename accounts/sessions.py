@@ -157,15 +157,18 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     # Lead back to the page with the form; the address that the form was sent to may not be a page.
     page = urlsplit(request.headers.get("Referer", "")).path or request.path
     sign_in = redirect_to_login(page)["Location"]
-    context = {"typed": _list_texts(request.POST), "sign_in": sign_in}
+    context = {"typed": list_typed(request.POST), "sign_in": sign_in}
     return render(request, "account/signed_out.html", context, status=403)
 
 
-def _list_texts(posted: QueryDict) -> list[str]:
-    """List what people wrote; a value without a space is a choice, a number or a token."""
+def list_typed(posted: QueryDict) -> list[str]:
+    """List what people wrote; a value without a space is a choice, a number or a token.
+
+    A stamp has spaces, too: the form carries it to notice what others save.
+    """
     return [
         value
         for name, values in posted.lists()
         for value in values
-        if " " in value.strip() and "password" not in name
+        if " " in value.strip() and "password" not in name and name != "stamp"
     ]

@@ -24,6 +24,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.acting import acting_account
 from accounts.models import User
+from accounts.sessions import list_typed
 from surveys.models import DeletedWave, Role, Survey
 
 Account = AbstractBaseUser | AnonymousUser
@@ -150,12 +151,7 @@ def _refuse(request: HttpRequest, refusal: NotAllowed) -> HttpResponseBase:
     context = {
         "role": refusal.role.label.lower(),
         "needed": refusal.needed.label.lower(),
-        "typed": [
-            text
-            for name, texts in request.POST.lists()
-            for text in texts
-            if name != "csrfmiddlewaretoken" and " " in text.strip()
-        ],
+        "typed": list_typed(request.POST),
     }
     return render(request, "surveys/people/refused.html", context, status=FORBIDDEN)
 

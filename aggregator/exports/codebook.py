@@ -69,6 +69,8 @@ ROUNDED = (
     "and otherwise {minimum}. Then "
 )
 AS_SENT = "Not randomized: sent as it was chosen"
+SUM = "Sum of these items: {items}. Each counts: {answers}"
+SAME_ANSWERS = "From the same answers as {scale}, and randomized separately"
 NOT_HERE = "Not randomized: this row has no code of this question"
 
 
@@ -109,6 +111,23 @@ class CodebookRow:
         if self.gate and self.code.written == 0:
             return NOT_CHOSEN_OR_MISSING.format(label=self.code.label, gate=self.gate)
         return self.code.label
+
+    @property
+    def scale(self) -> str:
+        """What the device added up; empty if people chose the answer."""
+        question = self.column.question
+        if question.score is None:
+            return ""
+        if question.is_second:
+            [scale] = [one for one in self.manifest.questions if one.name == question.scale]
+            return SAME_ANSWERS.format(scale=scale.variable)
+        return SUM.format(
+            items="; ".join(
+                one.text + " | reversed" * one.reversed + f" | ×{one.weight}" * (one.weight > 1)
+                for one in question.score.items
+            ),
+            answers="; ".join(f"{one.value} {one.text}" for one in question.score.options),
+        )
 
     @property
     def estimand(self) -> str | None:
@@ -168,6 +187,10 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 LABEL_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "short_label": lambda row: row.short_label or None,
 }
+# Only where the survey has scales, for the same reason.
+SCALE_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
+    "scale": lambda row: row.scale or None,
+}
 
 
 def stream_codebook(results: Results) -> Iterator[bytes]:
@@ -176,7 +199,12 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
     The last rows explain the classes of reliability in estimates.csv.
     """
     has_variables = any(question.var for question in results.manifest.questions)
-    columns = {**CODEBOOK_COLUMNS, **(LABEL_COLUMN if has_variables else {})}
+    has_scales = any(question.score for question in results.manifest.questions)
+    columns = {
+        **CODEBOOK_COLUMNS,
+        **(LABEL_COLUMN if has_variables else {}),
+        **(SCALE_COLUMN if has_scales else {}),
+    }
     yield write_row(columns)
     origin = results.wave.survey.origin
     first = {

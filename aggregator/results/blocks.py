@@ -50,6 +50,7 @@ CONTRADICTING = (
 TOO_FEW_ASKED = "Too few people were asked this to show anything: results need {crowd}."
 NEVER_COUNTED = "Sent unscrambled. Not shown, because too few people took part."
 COUNTED_LATER = "Sent unscrambled. Counted after the survey has closed."
+COUNTED_WITH_HALF = "Sent unscrambled. Counted once the sealed half is open."
 COUNTED_NOW = (
     "Sent unscrambled, so exact for those who took part. The intervals assume a random sample."
 )
@@ -322,7 +323,8 @@ def _build_declared(
     question: ManifestQuestion, found: DeclaredResult | None, results: Results
 ) -> Block:
     if found is None:
-        note = NEVER_COUNTED if results.is_settled else COUNTED_LATER
+        later = COUNTED_WITH_HALF if results.snapshot.is_half else COUNTED_LATER
+        note = NEVER_COUNTED if results.is_settled else later
         return Block(question=question, total=0, is_declared=True, rows=(), note=note)
     return Block(
         question=question,

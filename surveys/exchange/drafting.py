@@ -319,9 +319,11 @@ class _Drafter:
             missing = [line for text, line in self._list_texts().items() if text not in words]
             if missing:
                 rows = sorted({self.lines[line].row for line in missing})
-                said = ", ".join(map(str, rows[:_MOST_ROWS_NAMED]))
+                texts = "1 text" if len(missing) == 1 else f"{len(missing)} texts"
+                said = "row" if len(rows) == 1 else "rows"
+                named = ", ".join(map(str, rows[:_MOST_ROWS_NAMED]))
                 more = " and more" if len(rows) > _MOST_ROWS_NAMED else ""
-                reason = f"{name_language(language)} lacks {len(missing)} texts: rows {said}{more}."
+                reason = f"{name_language(language)} lacks {texts}: {said} {named}{more}."
                 outcomes.append(Outcome(listed="changed", reason=reason))
         return outcomes
 

@@ -38,7 +38,7 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
     flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
     packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
     offer = PackedOffer(
-        parent=place,
+        parent=parent.number,
         flips=flips,
         total=total,
         apart=_find_error(

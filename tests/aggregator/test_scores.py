@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 import re
 from collections.abc import Callable
@@ -171,14 +173,15 @@ def _read(client: Client, url: str, wave: Wave) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("make", "make_plain", "group", "compared"),
+    ("make", "make_plain", "group", "compared", "told"),
     [
-        (make_scales, make_carriers, "q5", COMPARED),
+        (make_scales, make_carriers, "q5", COMPARED, "0 times I felt calm | reversed; 0 times"),
         (
             make_scale_of_two_codes,
             make_carriers_of_one_fact,
             "q4",
             ((Comparison.Kind.TABLE, ("q1", "q3.2")),),
+            "From the same answers as scale_x,",
         ),
     ],
 )
@@ -187,6 +190,7 @@ def test_the_same_reports_make_the_same_pages_and_files(
     make_plain: Callable[[list[str]], Survey],
     group: str,
     compared: Compared,
+    told: str,
 ) -> None:
     scales = make()
     described = build_manifest(survey=scales, wave_number=1).questions
@@ -195,6 +199,14 @@ def test_the_same_reports_make_the_same_pages_and_files(
     for wave in (first, second):
         fill(wave)
     found, expected = (list_pages(wave, group=group, compared=compared) for wave in (first, second))
+    codebook, plain = (
+        list(csv.reader(io.StringIO(pages.pop("codebook_csv"), newline="")))
+        for pages in (found, expected)
+    )
+    said = {row.pop() for row in codebook}
+    assert "scale" in said
+    assert any(told in one for one in said)
+    assert codebook == plain
+    assert "0–4 Low" in {cell for row in codebook for cell in row}
     for name, page in found.items():
         assert page == expected[name], name
-    assert "0–4 Low" in found["codebook_csv"]

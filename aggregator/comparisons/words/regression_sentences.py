@@ -27,6 +27,7 @@ from surveys.formatting import join_list, percent, points
 from surveys.manifest.manifest import Manifest
 
 NO_EFFECT = "None of these predictors is clearly related to the outcome."
+NO_EFFECT_OF_ONE = "This predictor is not clearly related to the outcome."
 NOTHING_SHOWN = "Too few people took part to say anything about these predictors."
 LAST_AND_FIRST = "shares: last and first point"
 HIGHER, LOWER, MATTERS = "higher odds", "lower odds", "related"
@@ -189,7 +190,9 @@ def summarize_terms(lines: Sequence[TermLine]) -> str:
     found = [line.finding for line in lines if line.is_clear]
     if found:
         return f"Related to the outcome, while the other answers stay the same: {join_list(found)}."
-    return NOTHING_SHOWN if all(line.sentence == TOO_FEW for line in lines) else NO_EFFECT
+    if all(line.sentence == TOO_FEW for line in lines):
+        return NOTHING_SHOWN
+    return NO_EFFECT if len(lines) > 1 else NO_EFFECT_OF_ONE
 
 
 def _describe_effect(term: Term) -> str:

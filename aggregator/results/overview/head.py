@@ -27,6 +27,7 @@ class SurveyHead:
     sealed: int | None
     step: NextStep
     deletion: date | None = None  # in the week before
+    is_half: bool = False  # the other reports are in the sealed half
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
@@ -39,7 +40,9 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
     if state.key == "open":
         step = replace(step, note=_describe_waiting(wave))
     near = find_near_deletion(wave, now=now)
-    return SurveyHead(state=state, sealed=wave.counted, step=step, deletion=near)
+    return SurveyHead(
+        state=state, sealed=wave.counted, step=step, deletion=near, is_half=wave.is_half
+    )
 
 
 def _describe_waiting(wave: Any) -> str:

@@ -15,8 +15,8 @@ from surveys.models import Wave
 CLAIMS = "claims"
 NOT_DIVIDED = "At the close, chance divides the reports into two halves, and one stays sealed."
 STILL_SEALED = (
-    "A random half of the reports is still sealed. Every figure of this report describes the other "
-    "half. The sealed half will test, once, the claims that were written down before."
+    "A random half of the reports is still sealed. It will test, once, the claims that were "
+    "written down before."
 )
 TESTED = (
     "These claims were written down while a random half of the reports was sealed. On {day}, that "

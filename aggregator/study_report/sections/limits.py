@@ -63,7 +63,10 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
     marked = sum(bool(row.mark) for row in figures)
     hidden = sum(not row.is_shown for row in figures)
     if marked or hidden:
-        counted = [(marked, "need caution (†)"), (hidden, "are too uncertain to be shown")]
+        counted = [
+            (marked, f"need{'s' * (marked == 1)} caution (†)"),
+            (hidden, f"{'is' if hidden == 1 else 'are'} too uncertain to be shown"),
+        ]
         told = join_list([f"{whole(count)} {what}" for count, what in counted if count])
         yield f"Of {whole(len(figures))} estimates, {told}."
     if results.alarms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aggregator.batches.halves import find_half
 from aggregator.results.display import Standing, View, find_view
 from aggregator.study_report.content import Fact, Facts, Words
 from surveys.formatting import day, percent, whole
@@ -18,6 +19,7 @@ INTERIM = (
     "wider ones, which hold at 95 % for all looks together."
 )
 COUNTING = "The survey is closed, and its last reports are being counted. Come back in a minute."
+HALF = "A random half of the reports is still sealed. Every figure describes the other half."
 RATE = "reports ÷ people invited"
 NOT_FOR_PUBLICATION = (
     "Not for publication: this report has exact figures. Respondents were told that readers see "
@@ -31,14 +33,24 @@ def list_marks(view: View) -> tuple[str, ...]:
     survey, wave = view.survey, view.wave
     marks = [(survey.rehearsal, REHEARSAL), (survey.demo, DEMO)]
     if wave is not None:
-        is_counting = view.snapshot is not None and not view.is_settled
+        is_half = _is_half(view)
+        is_counting = view.snapshot is not None and not view.is_settled and not is_half
         is_waiting = view.standing in (Standing.WAITING, Standing.RECOMPUTING)
         marks += [
             (wave.description.publishes_releases, NOT_FOR_PUBLICATION),
             (wave.is_open, INTERIM),
+            (is_half, HALF),
             (not wave.is_open and (is_counting or is_waiting), COUNTING),
         ]
     return tuple(text for applies, text in marks if applies)
+
+
+def _is_half(view: View) -> bool:
+    """Whether the figures are those of one half, and the other one is sealed."""
+    if view.wave is None or view.snapshot is None or not view.snapshot.is_half:
+        return False
+    half = find_half(view.wave)
+    return half is not None and half.is_sealed  # once it is open, it is being counted
 
 
 def write_facts(view: View) -> Facts:
@@ -56,14 +68,16 @@ def _list_facts(view: View) -> Iterator[Fact]:
     yield _name("End", describe_end(wave))
     reports = count_reports(view)
     if reports is not None:
-        yield _name("Sealed reports", whole(reports))
+        is_half = view.snapshot is not None and view.snapshot.is_half
+        yield _name("Sealed reports", f"{whole(reports)}{', the open half' if is_half else ''}")
         others = count_coin_reports(view)
         if others:
             yield _name("Reports with two coins", f"{whole(others)}, which this report leaves out")
         if view.survey.people_invited is not None:
             yield _name("People invited", whole(view.survey.people_invited))
-            rate = describe_rate(reports + others, view.survey.people_invited)
-            yield _name("Response rate", rate)
+            if not is_half:
+                rate = describe_rate(reports + others, view.survey.people_invited)
+                yield _name("Response rate", rate)
     scrambled = sum(question.is_scrambled for question in manifest.questions)
     declared = sum(question.is_declared for question in manifest.questions)
     kinds = [f"{whole(scrambled)} scrambled"]

@@ -249,7 +249,8 @@ class QuestionForm(forms.Form):
             usual = self._count_answers()
         if usual is None or self.described.has_items:
             return usual
-        codes = usual + sum(bool(self[name].value()) for name in ("refusal", "rule"))
+        switches = self.fields.keys() & {"refusal", "rule"}
+        codes = usual + sum(bool(self[name].value()) for name in switches)
         return codes if codes <= MAX_SYMBOLS else None
 
     def _count_answers(self) -> int:

@@ -458,7 +458,8 @@ class SecondForm(OutputForm):
             self._check_output(score)
 
     def _count_answers(self) -> int:
-        return len(self.content()["options"]) or 2
+        [scale] = (one for one in self.earlier if one.pk == self.cleaned_data["same_fact"])
+        return (len(self.content()["options"]) or 2) + scale.refusal + bool(scale.rule)
 
 
 class InformationForm(RuledForm):

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from accounts.models import User
+from accounts.views import build_mail_context
 from surveys.access import Action, account_of, can, needs
 from surveys.models import Invitation, Membership, Role, Survey, TeamMember
 from surveys.people import invitations, members, teams
@@ -20,6 +21,8 @@ from surveys.people.leaving import find_colleagues
 from surveys.views.authoring.draft_page import REFUSED, page_or_form, posted_to
 
 MANY = "You sent many invitations. Wait an hour and try again."
+MAILED = "A mail with the invitation is on its way. It is valid for a week."
+NOT_MAILED = "The invitation is valid for a week, but this installation sends no e-mail."
 
 
 @page_or_form
@@ -54,7 +57,13 @@ def send_invitation(request: HttpRequest, form: InviteForm, **target: object) ->
     except PeopleError as error:
         form.add_error("address", str(error))
         return False
-    messages.success(request, "A mail with the invitation is on its way. It is valid for a week.")
+    mail = build_mail_context(request)
+    if mail["mails_are_sent"]:
+        messages.success(request, MAILED)
+    elif place := mail["mail_place"]:
+        messages.warning(request, f"{NOT_MAILED} Murmur writes the link to {place}.")
+    else:
+        messages.warning(request, f"{NOT_MAILED} Ask the person who runs it for the link.")
     return True
 
 

@@ -15,6 +15,7 @@ from aggregator.study_report.sections.claims import (
     STILL_SEALED,
     TOGETHER,
 )
+from aggregator.study_report.sections.summary import COUNTING, HALF, list_marks
 from aggregator.study_report.writing import write_report
 from surveys.models import Wave
 from tests.aggregator.study_report.report_text import text_of_section
@@ -37,8 +38,10 @@ def test_it_follows_the_half_from_the_opening_to_the_verdicts() -> None:
     for claim in claims:
         add_claim(wave=wave, claim=claim)
     assert STILL_SEALED in said(wave)
+    assert list_marks(find_view(wave.survey)) == (HALF,)
     assert "frequent" not in said(wave)  # what is claimed is nobody's finding yet
     open_half(wave=wave, seen=stamp_claims(claims))
+    assert list_marks(find_view(wave.survey)) == (COUNTING,)
     process(wave)
     assert said(wave).count(BEING_TESTED) == 2
     while (found := find_comparisons_to_run().first()) is not None:

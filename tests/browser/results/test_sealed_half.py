@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
+from aggregator.results.blocks import COUNTED_WITH_HALF
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
@@ -36,6 +37,8 @@ def test_a_claim_goes_from_the_form_to_its_verdict(
             assert page.evaluate(WIDTH) <= size["width"]
         assert page.evaluate(WORDS) <= MOST_WORDS
 
+    reader.open(survey)
+    expect(page.locator("main")).to_contain_text(COUNTED_WITH_HALF)
     page.goto(f"{live.url}/surveys/{survey.slug}/compare/sealed-half")
     for share in ("40", ""):
         page.get_by_label("Outcome").select_option("q1")

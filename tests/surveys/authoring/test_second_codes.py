@@ -78,7 +78,9 @@ def test_a_second_code_is_asked_and_declined_as_its_scale_and_counts_as_one_fact
     assert second.score is not None
     assert first.score is not None
     assert second.score.items == first.score.items
-    assert second.k == 4
+    typed = {"same_fact": f"{scale.pk}", "output": "bands", "options": "\n".join(BANDS), **COINS}
+    unnamed = QUESTION_FORMS["second"](typed, questions=list(survey.questions.all()))
+    assert unnamed.guess_codes() == second.k == 4
     manifest = build_manifest(survey=survey, wave_number=1)
     assert not find_repeats(manifest)
     assert manifest.block_count == 1

@@ -11,7 +11,9 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
+from accounts.mail.delivery import BACKENDS
 from accounts.models import User
 from surveys.access import Action, can
 from surveys.models import HistoryChanges, HistoryRow, Invitation, Role, Survey, Team, Verb
@@ -22,6 +24,7 @@ from surveys.people.leaving import invite_owner
 from surveys.people.mails import is_invitation_due, send_next_invitation
 from surveys.people.members import set_role
 from surveys.people.teams import attach, create_team, delete_team
+from surveys.views.people.members import MAILED, NOT_MAILED
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import at, sign_in
 from tests.support.invitations import receive
@@ -142,6 +145,20 @@ def test_members_are_not_invited_again_and_addresses_are_checked(
         sent = {"address": address, "role": Role.OWNER.value}
         assert author.post(at("people", survey), sent).status_code == 422
     assert not Invitation.objects.exists()
+
+
+def test_the_page_says_where_the_link_is_if_no_mail_is_sent(
+    survey: Survey, author: Client, settings: Settings
+) -> None:
+    def told(address: str, **more: str) -> str:
+        sent = {"address": address, "role": Role.VIEWER.value}
+        return author.post(at("people", survey), sent, follow=True, **more).text  # type: ignore[arg-type]
+
+    assert MAILED in told(ADDRESS)
+    settings.EMAIL_BACKEND = f"{BACKENDS}console.EmailBackend"
+    assert f"{NOT_MAILED} Murmur writes the link to" in told("x@example.org")
+    far = told("y@example.org", REMOTE_ADDR="203.0.113.9")
+    assert f"{NOT_MAILED} Ask the person who runs it" in far
 
 
 def test_a_team_is_joined_with_its_surveys(owner: User, survey: Survey, author: Client) -> None:

@@ -231,7 +231,8 @@ def test_a_switch_has_the_same_cost_on_and_off() -> None:
 
 def test_packing_is_compared_at_the_same_total() -> None:
     parent, child = make(), make(name="q2", rule=YES)
-    offer = offer_packing(make_manifest(parent, child), child)
+    read = make("information", name="t1")  # texts have no number
+    offer = offer_packing(make_manifest(read, parent, child), child)
     assert offer is not None
     assert (offer.parent, offer.flips) == (1, 10)
     assert offer.total == pytest.approx(2 * log(3))

@@ -12,6 +12,8 @@ from aggregator.comparisons.sentences import UNCLEAR, write_end, write_range
 from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.regression_sentences import (
     HIGHER,
+    NO_EFFECT,
+    NO_EFFECT_OF_ONE,
     summarize_terms,
     write_terms,
 )
@@ -370,6 +372,8 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
     assert summarize_terms(lines) == (
         "Related to the outcome, while the other answers stay the same: Yes to Q1 (higher odds)."
     )
+    assert summarize_terms(lines[1:]) == NO_EFFECT
+    assert summarize_terms(lines[2:3]) == NO_EFFECT_OF_ONE
 
 
 @pytest.mark.parametrize(
