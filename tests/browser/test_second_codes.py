@@ -35,7 +35,7 @@ COUNT = """async (cases) => {
     for (const { manifest, chosen } of cases) {
       try {
         checkManifest(manifest);
-        additions.readScores(manifest.questions);
+        additions.readScores(manifest);
         await additions.drawPart(null, manifest);
         const scores = manifest.questions.filter(({ count }) => count);
         found.push({

@@ -87,8 +87,8 @@ kinds.grid = {
     const made = rows.map((page, i) => {
       const { listChoices = listOptions } = findKind(page);
       const choices = withRefusal(page, listChoices(page));
-      const fields = makeChoices(choices, "radio", visit.answers[page.name], quote);
-      const row = makeRow(quote(page.text), i, fields.rows);
+      const fields = makeChoices(choices, "radio", visit.answers[page.name], quote, `${i}`);
+      const row = makeRow(quote(page.text), fields.rows);
       // Where the protection differs, each row says how strong its own is.
       for (const line of follows ? [] : makeAssurance(page, open)) {
         line.removeAttribute("id");
