@@ -7,6 +7,7 @@ import { demand } from "../report/channels.js";
 import { checkBlocks } from "../report/manifest.js";
 import { additions } from "../visit/additions.js";
 import { kinds } from "../visit/fields.js";
+import { locate } from "../visit/locating.js";
 
 /**
  * @import { Manifest, Question } from "../report/manifest.js"
@@ -61,8 +62,7 @@ additions.split = (pages) =>
 additions.locate = (pages, open, visit) => {
   const { trail } = visit;
   trail[0] = scaleOf.get(`${trail[0]}`) ?? trail[0];
-  const findPlace = /** @type {NonNullable<typeof inherited.locate>} */ (inherited.locate);
-  return findPlace(pages.filter(hasPage), open.filter(hasPage), visit);
+  return (inherited.locate ?? locate)(pages.filter(hasPage), open.filter(hasPage), visit);
 };
 
 Object.assign(kinds.score, {
