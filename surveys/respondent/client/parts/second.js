@@ -33,6 +33,8 @@ additions.readScores = (manifest) => {
     const first = questions.slice(0, i).find((one) => one.name === score.of);
     const { items = [], options = [], of } = first?.score ?? {};
     demand(!!first && !of && listTies(first) === listTies(question));
+    demand(!questions.slice(0, i).some((one) => one.score?.of === score.of));
+    demand(first?.type !== question.type);
     question.score = { ...score, items, options };
     scaleOf.set(name, score.of);
   });
