@@ -12,6 +12,7 @@ from itertools import count
 
 from surveys.form_fields import write_number
 from surveys.manifest.scores import (
+    LEAST_BANDS,
     MOST_WEIGHT,
     Output,
     Score,
@@ -127,6 +128,34 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
         expected = band.high + 1
     if expected != scale.maximum + 1:
         yield f"The last band must end at {write_number(scale.maximum)}, the highest total."
+
+
+def fit_bands(lines: Sequence[str], *, scale: Score) -> list[str]:
+    """Extend or cut the outer bands so that they fit a scale; nothing if that is not enough."""
+    kept = [
+        (band, line)
+        for line, band in zip(lines, map(parse_band, lines), strict=True)
+        if band.low <= scale.maximum and band.high >= scale.minimum
+    ]
+    fitted = [
+        _write_totals(
+            line,
+            low=band.low if place else scale.minimum,
+            high=scale.maximum if place == len(kept) - 1 else band.high,
+        )
+        for place, (band, line) in enumerate(kept)
+    ]
+    fits = not any(find_band_problems(list(map(parse_band, fitted)), scale=scale))
+    return fitted if fits and len(fitted) >= LEAST_BANDS else []
+
+
+def _write_totals(line: str, *, low: int, high: int) -> str:
+    """Replace the totals of a band, and keep its name."""
+    band, found = parse_band(line), _BAND.fullmatch(line)
+    if found is None or band == Band(low=low, high=high):
+        return line
+    totals = f"{low}" if low == high else f"{low}–{high}"
+    return totals + line[max(found.end(1), found.end(2)) :]
 
 
 def find_output_problem(question: Question, *, scale: Score) -> str:

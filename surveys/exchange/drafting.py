@@ -26,7 +26,6 @@ from surveys.exchange.reading.questions import Item, Parsed
 from surveys.exchange.scoring import settle_scores
 from surveys.manifest.languages import name_language
 from surveys.manifest.names import item_name, rename_question
-from surveys.manifest.question_types import TYPES
 from surveys.manifest.rules import Rule, rename
 from surveys.models import MAX_QUESTIONS, Question
 
@@ -263,10 +262,7 @@ class _Drafter:
                 line.note(item.name_column, said)
         if question.type == "declared":
             line.note("murmur_declared", "Sent unprotected, as the file says.")
-        described = TYPES[question.type]
         content = {name: getattr(question, name) for name in Question.CONTENT}
-        if not described.has_options:
-            del content["options"]
         if content["rule"] is not None:
             content["rule"] = rename(content["rule"], self._name)
         if content["same_fact"] is not None:

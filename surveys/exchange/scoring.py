@@ -1,6 +1,7 @@
-"""Turn the sums of a file into scores, which ask their items and send only the total.
+"""Turn the sums of a file into scores, which ask their items and send one or two codes.
 
-What a score cannot say is left out with the reason, and its items stay questions.
+A code is the total, or what another formula computes from it. What a score cannot say is left out
+with the reason, and its items stay questions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 from django.utils.translation import gettext, override
 
 from surveys.authoring.forms.questions import ScoreForm
-from surveys.authoring.scale_lines import REVERSED
+from surveys.authoring.scale_lines import REVERSED, build_score
+from surveys.exchange.codes import Codes, NoCodes, find_codes
 from surveys.exchange.reading.conditions import list_names
 from surveys.exchange.reading.lines import cut
 from surveys.exchange.reading.questions import Item, Parsed
@@ -21,13 +23,13 @@ from surveys.exchange.reading.reasons import NO_SCORE
 from surveys.manifest.plain_text import fold
 from surveys.manifest.question_types import NO, YES
 from surveys.manifest.scores import LEAST_ITEMS, MOST_ITEMS, MOST_OPTIONS, MOST_WEIGHT, Output
-from surveys.models import MAX_ITEM_LENGTH
+from surveys.models import MAX_ITEM_LENGTH, Question
 
 KEPT_SINGLE = "Its items stay single questions, as chosen."
 _ITEMS = ("yes_no", "choice", "scale")
 _OWN = {"yes": YES, "no": NO}
 _NUMBER = re.compile(r"-?\d{1,7}(?:\.\d{1,6})?", re.ASCII)
-_WRITTEN = ("text", "scored_items", "scored_options", "__all__")
+_WRITTEN = ("text", "scored_items", "scored_options", "output", "options", "cut_off", "__all__")
 Numbers = tuple[float, ...]  # what each answer counts
 
 
@@ -59,6 +61,9 @@ class _Settler:
         self.needed: dict[str, int] = {}  # by name, the row of a question that refers to it
         self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
         self.items_of: dict[str, str] = {}  # by name, the score that has the item
+        self.scales: dict[tuple[str, ...], Item] = {}  # by what they add
+        self.have_seconds: set[int] = set()  # the lines of scales
+        self.computed = [item for item in parsed.items if item.terms]
         for item in parsed.items:
             self.named.setdefault(item.name, []).append(item)
             if item.second:
@@ -70,29 +75,81 @@ class _Settler:
     def settle(self, *, singly: bool) -> None:
         gone: set[int] = set()
         placed: dict[int, Item] = {}
-        for item in self.parsed.items:
-            if not item.terms:
-                continue
+        unsent = self._list_unsent()
+        for item in self.computed:
             gone.add(id(item))
             try:
                 if singly:
                     raise _NoScore(KEPT_SINGLE)
-                members = self._build(item)
-            except _NoScore as problem:
+                if item.line in unsent:
+                    continue
+                total = self._find_total(item)
+                if scale := self.scales.get(_identify(total)):
+                    self._add_second(item, scale)
+                    gone.remove(id(item))
+                    continue
+                members = self._build(item, total)
+            except (_NoScore, NoCodes) as problem:
                 self.lines[item.line].leave(f"{NO_SCORE} {problem}", item.terms_column)
                 continue
             self._replace(item, members)
+            self.scales[_identify(total)] = item
             placed[id(members[0])] = item
             gone |= set(map(id, members))
+        for item in self.computed:
+            if item.line in unsent:
+                self._say_unsent(item)
         items = self.parsed.items
         self.parsed.items = [
             placed.get(id(one), one) for one in items if id(one) in placed or id(one) not in gone
         ]
 
-    def _build(self, score: Item) -> list[Item]:
+    def _list_unsent(self) -> set[int]:
+        """List the totals of an export of Murmur that only lead to codes, by line.
+
+        They have neither a text nor a strength. Totals of other files are sent.
+        """
+        read = {term["name"] for one in self.computed if one.flips_column for term in one.terms}
+        return {
+            item.line
+            for item in self.computed
+            if item.name in read and not (item.steps or item.flips_column or item.content["text"])
+        }
+
+    def _say_unsent(self, item: Item) -> None:
+        line = self.lines[item.line]
+        if _identify(item) in self.scales:
+            line.note(item.name_column, "It is not sent, only what is computed from it.", "same")
+        else:
+            line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
+
+    def _find_total(self, item: Item) -> Item:
+        """Find the sum whose totals an item sends or divides; it may be its own."""
+        if not item.steps:
+            return item
+        names = {term["name"] for term in item.terms} - {""}
+        if item.terms == [{"name": name, "weight": 1.0} for name in names]:
+            for total in self.named.get(item.terms[0]["name"], ()):
+                if total.terms:
+                    return self._check_total(total, item)
+        if len(names) < LEAST_ITEMS:
+            raise _NoScore("It does not add earlier answers.")
+        return item
+
+    def _check_total(self, total: Item, item: Item) -> Item:
+        called = cut(total.name)
+        if len(self.named[total.name]) > 1:
+            raise _NoScore(f"{len(self.named[total.name])} rows have the name {called}.")
+        if total.steps:
+            raise _NoScore(f"{called} is no sum.")
+        if total.line > item.line:
+            raise _NoScore(f"{called} stands below it.")
+        return total
+
+    def _build(self, score: Item, total: Item) -> list[Item]:
         """Write what the score asks; return its items in the order in which they are asked."""
         terms: dict[str, list[Mapping[str, Any]]] = {}
-        for term in score.terms:
+        for term in total.terms:
             terms.setdefault(term["name"], []).append(term)
         constant = sum(term["weight"] for term in terms.pop("", []))
         if not LEAST_ITEMS <= len(terms) <= MOST_ITEMS:
@@ -108,7 +165,7 @@ class _Settler:
             for member, found in zip(members, values, strict=True)
         ]
         base, marks = _find_base([_read_numbers(found) for found in values], counted, constant)
-        score.content |= {
+        content = score.content | {
             "text": score.content["text"] or score.name,
             "output": Output.TOTAL,
             "scored_items": list(map(_write_item, members, marks)),
@@ -117,9 +174,41 @@ class _Settler:
             ],
         }
         if members[0].content.get("refusal"):
-            score.content["refusal"] = True
-        _check_form(score.content)
+            content["refusal"] = True
+        _check_form(content)
+        codes = _find_codes(score, scale=content)
+        _check_form(content | codes.content)
+        score.content, score.answers = content | codes.content, dict(codes.answers)
         return members
+
+    def _add_second(self, item: Item, scale: Item) -> None:
+        """Make an item the second code of a scale."""
+        called = cut(scale.name)
+        if len(self.named[scale.name]) > 1:
+            raise _NoScore(f"{len(self.named[scale.name])} rows have the name {called}.")
+        if scale.line in self.have_seconds:
+            raise _NoScore(f"{called} has a second code already. A scale has one or two.")
+        if item.rule not in (None, scale.rule):
+            raise _NoScore(f"Its rule is not that of {called}.")
+        codes = _find_codes(item, scale=scale.content)
+        if codes.content["output"] == scale.content["output"]:
+            raise _NoScore(f"{called} sends the same kind of code.")
+        _check_form(scale.content | codes.content)
+        self.have_seconds.add(scale.line)
+        line = self.lines[item.line]
+        line.note(
+            item.terms_column,
+            f"Becomes the second code of {called}. Both are about one fact, so their ε add up.",
+        )
+        if item.same_fact not in ("", scale.name):
+            line.note(item.same_fact_column, f"Left out: it is about the fact of {called}.")
+        if item.content.pop("refusal", False):
+            line.note(item.terms_column, f"It is declined with {called}.", "same")
+        if not line.text:
+            line.note(item.name_column, "It has no text, so its name stands in results.")
+        item.content |= {"type": "second", "text": item.content["text"] or item.name}
+        item.content |= codes.content
+        item.answers, item.rule, item.same_fact = dict(codes.answers), None, scale.name
 
     def _find(self, name: str, score: Item) -> Item:
         found, called = self.named.get(name, []), cut(name)
@@ -197,7 +286,7 @@ class _Settler:
             line.note(score.terms_column, "People can decline the whole score, but no single item.")
         score.rule, score.members = first.rule, [member.line for member in members]
         score.rule_column = score.rule_column or first.rule_column
-        score.parts = [number for member in members for number in (member.line, *member.parts)]
+        score.parts += [number for member in members for number in (member.line, *member.parts)]
         for member in members:
             self.items_of[member.name] = cut(score.name)
             own = self.lines[member.line]
@@ -220,6 +309,18 @@ class _Settler:
                 text = member.content["text"]
                 if text in words:
                     words.setdefault(_write_line(text), _write_line(words[text]))
+
+
+def _identify(total: Item) -> tuple[str, ...]:
+    return tuple(sorted(map(repr, total.terms)))
+
+
+def _find_codes(item: Item, *, scale: Mapping[str, Any]) -> Codes:
+    """Find what an item sends of a scale, of which the content is known."""
+    lines = {name: scale[name] for name in ("scored_items", "scored_options")}
+    score = build_score(Question(type=Question.Type.SCORE, output=Output.TOTAL, **lines))
+    assert score is not None
+    return find_codes(item.steps, low=score.minimum, high=score.maximum, names=item.bands)
 
 
 def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:

@@ -122,6 +122,8 @@ def _read_questions(raw: Sequence[dict[str, Any]]) -> tuple[ManifestQuestion, ..
         )
         if own != expected:
             raise ValueError(f"score of {name}: it must be asked as {first.name} is, as one fact")
+        if [one.scale for one in found.values()].count(first.name) > 2 or second.type == first.type:
+            raise ValueError(f"score of {name}: {first.name} has one or two different codes")
     return tuple(found.values())
 
 

@@ -59,7 +59,7 @@ def choose_parts(manifest: Manifest, *, mode: str) -> tuple[str, ...]:
     if manifest.closes:
         needed.add("moments")
     if any(one.is_second for one in manifest.questions):
-        needed |= {"second", "grid"}  # pages are found as those of grids
+        needed.add("second")
     if any(one.score is not None and count_pages([one]) > 1 for one in manifest.questions):
         needed.add("split")
     if manifest.shared_devices:

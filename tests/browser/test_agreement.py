@@ -58,7 +58,7 @@ VISIT = """async (cases) => {
     return cases.map(({ text, answers, words }) => {
       const manifest = JSON.parse(text);
       checkManifest(manifest);
-      additions.readScores(manifest.questions);
+      additions.readScores(manifest);
       const { blocks, drawn, questions } = manifest;
       let used = 0;
       const next = () => {

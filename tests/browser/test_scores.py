@@ -23,7 +23,7 @@ COUNT = """async (cases) => {
     const { additions } = await import("/visit/additions.js");
     return cases.map(({ question, chosen }) => {
       try {
-        additions.readScores([question]);
+        additions.readScores({ questions: [question] });
       } catch {
         return null;
       }
@@ -34,7 +34,7 @@ COUNT = """async (cases) => {
 COUNT_MANY = """async ({ question, sets, seed }) => {
     await import("/parts/score.js");
     const { additions } = await import("/visit/additions.js");
-    additions.readScores([question]);
+    additions.readScores({ questions: [question] });
     const { items, options } = question.score;
     let state = seed;
     const draw = () => {

@@ -35,7 +35,7 @@ COUNT = """async (cases) => {
     for (const { manifest, chosen } of cases) {
       try {
         checkManifest(manifest);
-        additions.readScores(manifest.questions);
+        additions.readScores(manifest);
         await additions.drawPart(null, manifest);
         const scores = manifest.questions.filter(({ count }) => count);
         found.push({
@@ -102,8 +102,14 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(parts: Page) -> Non
     loose = json.loads(json.dumps(raw))
     for one in loose["questions"][1:]:
         one["threshold"] = 2**32 - 2**16
-    found = parts.evaluate(COUNT, [*cases, {"manifest": loose, "chosen": []}])
-    assert [one is not None for one in found] == [True] + [False] * len(changes)
+    _, scale, second = raw["questions"]
+    total = scale | {"name": "q4", "score": {"of": "q2"}}
+    third = raw | {"questions": [*raw["questions"], second | {"name": "q4"}]}
+    twice = raw | {"questions": [scale, total]}
+    more = json.loads(json.dumps([loose, third, twice]))
+    cases += [{"manifest": one, "chosen": []} for one in more]
+    found = parts.evaluate(COUNT, cases)
+    assert [one is not None for one in found] == [True] + [False] * (len(cases) - 1)
 
 
 def make_pair(*, items: int = 0, **settings: Any) -> Wave:

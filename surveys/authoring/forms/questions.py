@@ -25,6 +25,7 @@ from surveys.authoring.scale_lines import (
     build_score,
     find_band_problems,
     find_output_problem,
+    fit_bands,
     number_options,
     parse_band,
     parse_item,
@@ -324,10 +325,34 @@ class OutputForm(NamedForm):
         if cleaned["output"] == Output.BANDS and not bands:
             self.add_error("options", "Enter at least 2 bands, one per line.")
         elif cleaned["output"] == Output.BANDS:
-            for problem in find_band_problems(bands, scale=scale):
+            problems = list(find_band_problems(bands, scale=scale))
+            if problems and (offer := self._offer_bands(scale)):
+                problems = [offer]
+            for problem in problems:
                 self.add_error("options", problem)
         elif problem := find_output_problem(self.candidate(), scale=scale):
             self.add_error("cut_off", problem)
+
+    def _offer_bands(self, scale: Score) -> str:
+        """Offer bands that fit if only the totals have changed, so that saving again accepts them.
+
+        Bands that the author is writing stay as they are.
+        """
+        lines = self.cleaned_data["options"]
+        if self.question is None or lines != self.question.options:
+            return ""
+        if not (fitted := fit_bands(lines, scale=scale)):
+            return ""
+        old = join_list([f"“{line}”" for line in lines if line not in fitted])
+        new = join_list([f"“{line}”" for line in fitted])
+        low, high = map(write_number, (scale.minimum, scale.maximum))
+        told = f"Totals now lie between {low} and {high}, which does not fit {old}."
+        if self.in_editor:  # its fields are never replaced while somebody types
+            return f"{told} These would fit: {new}."
+        written = cast(QueryDict, self.data).copy()
+        written["options"] = "\n".join(fitted)
+        self.data = written
+        return f"{told} The field has {new} now. Save again to accept that."
 
     def content(self) -> QuestionContent:
         content = super().content()

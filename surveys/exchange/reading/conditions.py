@@ -1,4 +1,4 @@
-"""Read the conditions, bounds and sums of XLSForm and REDCap.
+"""Read the conditions and bounds of XLSForm and REDCap.
 
 Both write a condition in nearly the same way: `${q1} = 'yes' and selected(${q2}, 'a')`, and
 `[q1] = '1' and [q2(3)] = '1'`. A condition becomes nested lists, because names are resolved later:
@@ -19,8 +19,7 @@ _TOKEN = re.compile(
           | (?P<word>[A-Za-z_][\w:-]*) | (?P<sign><>|!=|<=|>=|[=<>+*/(),.−-]) )""",
     re.VERBOSE,
 )
-_WHOLE_OR_DECIMAL = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
-_MOST_TOKENS, _DEEPEST = 400, 20
+_MOST_TOKENS, DEEPEST = 400, 20
 Condition = list[Any]
 
 
@@ -28,7 +27,7 @@ class NotReadable(Exception):
     """Says why a condition cannot become a rule, or a formula a sum."""
 
 
-class _Tokens:
+class Tokens:
     def __init__(self, text: str) -> None:
         self.tokens: list[tuple[str, str, str]] = []  # kind, value, item
         self.place = self.depth = 0
@@ -80,35 +79,35 @@ class _Tokens:
 
 def read_condition(text: str) -> Condition:
     """Raises NotReadable."""
-    tokens = _Tokens(text)
-    condition = _any(tokens)
+    tokens = Tokens(text)
+    condition = read_any(tokens)
     tokens.end()
     return condition
 
 
-def _any(tokens: _Tokens) -> Condition:
+def read_any(tokens: Tokens) -> Condition:
     parts = [_all(tokens)]
     while tokens.take("or"):
         parts.append(_all(tokens))
     return parts[0] if len(parts) == 1 else ["any", *parts]
 
 
-def _all(tokens: _Tokens) -> Condition:
+def _all(tokens: Tokens) -> Condition:
     parts = [_one(tokens)]
     while tokens.take("and"):
         parts.append(_one(tokens))
     return parts[0] if len(parts) == 1 else ["all", *parts]
 
 
-def _one(tokens: _Tokens) -> Condition:
+def _one(tokens: Tokens) -> Condition:
     tokens.depth += 1
-    if tokens.depth > _DEEPEST:
+    if tokens.depth > DEEPEST:
         raise NotReadable("It is nested too deeply.")
     try:
         if tokens.take("not"):
             return ["not", _one(tokens)]
         if tokens.take("("):
-            inside = _any(tokens)
+            inside = read_any(tokens)
             tokens.demand(")")
             return inside
         if tokens.take("selected"):
@@ -123,7 +122,7 @@ def _one(tokens: _Tokens) -> Condition:
         tokens.depth -= 1
 
 
-def _comparison(tokens: _Tokens) -> Condition:
+def _comparison(tokens: Tokens) -> Condition:
     if tokens.kind == "word":
         raise NotReadable(f"Murmur has no function or word “{tokens.value}”.")
     turned = tokens.kind in ("text", "number")
@@ -153,14 +152,14 @@ def _comparison(tokens: _Tokens) -> Condition:
     return condition if sign == "=" else ["not", condition]
 
 
-def _reference(tokens: _Tokens) -> tuple[str, str]:
+def _reference(tokens: Tokens) -> tuple[str, str]:
     kind, value, item = tokens.pop()
     if kind != "ref":
         raise NotReadable(f"A question must stand where “{value}” stands.")
     return value, item
 
 
-def _constant(tokens: _Tokens) -> str:
+def _constant(tokens: Tokens) -> str:
     kind, value, _ = tokens.pop()
     if value in "-−" and kind == "sign":
         kind, value, _ = tokens.pop()
@@ -217,116 +216,3 @@ def read_closed_list(constraint: str) -> list[str]:
     if len(parts) < 2 or not all(parts):
         return []
     return [next(text for text in part.groups() if text is not None) for part in parts if part]
-
-
-Sum = list[dict[str, Any]]
-
-
-def read_sum(text: str) -> Sum:
-    """Read a formula that adds earlier items; raises NotReadable if it does anything else.
-
-    Each term has the `name` of an item and a `weight`. Those that count answers, as in
-    `if(${q1} = 'yes', 1, 0)`, have `counts`, the numbers of these answers, and `otherwise`, the
-    number for all others. A constant has no name.
-    """
-    tokens = _Tokens(text)
-    terms = _terms(tokens, 1)
-    tokens.end()
-    if len({term["name"] for term in terms if term["name"]}) < 2:
-        raise NotReadable("It does not add earlier answers.")
-    return terms
-
-
-def _terms(tokens: _Tokens, sign: float) -> Sum:
-    terms = _signed(tokens, sign)
-    while tokens.value in ("+", "-", "−") and tokens.kind == "sign":
-        _, value, _ = tokens.pop()
-        terms += _signed(tokens, sign if value == "+" else -sign)
-    return terms
-
-
-def _signed(tokens: _Tokens, sign: float) -> Sum:
-    while tokens.take("-", "−"):
-        sign = -sign
-    factor, terms = sign, None
-    while True:
-        if tokens.kind == "number":
-            factor *= float(tokens.pop()[1])
-        elif terms is None:
-            terms = _term(tokens)
-        else:
-            raise NotReadable("It multiplies two answers.")
-        if tokens.take("/", "div", "mod"):
-            raise NotReadable("It divides.")
-        if not tokens.take("*"):
-            break
-    scaled: Sum = terms if terms is not None else [{"name": "", "weight": 1.0}]
-    return [term | {"weight": term["weight"] * factor} for term in scaled]
-
-
-def _term(tokens: _Tokens) -> Sum:
-    tokens.depth += 1
-    if tokens.depth > _DEEPEST:
-        raise NotReadable("It is nested too deeply.")
-    try:
-        return _read_term(tokens)
-    finally:
-        tokens.depth -= 1
-
-
-def _read_term(tokens: _Tokens) -> Sum:
-    if tokens.take("("):
-        terms = _terms(tokens, 1)
-        tokens.demand(")")
-        return terms
-    if tokens.kind == "ref":
-        _, name, item = tokens.pop()
-        term: dict[str, Any] = {"name": name, "weight": 1.0}
-        return [term | {"counts": {item: 1.0}, "otherwise": 0.0} if item else term]
-    if tokens.take("sum"):
-        tokens.demand("(")
-        terms = _terms(tokens, 1)
-        while tokens.take(","):
-            terms += _terms(tokens, 1)
-        tokens.demand(")")
-        return terms
-    for word in ("number", "int", "round", "coalesce"):
-        if tokens.take(word):
-            tokens.demand("(")
-            terms = _terms(tokens, 1)
-            # coalesce(x, 0), round(x, 0)
-            if tokens.take(",") and tokens.pop()[1] != "0":
-                raise NotReadable("It replaces missing answers by a number.")
-            tokens.demand(")")
-            return terms
-    if tokens.take("if"):
-        return [_count_answers(tokens)]
-    raise NotReadable(f"Murmur cannot compute “{tokens.value}”.")
-
-
-def _count_answers(tokens: _Tokens) -> dict[str, Any]:
-    """Read if(…, 1, if(…, 2, 0)), where all conditions are about one question."""
-    counts: dict[str, float] = {}
-    named, depth = "", 0
-    while depth == 0 or tokens.take("if"):
-        depth += 1
-        tokens.demand("(")
-        condition = _any(tokens)
-        tokens.demand(",")
-        if condition[0] not in ("is", "has") or named not in ("", condition[1]):
-            raise NotReadable("It counts combinations of answers.")
-        _, named, value = condition
-        counts.setdefault(value, _number(tokens))
-        tokens.demand(",")
-    term = {"name": named, "weight": 1.0, "counts": counts, "otherwise": _number(tokens)}
-    for _ in range(depth):
-        tokens.demand(")")
-    return term
-
-
-def _number(tokens: _Tokens) -> float:
-    sign = -1.0 if tokens.take("-", "−") else 1.0
-    kind, value, _ = tokens.pop()
-    if kind not in ("number", "text") or not _WHOLE_OR_DECIMAL.fullmatch(value):
-        raise NotReadable("It computes more than a sum.")
-    return sign * float(value)

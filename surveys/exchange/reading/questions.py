@@ -11,7 +11,8 @@ from typing import Any
 from surveys.authoring.pasting.wordings import is_none, is_refusal, read_yes_or_no
 from surveys.exchange.reading.conditions import Condition, NotReadable, read_condition
 from surveys.exchange.reading.lines import HIDDEN, Kind, Line
-from surveys.exchange.reading.reasons import PIPED
+from surveys.exchange.reading.reasons import NO_SCORE, PIPED
+from surveys.exchange.reading.sums import Step, Sum, read_formula
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
 # Those whose questions can share a page (surveys.manifest.grids, which this process cannot load).
@@ -60,8 +61,11 @@ class Item:
     flips_column: str = ""
     # The cells of values that a single question changes: their line, column and what is said.
     moved: list[tuple[int, str, str]] = field(default_factory=list)
-    # What a sum adds (conditions.read_sum), and the lines of its items once it is a score.
-    terms: list[dict[str, Any]] = field(default_factory=list)
+    # What a sum adds, what a formula computes from it (reading.sums), and the names of bands by
+    # result. Once it is a score, also the lines of its items.
+    terms: Sum = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    bands: dict[str, str] = field(default_factory=dict)
     terms_column: str = ""
     members: list[int] = field(default_factory=list)
     # The column of a heading that stands in the row of a question; the row may be left out.
@@ -120,6 +124,16 @@ def read_rule(line: Line, column: str) -> Condition | None:
     except NotReadable as problem:
         line.note(column, f"Without this rule: everyone is asked. {problem}")
         return None
+
+
+def read_score(line: Line, column: str) -> dict[str, Any] | None:
+    """Read a formula as the content of a score; one that is none leaves the row out."""
+    try:
+        terms, steps = read_formula(line.take(column))
+    except NotReadable as problem:
+        line.leave(f"{NO_SCORE} {problem}", column)
+        return None
+    return {"type": "score", "terms": terms, "steps": steps}
 
 
 def simplify(condition: Condition) -> Condition:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from surveys.exchange.heads import HEADS
 from surveys.exchange.reading import reasons as say
-from surveys.exchange.reading.conditions import NotReadable, read_sum
 from surveys.exchange.reading.files import Sheet, Unreadable
 from surveys.exchange.reading.lines import Line, cut
 from surveys.exchange.reading.questions import (
@@ -23,8 +23,9 @@ from surveys.exchange.reading.questions import (
     merge_follow_ups,
     read_label,
     read_rule,
+    read_score,
 )
-from surveys.exchange.reading.settings import read_flips, read_same_fact, say_yes
+from surveys.exchange.reading.settings import read_bands, read_flips, read_same_fact, say_yes
 
 _BY_HEAD = {re.sub(r"\W+", "", head).lower(): name for name, head in HEADS.items()}
 _BY_HEAD |= {name.replace("_", ""): name for name in HEADS} | {"branchinglogic": "branching_logic"}
@@ -48,7 +49,8 @@ _REFUSED = {
 }
 _PERSONAL = ("email", "phone", "zipcode", "postalcode", "ssn", "mrn", "vmrn")
 _TAG = re.compile(
-    r"murmur_(?:(flips|limit)=(\d{1,2})|(declared|refusal)=(yes)|(same_fact|follow_up|unit)=(\S+))(?!\S)"
+    r"murmur_(?:(flips|limit)=(\d{1,2})|(declared|refusal)=(yes)"
+    r"|(same_fact|follow_up|unit|bands)=(\S+))(?!\S)"
 )
 
 
@@ -153,7 +155,7 @@ class _Reader:
             content["together"] = True
         item = Item(line=number, name=line.name, name_column="field_name", content=content)
         item.moved = [(number, *one) for one in content.pop("moved", ())]
-        item.terms = content.pop("terms", [])
+        item.terms, item.steps = content.pop("terms", []), content.pop("steps", [])
         item.terms_column = "select_choices_or_calculations"
         item.rule, item.rule_column = rule, "branching_logic"
         if choices is not None:
@@ -166,6 +168,9 @@ class _Reader:
             self.follow_ups[number] = first
         if unit := tags.get("unit"):
             content["unit"] = unit.replace("_", " ")
+        if bands := tags.get("bands"):
+            texts = {str(at): unquote(one) for at, one in enumerate(bands.split("|"), start=1)}
+            read_bands(line, "field_annotation", texts, item)
         self.items.append(item)
 
     def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
@@ -213,13 +218,8 @@ class _Reader:
         if kind == "slider" or (kind == "text" and self._is_number(line)):
             return self._read_number(kind, line), None
         if kind == "calc":
-            try:
-                terms = read_sum(line.take(choices))
-            except NotReadable as problem:
-                line.leave(f"{say.NO_SCORE} {problem}", choices)
-            else:
-                return {"type": "score", "terms": terms}, None
-        elif kind == "text":
+            return read_score(line, choices), None
+        if kind == "text":
             self._refuse_text(line)
         else:
             reason = _REFUSED.get(kind, f"Murmur does not know the type “{kind}”.")

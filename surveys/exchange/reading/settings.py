@@ -1,6 +1,8 @@
-"""Read what Murmur's own columns say: `murmur_flips`, `murmur_declared`, `murmur_same_fact`."""
+"""Read what Murmur's own columns say: `murmur_flips`, `murmur_same_fact`, `murmur_bands`."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from surveys.exchange.reading.lines import Line
 from surveys.exchange.reading.questions import Item
@@ -24,3 +26,12 @@ def read_flips(line: Line, column: str, text: str, item: Item) -> None:
 
 def read_same_fact(column: str, text: str, item: Item) -> None:
     item.same_fact, item.same_fact_column = text, column if text else ""
+
+
+def read_bands(line: Line, column: str, bands: Mapping[str, str], item: Item) -> bool:
+    """Take the lines of bands by the result of a formula; False if it computes no bands."""
+    if {result for _, _, result in item.steps} != bands.keys():
+        line.note(column, "Left out: the row computes other bands, or none.")
+        return False
+    item.bands = dict(bands)
+    return True

@@ -12,14 +12,7 @@ from pyxform.parsing.sheet_headers import to_snake_case
 from pyxform.xls2json import RE_BEGIN_CONTROL, RE_END_CONTROL, RE_SELECT
 
 from surveys.exchange.reading import reasons as say
-from surveys.exchange.reading.conditions import (
-    Condition,
-    NotReadable,
-    read_bounds,
-    read_closed_list,
-    read_limit,
-    read_sum,
-)
+from surveys.exchange.reading.conditions import Condition, read_limit
 from surveys.exchange.reading.files import File, Sheet, Unreadable
 from surveys.exchange.reading.languages import Languages, read_languages
 from surveys.exchange.reading.lines import Line
@@ -37,16 +30,17 @@ from surveys.exchange.reading.questions import (
     merge_follow_ups,
     read_label,
     read_rule,
+    read_score,
 )
-from surveys.exchange.reading.redcap import read_whole
-from surveys.exchange.reading.settings import read_flips, read_same_fact, say_yes
+from surveys.exchange.reading.settings import read_bands, read_flips, read_same_fact, say_yes
 from surveys.exchange.reading.tables import Table, read_table
+from surveys.exchange.reading.xlsform_rows import note_columns, read_free_text, read_number
 
 _READ = (constants.SURVEY, constants.CHOICES, constants.SETTINGS)
 _NUMBERS = ("integer", "int", "decimal", "range")
 _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
-    *("murmur_refusal", "murmur_unit"),
+    *("murmur_refusal", "murmur_unit", "murmur_bands"),
 )
 _SURVEY_HEADS = {"type", "name", "label", "hint", "choice_filter", "parameters", "trigger", *_OURS}
 _CHOICE_HEADS = {"list name", "name", "label"}
@@ -237,7 +231,7 @@ class _Reader:
         if any(group.repeats for group in self.groups):
             line.leave("It stands in a repeat. Murmur asks each question once.", type_head)
         content, answers, parts = self._read_type(kind, line, words)
-        self._note_columns(line, is_closed=answers is not None)
+        note_columns(line, self.survey, is_closed=answers is not None)
         own_rule = read_rule(line, self.survey.find("bind", "relevant"))
         if line.left or content is None:
             return
@@ -260,6 +254,7 @@ class _Reader:
             answers=answers or {},
             moved=content.pop("moved", []),
             terms=content.pop("terms", []),
+            steps=content.pop("steps", []),
             terms_column=self.survey.find("bind", "calculate"),
             rule=rule,
             rule_column=self.survey.find("bind", "relevant"),
@@ -277,7 +272,7 @@ class _Reader:
         if is_table:
             line.take(appearance)
             line.note(appearance, SHARES_PAGES, "same")
-        self._note_columns(line, is_closed=False)
+        note_columns(line, self.survey, is_closed=False)
         rule = read_rule(line, self.survey.find("bind", "relevant"))
         if line.name:
             line.note(name_head, "Groups have no name.", "same")
@@ -309,14 +304,14 @@ class _Reader:
         elif found := RE_SELECT.match(kind):
             return self._read_select(found, line)
         elif plain in _NUMBERS:
-            return self._read_number(plain, line), None, []
+            return read_number(plain, line, self.survey), None, []
         elif plain in ("note", "add_note_prompt"):
             return {"type": "information"}, None, []
         elif plain in ("acknowledge", "trigger"):
             self._add_consent(line, words)
         elif plain == "calculate":
-            return self._read_sum(line), None, []
-        elif plain in ("text", "string") and (found := self._find_closed_list(line)):
+            return read_score(line, self.survey.find("bind", "calculate")), None, []
+        elif plain in ("text", "string") and (found := read_free_text(line, self.survey)):
             return found, {text: str(at) for at, text in enumerate(found["options"], 1)}, []
         else:
             reason = say.REFUSED.get(plain, f"Murmur does not know the type “{kind[:60]}”.")
@@ -368,32 +363,6 @@ class _Reader:
             if text and known.setdefault(text, translated) != translated:
                 line.note(column, f"“{known[text]}” stays: a text has one translation.")
 
-    def _read_number(self, kind: str, line: Line) -> dict[str, Any] | None:
-        type_head = self.survey.find("type")
-        if kind == "decimal":
-            line.note(type_head, "Becomes a whole number.")
-        if kind == "range":
-            head = self.survey.find("parameters")
-            given = dict(re.findall(r"(\w+)\s*=\s*(\S+?)(?:[,;\s]|$)", line.cells.get(head, "")))
-            low = read_whole(given.pop("start", "1"))
-            high = read_whole(given.pop("end", "10"))
-            step = read_whole(given.pop("step", "1"))
-            line.take(head)
-            if given or (low is None and high is None):
-                line.note(head, "Only start, end and step are read.")
-            if step != 1:
-                line.note(head, "Every whole number is an answer.")
-            if low is not None and high is not None and 2 <= high - low <= 10:
-                return {"type": "scale", "minimum": low, "maximum": high}
-        else:
-            head = self.survey.find("bind", "constraint")
-            low, high = read_bounds(line.cells.get(head, "")) or (None, None)
-        if low is None or high is None:
-            line.leave(say.NO_BOUNDS, head or type_head)
-            return None
-        line.take(head)
-        return {"type": "number", "minimum": low, "maximum": high}
-
     def _join_consent(self) -> str:
         """Join what people agree to; its translation counts if every part has one."""
         joined = "\n\n".join(text for _, text, _ in self.consent)
@@ -418,41 +387,6 @@ class _Reader:
             if relevant in line.cells or any(group.rule for group in self.groups):
                 line.note(relevant or type_head, "Everyone is asked to agree.")
 
-    def _read_sum(self, line: Line) -> dict[str, Any] | None:
-        head = self.survey.find("bind", "calculate")
-        try:
-            return {"type": "score", "terms": read_sum(line.take(head))}
-        except NotReadable as problem:
-            line.leave(f"{say.NO_SCORE} {problem}", head)
-            return None
-
-    def _find_closed_list(self, line: Line) -> dict[str, Any] | None:
-        """A free text of which the constraint lists all answers becomes a choice."""
-        head = self.survey.find("bind", "constraint")
-        options = read_closed_list(line.cells.get(head, ""))
-        if len(options) < 2:
-            return None
-        line.take(head)
-        line.note(self.survey.find("type"), "Becomes a choice of the texts that it allows.")
-        return {"type": "choice", "options": options}
-
-    def _note_columns(self, line: Line, *, is_closed: bool) -> None:
-        """Say of each column that Murmur lacks what that changes."""
-        for column in self.survey.columns:
-            if column.head not in line.cells or column.head in line.taken:
-                continue
-            tokens = column.tokens
-            if tokens[:2] in say.WITHOUT_EFFECT:
-                line.note(column.head, say.WITHOUT_EFFECT[tokens[:2]], "same")
-            elif tokens[:1] in say.LACKING:
-                line.note(column.head, say.LACKING[tokens[:1]])
-            elif tokens == ("bind", "constraint") and is_closed:
-                line.note(column.head, say.CLOSED_ALREADY, "same")
-            elif tokens == ("bind", "calculate"):
-                line.note(column.head, "Murmur never fills in an answer.")
-            elif tokens == ("parameters",):
-                line.note(column.head, "Answers keep their order.")
-
     def _read_ours(self, line: Line, item: Item) -> None:
         read_flips(line, "murmur_flips", line.take("murmur_flips"), item)
         read_same_fact("murmur_same_fact", line.take("murmur_same_fact"), item)
@@ -467,3 +401,10 @@ class _Reader:
                 line.note("murmur_refusal", "Only “yes” offers “prefer not to say”.")
         if unit := line.take("murmur_unit"):
             item.content["unit"] = unit
+        if name := line.take("murmur_bands"):
+            bands = self.lists.get(name, [])
+            texts = {choice.value: choice.text for choice in bands}
+            if read_bands(line, "murmur_bands", texts, item):
+                item.parts += [self.places[id(choice.line)] for choice in bands]
+                for choice in bands:
+                    self._translate(choice.line, choice.text, choice.words)

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from surveys.exchange.heads import HEADS
 from surveys.exchange.writing.rows import Answer, Row, Rows, build_rows, write_rule
@@ -18,6 +19,7 @@ _TYPES = {
     QuestionType.SEVERAL: "checkbox",
 }
 _YES_NO = {"yes": "1", "no": "0"}
+_RESERVED = re.compile(r"[%|\s]")
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -65,11 +67,13 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
         return cells | {"field_annotation": f"murmur_follow_up={row.follows}"}
     if rule := question.get("rule"):
         cells["branching_logic"] = write_rule(rule, rows, equals=_equals, has=_has)
-    if row.is_item:
-        return cells
     if row.formula:
         cells["field_type"] = "calc"
         cells["select_choices_or_calculations"] = _REFERENCE.sub(r"[\1]", row.formula)
+        if row.bands:
+            tags["bands"] = "|".join(_RESERVED.sub(_escape, one.text) for one in row.bands)
+    if row.is_unsent:
+        return cells
     if row.type == QuestionType.NUMBER:
         cells["text_validation_type_or_show_slider_number"] = "integer"
         cells["text_validation_min"] = str(question["minimum"])
@@ -88,6 +92,10 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
         tags["unit"] = unit.replace(" ", "_")
     annotation = " ".join(f"murmur_{name}={value}" for name, value in tags.items())
     return cells | {"field_annotation": annotation}
+
+
+def _escape(found: re.Match[str]) -> str:
+    return quote(found[0], safe="")
 
 
 def _write_answer(answer: Answer) -> str:

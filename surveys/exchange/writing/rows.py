@@ -43,6 +43,8 @@ class Row:
     follows: str = ""  # the name of the row whose Yes leads here
     is_item: bool = False
     formula: str = ""
+    bands: Sequence[Answer] = ()  # the results of the formula
+    is_unsent: bool = False  # an item, or a total of which only codes are sent
     grid: str = ""  # the name of the rows that share a page, if it is one of them
 
     @property
@@ -61,6 +63,7 @@ class Rows:
     names: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, str] = field(default_factory=dict)
     items: dict[str, list[str]] = field(default_factory=dict)
+    totals: dict[str, str] = field(default_factory=dict)  # by scale, the row with its total
     questions: dict[str, Question] = field(default_factory=dict)
 
 
@@ -143,14 +146,24 @@ def _list_score(
     names = list(rows.items.get(scale["name"], ()))
     for place, item in enumerate(score.items if not names else (), start=1):
         names.append(use(f"{name}_{place}"))
-        yield Row(name=names[-1], question=question, text=item.text, answers=answers, is_item=True)
+        yield Row(
+            name=names[-1],
+            question=question,
+            text=item.text,
+            answers=answers,
+            is_item=True,
+            is_unsent=True,
+        )
     rows.items[scale["name"]] = names
-    formula = write_total(score, names=names)
+    formula, bands = write_total(score, names=names), list[Answer]()
     if score.bounds:
-        total = use(f"{name}_total")
-        yield Row(name=total, question=question, text=question["text"], formula=formula)
-        formula = write_code(score, output=question["output"], total=total)
-    yield Row(name=name, question=question, text=question["text"], formula=formula)
+        if scale["name"] not in rows.totals:
+            rows.totals[scale["name"]] = total = use(f"{name}_total")
+            yield Row(name=total, question=question, text="", formula=formula, is_unsent=True)
+        formula = write_code(score, output=question["output"], total=rows.totals[scale["name"]])
+        bands = _number(question["options"]) if question["output"] == Output.BANDS else []
+    rows.totals.setdefault(scale["name"], name)
+    yield Row(name=name, question=question, text=question["text"], formula=formula, bands=bands)
 
 
 def _list_yes_no() -> list[Answer]:
@@ -160,15 +173,16 @@ def _list_yes_no() -> list[Answer]:
     ]
 
 
+def _number(options: Sequence[str]) -> list[Answer]:
+    return [Answer(value=str(place), text=text) for place, text in enumerate(options, start=1)]
+
+
 def _list_answers(question: Question) -> list[Answer]:
     described = TYPES[question["type"]]
     if described.fixed_answers:
         answers = _list_yes_no()
     elif described.has_options:
-        answers = [
-            Answer(value=str(place), text=text)
-            for place, text in enumerate(question["options"], start=1)
-        ]
+        answers = _number(question["options"])
     elif described.has_points:
         low, high = question["minimum"], question["maximum"]
         ends = {low: question.get("low_label"), high: question.get("high_label")}

@@ -32,7 +32,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")  # XML has no such cha
 _HEADS = ("relevant", "constraint", "calculation", "appearance")
 _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
-    *("murmur_refusal", "murmur_unit"),
+    *("murmur_refusal", "murmur_unit", "murmur_bands"),
 )
 
 
@@ -58,6 +58,8 @@ def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
             words = _translate(row.text, languages, translations)
             cells = {"name": row.name, **dict(zip(labels, words, strict=True))}
             survey.append({"type": _write_type(row, lists), **cells, **_describe(row, rows)})
+            if row.bands:
+                survey[-1]["murmur_bands"] = lists.name(row.name, row.bands)
         if grid:
             survey.append({"type": "end_group"})
     book = Workbook()
@@ -99,12 +101,12 @@ class _Lists:
         self.rows: list[tuple[str, Answer, list[str]]] = []
         self._names: dict[tuple[Answer, ...], str] = {}
 
-    def name(self, row: Row) -> str:
-        answers = tuple(row.answers)
-        if answers not in self._names:
-            self._names[answers] = name = f"{row.name}_answers"
+    def name(self, question: str, answers: Sequence[Answer]) -> str:
+        key = tuple(answers)
+        if key not in self._names:
+            self._names[key] = name = f"{question}_answers"
             self.rows += [(name, answer, self._find_words(answer)) for answer in answers]
-        return self._names[answers]
+        return self._names[key]
 
     def _find_words(self, answer: Answer) -> list[str]:
         if not answer.is_own:
@@ -122,7 +124,7 @@ def _write_type(row: Row, lists: _Lists) -> str:
     if row.formula:
         return "calculate"
     kind = _TYPES.get(row.type, "select_one")
-    return f"{kind} {lists.name(row)}" if kind.startswith("select") else kind
+    return f"{kind} {lists.name(row.name, row.answers)}" if kind.startswith("select") else kind
 
 
 def _describe(row: Row, rows: Rows) -> dict[str, str]:
@@ -131,10 +133,10 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
     question, cells = row.question, {}
     if rule := question.get("rule"):
         cells["relevant"] = write_rule(rule, rows, equals=_equals, has=_has)
-    if row.is_item:
-        return cells
     if row.formula:
         cells["calculation"] = row.formula
+    if row.is_unsent:
+        return cells
     if row.type == QuestionType.NUMBER:
         cells["constraint"] = f". >= {question['minimum']} and . <= {question['maximum']}"
     if limit := question.get("limit"):

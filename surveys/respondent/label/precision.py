@@ -24,8 +24,8 @@ def describe_finding(manifest: Manifest) -> tuple[str, ...]:
     shares = [question for question in questions if not question.is_rounded]
     means = [question for question in questions if question.is_rounded]
     learned = []
-    if any(question.score is None for question in shares):
-        yes_no = all(question.is_answered_yes_or_no for question in shares)
+    if answered := [question for question in shares if question.score is None]:
+        yes_no = all(question.is_answered_yes_or_no for question in answered)
         learned.append(
             _("The share of everyone who says Yes.")
             if yes_no

@@ -29,6 +29,8 @@ TABLE = """() => {
     };
 }"""
 
+TOPS = "(boxes) => boxes.map((one) => one.getBoundingClientRect().top)"
+
 
 def heading(page: Page) -> str:
     return page.get_by_role("heading", level=1).inner_text()
@@ -148,6 +150,36 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         press(page, "Submit")
         expect(status(page)).to_have_text(SENT)
         assert len(json.loads(visitor.bodies()[0])["symbols"]) == 4
+
+
+def test_many_answers_leave_the_column_where_the_page_is_wide(
+    chromium: Browser, live: LiveApplication
+) -> None:
+    """And rows have the title of their section, or one for screen readers only."""
+    survey = make_survey(title="Rows", language="ar", questions=())
+    scale = {"type": "scale", "minimum": 0, "maximum": 10, "low_label": "a", "high_label": "b c"}
+    for text, more in (("One?", {}), ("Two?", {"together": True})):
+        ask(survey, text, **scale, **more)
+    ask(survey, "Team", type="information")
+    for text, more in (("Three?", {}), ("Four?", {"together": True})):
+        ask(survey, text, type="choice", options=list("abcdefg"), **more)
+    with visiting(chromium, live, viewport={"width": 1280, "height": 800}) as visitor:
+        page = visitor.open(open_survey(survey=survey))
+        page.locator("#start").click()
+        title = page.get_by_role("heading", level=1)
+        expect(title.locator(".visually-hidden")).to_have_count(1)
+        expect(title).to_be_focused()
+        for width, is_table in ((1280, True), (1100, False), (320, False)):  # 320 is 400 % zoom
+            page.set_viewport_size({"width": width, "height": 800})
+            tops = page.locator(".item:first-of-type input").evaluate_all(TOPS)
+            assert (len(set(tops)) == 1) == is_table
+            assert page.evaluate(TABLE)["fits"]
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE, []) == []
+        choose(page, "3")
+        page.locator("main > .button").click()
+        page.locator("main > .button").click()
+        assert (heading(page), rows(page)) == ("Team", ["Three?", "Four?"])
 
 
 def test_all_answers_to_rows_look_the_same_from_outside(

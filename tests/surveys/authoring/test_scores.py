@@ -194,6 +194,37 @@ def test_items_and_their_answers_are_translated() -> None:
     assert [one.text for one in question.score.options] == ["Never (fr)", "Always (fr)"]
 
 
+@pytest.mark.parametrize("in_editor", [False, True])
+def test_bands_that_a_new_range_breaks_are_fitted_by_saving_again(in_editor: bool) -> None:
+    survey = make_survey(questions=())
+    bands = ["0–2 Low", "3 Middle", "4–6 High"]
+    scale = add(survey, scored_items=["a", "b"], output="bands", options=bands)
+    for items, fitted in (
+        ("a\nb\nc", ["0–2 Low", "3 Middle", "4–9 High"]),
+        ("a\nb | ×2\nc", ["0–2 Low", "3 Middle", "4–12 High"]),
+        ("a\nb", ["0–2 Low", "3 Middle", "4–6 High"]),
+    ):
+        typed = SCALE | {
+            "scored_items": items,
+            "scored_options": "\n".join(scale.scored_options),
+            "options": "\n".join(scale.options),
+        }
+        given: dict[str, Any] = {"questions": [scale], "question": scale, "in_editor": in_editor}
+        form = QUESTION_FORMS["score"](typed, **given)
+        assert form.is_valid() == (fitted == scale.options)
+        if fitted == scale.options:
+            continue
+        [told] = form.errors["options"]
+        assert f"“{scale.options[-1]}”" in told
+        assert f"“{fitted[-1]}”" in told
+        assert form["options"].value().splitlines() == (scale.options if in_editor else fitted)
+        again = QUESTION_FORMS["score"](typed | {"options": "\n".join(fitted)}, **given)
+        assert again.is_valid()
+        edit_question(question=scale, **again.content())
+    typed["options"] = "0–2 Low\n3–5 High"  # which the author is writing
+    assert "The last band must end" in str(QUESTION_FORMS["score"](typed, **given).errors)
+
+
 def test_rules_read_bands_and_cut_offs_but_no_total() -> None:
     survey = make_survey(questions=())
     banded = add(survey, output="bands", options=["0–3 Low", "4–6 High"])

@@ -15,8 +15,8 @@ from surveys.exchange.reading.conditions import (
     read_closed_list,
     read_condition,
     read_limit,
-    read_sum,
 )
+from surveys.exchange.reading.sums import read_formula, read_sum
 
 YES = ["is", "a", "yes"]
 
@@ -57,7 +57,7 @@ def test_other_conditions_are_refused_with_a_reason(text: str) -> None:
 
 @given(st.text(alphabet="${}[]()'\"=!<>+-*,. andornotifselected0123ab", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    for function in (read_condition, read_sum):
+    for function in (read_condition, read_formula):
         with suppress(NotReadable):
             function(text)
     read_bounds(text)

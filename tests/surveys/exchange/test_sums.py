@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from random import Random
 from typing import Any
 
 import pytest
 
 from surveys.exchange.drafting import Drafted
-from surveys.exchange.reading.conditions import NotReadable, read_sum
+from surveys.exchange.reading.conditions import NotReadable
+from surveys.exchange.reading.sums import read_sum
 from surveys.exchange.writing.redcap import write_dictionary
 from surveys.exchange.writing.score_rows import read_score
 from surveys.exchange.writing.xlsform import write_xlsform
@@ -229,13 +230,97 @@ def test_texts_translations_and_strength_survive() -> None:
 @pytest.mark.parametrize("options", [SCALE["scored_options"], ["0 No", "0 Maybe", "2 Yes"]])
 def test_totals_come_back_from_both_formats(options: list[str]) -> None:
     definition = define(OUTPUTS[0])
-    # A second code does not come back: its formula compares.
-    definition["questions"] = [one for one in definition["questions"] if one["type"] != "second"]
     definition["questions"][0]["scored_options"] = options
+    definition["questions"][-1]["cut_off"] = 3
     for content in (write_xlsform(definition, form_id="a"), write_dictionary(definition)):
         drafted = read(content)
         assert list_questions(drafted.definition) == list_questions(definition)
-        read_score(drafted.definition["questions"][0])
+
+
+AB = "(${a} + ${b})"
+
+
+@pytest.mark.parametrize(
+    ("formulas", "codes"),
+    [
+        ([f"if({AB} > 2, 1, 0)"], [3]),
+        (["${a} + ${b}", "if(${sum0} >= 3, 'yes', 'no')"], [None, 3]),
+        ([f"if(3.5 > {AB}, 'No', 'Yes')", "${b} + ${a}"], [4, None]),
+        ([f"if({AB} < 3, 1, 0)"], [["0–2", "3–8"]]),
+        ([f"if({AB} = 0, 'none', if({AB} <= 4, 'some', 7))"], [["0 none", "1–4 some", "5–8"]]),
+        (
+            [f"if(({AB} >= 0) and ({AB} <= 1), 'low', if(2 <= {AB}, 'high', ''))", AB, f"0 + {AB}"],
+            [["0–1 low", "2–8 high"], None, "a is an item of sum0 already."],
+        ),
+        (["${a} + ${b}", "if(${sum0} > 4, 1, 0)", AB], [None, 5, "a second code already."]),
+        ([f"if({AB} > 2, 1, 0)", f"if({AB} > 4, 1, 0)"], [3, "the same kind of code"]),
+        (["${a} + ${b}", "if(${sum0} > 2, 1, '')"], [None, "some totals without a result"]),
+        (["${a} + ${b}", "if(${sum0} > 8, 1, 0)"], [None, "from 0 to 8 have the same result"]),
+        ([f"if({AB} > 4, 1, if({AB} > 1, 0, 1))"], ["that are no neighbours"]),
+        ([f"if({AB} > 3, 3, if({AB} > 2, 2, 1))"], ["Line 2 stays empty"]),
+        ([f"if({AB} > 2, 1, 0)", "if(${sum0} > 0, 1, 0)"], [3, "sum0 is no sum."]),
+        (["if(${sum1} > 2, 1, 0)", "${a} + ${b}"], ["sum1 stands below it.", None]),
+        (["if(${sum0} > 2, 1, 0)"], ["sum0 is no sum."]),
+        (["if(${a} > 2, 1, 0)"], ["It does not add earlier answers."]),
+        ([f"if({AB} > 2 and ${{c}} > 1, 1, 0)"], ["not a comparison"]),
+        ([f"if({AB} > {10**400}, 1, 0)"], ["not a comparison"]),
+        (["if(" + "(" * 200 + f"{AB} > 2"], ["too deeply"]),
+    ],
+)
+def test_what_is_computed_from_a_sum_becomes_its_codes(
+    formulas: list[str], codes: list[int | list[str] | str | None]
+) -> None:
+    """A cut-off is a number here, bands are lines, a total is None, and a text is a reason."""
+    drafted = add_up(*formulas)
+    questions = {one.get("name"): one for one in drafted.definition["questions"]}
+    kinds = iter(("score", "second"))
+    for at, code in enumerate(codes):
+        if isinstance(code, str):
+            assert code in find_row(drafted, FIRST + at)["reason"]
+            continue
+        found = questions[f"sum{at}"]
+        assert found["type"] == next(kinds)
+        assert (found.get("cut_off"), found.get("options")) == (
+            code if isinstance(code, int) else None,
+            code if isinstance(code, list) else None,
+        )
+
+
+PAIRS = [(one,) for one in OUTPUTS] + list(permutations(OUTPUTS, 2))
+HOSTILE_BANDS = ["-4 to 0: 50 % | None", "1–9", "10–16 Ärger_'1' "]
+
+
+@pytest.mark.parametrize("outputs", PAIRS, ids=lambda pair: "+".join(o["output"] for o in pair))
+def test_codes_come_back_from_both_formats(outputs: tuple[dict[str, Any], ...]) -> None:
+    definition = define(outputs[0])
+    definition["questions"] = definition["questions"][:2]
+    rule = {"name": "asked", "is": [1]}
+    questions = definition["questions"]
+    questions[0]["rule"] = rule
+    questions.insert(0, {"type": "yes_no", "name": "asked", "text": "Asked?", "flips": 25})
+    for output in outputs[1:]:
+        second = {"type": "second", "name": "more", "text": "More", "flips": 30}
+        code = {key: value for key, value in output.items() if key != "refusal"}
+        questions.insert(2, second | code | {"same_fact": "strain"})
+        if output["output"] != "total":
+            questions[-1]["rule"] = {"name": "more", "is": [0]}
+    for question in questions:
+        if "options" in question:
+            question["options"] = [line.strip() for line in HOSTILE_BANDS]
+    words = {"10–16 Ärger_'1'": "10–16 خشم", "Lately …": "اخیرا"}
+    told = {"translations": {"ar": words}}
+    workbook = read(write_xlsform(definition | told, form_id="a"))
+    dictionary = read(write_dictionary(definition))
+    assert workbook.definition["translations"]["ar"]["Lately …"] == words["Lately …"]
+    if OUTPUTS[1] in outputs:
+        assert words.items() <= workbook.definition["translations"]["ar"].items()
+    for drafted in (workbook, dictionary):
+        assert list_questions(drafted.definition) == list_questions(definition)
+        assert not [
+            one
+            for one in drafted.outcomes
+            if one["listed"] == "left" and one["name"] != "record_id"
+        ]
 
 
 @pytest.mark.parametrize(

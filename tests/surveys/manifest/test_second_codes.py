@@ -112,6 +112,16 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(change: dict[str, A
         parse_manifest(json.dumps(raw).encode())
 
 
+def test_a_scale_has_no_third_code_and_no_code_twice() -> None:
+    pair = pair_of(Random(3), outputs=(Output.TOTAL, Output.CUT_OFF))
+    raw = json.loads(serialize_manifest(make_manifest(*pair)))
+    first, second = raw["questions"]
+    total = first | {"name": "q3", "score": {"of": "q1"}, "same_fact": "q1"}
+    for questions in ([first, second, second | {"name": "q3"}], [first, total]):
+        with pytest.raises(ValueError, match="score of q3: q1 has one or two different codes"):
+            parse_manifest(json.dumps(raw | {"questions": questions}).encode())
+
+
 def test_an_answer_without_items_makes_no_second_code() -> None:
     pair = pair_of(Random(4), outputs=(Output.TOTAL, Output.CUT_OFF))
     with pytest.raises(ValueError, match="items of q1"):

@@ -18,7 +18,7 @@ additions.preface = ({ consent = "", minimum_age }) => {
 };
 
 kinds.consent = {
-  title: "consent-title",
+  makeTitle: () => say("consent-title"),
   makeFields: ({ text, minimum }, visit, quote) => {
     const names = [...(text ? ["consent-box"] : []), ...(minimum ? ["age-box"] : [])];
     const checked = !!visit.answers.consent;

@@ -4,11 +4,13 @@
  */
 import { additions } from "../visit/additions.js";
 import { cut } from "../visit/cutting.js";
+import { make } from "../visit/elements.js";
 import { makeChoices } from "../visit/boxes.js";
 import { findKind, kinds, listOptions, withRefusal } from "../visit/fields.js";
 import { makeAssurance } from "../visit/question.js";
 import { makeRow } from "../visit/rows.js";
 import { label } from "../visit/screen.js";
+import { listSections } from "../visit/sections.js";
 import { say } from "../visit/words.js";
 
 /**
@@ -81,14 +83,20 @@ additions.locate = (pages, open, { answers, trail }) => {
 };
 
 kinds.grid = {
-  title: "rows",
+  // Screen readers say what to do. Others see it.
+  makeTitle: (page, quote) => {
+    const { name, open = [] } = /** @type {Screen} */ (page);
+    const until = open.findIndex((one) => one.name === name) + 1;
+    const [section] = listSections(open.slice(0, until), quote).slice(-1);
+    return section ?? make("span", { class: "visually-hidden" }, say("rows"));
+  },
   makeFields: (page, visit, quote) => {
     const { rows = [], follows, open = [] } = /** @type {Screen} */ (page);
     const made = rows.map((page, i) => {
       const { listChoices = listOptions } = findKind(page);
       const choices = withRefusal(page, listChoices(page));
-      const fields = makeChoices(choices, "radio", visit.answers[page.name], quote);
-      const row = makeRow(quote(page.text), i, fields.rows);
+      const fields = makeChoices(choices, "radio", visit.answers[page.name], quote, `${i}`);
+      const row = makeRow(quote(page.text), fields.rows);
       // Where the protection differs, each row says how strong its own is.
       for (const line of follows ? [] : makeAssurance(page, open)) {
         line.removeAttribute("id");

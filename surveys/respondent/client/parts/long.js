@@ -5,38 +5,21 @@
 import { additions } from "../visit/additions.js";
 import { copyAll, make } from "../visit/elements.js";
 import { pageData } from "../visit/screen.js";
+import { listSections } from "../visit/sections.js";
 import { say } from "../visit/words.js";
-
-/**
- * @import { Page } from "../report/rules.js"
- * @import { Survey } from "../visit/survey.js"
- */
 
 const MOST_UNTITLED = 10; // questions in a section
 
 additions.showWay = (above, open, page, place, most, quote) => {
   const until = open.findIndex(({ name }) => name === page.name) + 1;
   const [section] = listSections(open.slice(0, until), quote).slice(-1);
-  if (section && page.number) above.prepend(section, " · ");
+  // Rows have it as their title.
+  if (section && page.number && page.type !== "grid") above.prepend(section, " · ");
   const minutes = Math.ceil((Number(pageData.minutes) * (most - place + 1)) / most);
   const done = make("span");
   done.style.inlineSize = `${(100 * (place - 1)) / most}%`;
   above.append(" · ", say("minutes", { minutes }), make("span", { class: "way" }, done));
 };
-
-/**
- * Makes the heading of the section that each question belongs to.
- * @param {Page[]} open
- * @param {Survey["quote"]} quote
- */
-function listSections(open, quote) {
-  /** @type {HTMLElement | undefined} */
-  let section;
-  return open.flatMap(({ type, text, number }) => {
-    if (type === "information") section = additions.findHeading?.(quote(text))[0] ?? section;
-    return number ? [section] : [];
-  });
-}
 
 additions.fold = (open, rows, visit, quote, end) => {
   const asked = open.filter(({ number }) => number);

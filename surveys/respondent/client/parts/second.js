@@ -3,11 +3,11 @@
  * people answer once, and the page for checking has a row for each code. It runs after the parts
  * that it changes.
  */
-import { checkWhole } from "../randomize.js";
-import { demand, measure } from "../report/channels.js";
-import { LARGEST_TOTAL, Refusal } from "../report/manifest.js";
+import { demand } from "../report/channels.js";
+import { checkBlocks } from "../report/manifest.js";
 import { additions } from "../visit/additions.js";
 import { kinds } from "../visit/fields.js";
+import { locate } from "../visit/locating.js";
 
 /**
  * @import { Manifest, Question } from "../report/manifest.js"
@@ -25,21 +25,21 @@ const hasPage = ({ name }) => !scaleOf.has(name);
 /** @param {Question} question */
 const listTies = ({ refusal, rule }) => JSON.stringify([refusal, rule]);
 
-additions.readScores = (questions) => {
-  try {
-    questions.forEach((question, i) => {
-      const { name, score } = question;
-      if (!score?.of) return;
-      const first = questions.slice(0, i).find((one) => one.name === score.of);
-      const { items = [], options = [], of } = first?.score ?? {};
-      demand(!!first && !of && listTies(first) === listTies(question));
-      question.score = { ...score, items, options };
-      scaleOf.set(name, score.of);
-    });
-  } catch {
-    throw new Refusal("unsafe");
-  }
-  inherited.readScores?.(questions);
+additions.readScores = (manifest) => {
+  const { questions } = manifest;
+  questions.forEach((question, i) => {
+    const { name, score } = question;
+    if (!score?.of) return;
+    const first = questions.slice(0, i).find((one) => one.name === score.of);
+    const { items = [], options = [], of } = first?.score ?? {};
+    demand(!!first && !of && listTies(first) === listTies(question));
+    demand(!questions.slice(0, i).some((one) => one.score?.of === score.of));
+    demand(first?.type !== question.type);
+    question.score = { ...score, items, options };
+    scaleOf.set(name, score.of);
+  });
+  joinBlocks(manifest);
+  inherited.readScores?.(manifest);
 };
 
 /**
@@ -47,7 +47,7 @@ additions.readScores = (questions) => {
  * @param {Manifest} manifest
  */
 function joinBlocks(manifest) {
-  const { questions, drawn = 0 } = manifest;
+  const { questions } = manifest;
   for (const { name, block } of questions) {
     const own = questions.find((one) => one.name === scaleOf.get(name))?.block ?? block;
     for (const one of questions) if (one.block === block) one.block = own;
@@ -55,23 +55,8 @@ function joinBlocks(manifest) {
   const blocks = [...new Set(questions.map(({ block }) => block))].filter((block) => block >= 0);
   for (const one of questions) one.block = blocks.indexOf(one.block);
   manifest.blocks = blocks.length;
-  checkWhole(drawn, 1, blocks.length - 1);
-  const losses = blocks.map((_, i) =>
-    questions.reduce((sum, one) => sum + (one.block === i ? measure(one) : 0), 0)
-  );
-  const largest = losses.sort((a, b) => b - a).slice(0, drawn);
-  demand(largest.reduce((sum, loss) => sum + loss) <= LARGEST_TOTAL);
+  checkBlocks(manifest);
 }
-
-// Only where a part is drawn; the page asks nothing if that needs a part that is missing.
-additions.drawPart = inherited.drawPart && (async (keeper, manifest) => {
-  try {
-    if (manifest.drawn) joinBlocks(manifest);
-  } catch {
-    throw new Refusal("unsafe");
-  }
-  await inherited.drawPart?.(keeper, manifest);
-});
 
 additions.split = (pages) =>
   pages.flatMap((page) => (hasPage(page) ? inherited.split?.([page]) ?? [page] : [page]));
@@ -79,8 +64,7 @@ additions.split = (pages) =>
 additions.locate = (pages, open, visit) => {
   const { trail } = visit;
   trail[0] = scaleOf.get(`${trail[0]}`) ?? trail[0];
-  const findPlace = /** @type {NonNullable<typeof inherited.locate>} */ (inherited.locate);
-  return findPlace(pages.filter(hasPage), open.filter(hasPage), visit);
+  return (inherited.locate ?? locate)(pages.filter(hasPage), open.filter(hasPage), visit);
 };
 
 Object.assign(kinds.score, {

@@ -67,7 +67,7 @@ import { within } from "./timing.js";
  */
 
 const SMALLEST_BATCH = 10;
-export const LARGEST_TOTAL = 20; // ε
+const LARGEST_TOTAL = 20; // ε
 
 export class Refusal extends Error {}
 
@@ -91,12 +91,14 @@ async function fetchWhole(url) {
 /**
  * @param {string} url
  * @param {string} promised
+ * @param {(manifest: Manifest) => void} [check] Throws if more is wrong than `checkManifest` sees.
  * @returns {Promise<Manifest>}
  */
-export async function loadManifest(url, promised) {
+export async function loadManifest(url, promised, check) {
   const manifest = await readWhole(await within(20, fetchWhole(url)), promised);
   try {
     checkManifest(manifest);
+    check?.(manifest);
   } catch {
     throw new Refusal("unsafe");
   }
@@ -108,17 +110,24 @@ export async function loadManifest(url, promised) {
  * @param {Manifest} manifest
  */
 export function checkManifest(manifest) {
-  const { format, minimum_batch, display_minimum, questions, drawn } = manifest;
+  const { format, minimum_batch, display_minimum, questions } = manifest;
   checkWhole(format, 1, 1);
   checkWhole(minimum_batch, SMALLEST_BATCH, Infinity);
   checkWhole(display_minimum, minimum_batch, Infinity);
   for (const question of questions) question.channels = findChannels(question);
-  const count = findBlocks(questions);
-  if (drawn !== undefined) checkWhole(drawn, 1, count - 1);
+  manifest.blocks = findBlocks(questions);
+  checkBlocks(manifest);
+}
+
+/**
+ * Throws if the blocks that can be drawn reveal too much together.
+ * @param {Manifest} manifest
+ */
+export function checkBlocks({ questions, drawn, blocks }) {
+  if (drawn !== undefined) checkWhole(drawn, 1, blocks - 1);
   /** @type {number[]} */
-  const losses = Array(count).fill(0);
+  const losses = Array(blocks).fill(0);
   for (const one of questions) if (one.block >= 0) losses[one.block] += measure(one);
   const largest = losses.sort((a, b) => b - a).slice(0, drawn);
   demand(largest.reduce((sum, loss) => sum + loss) <= LARGEST_TOTAL);
-  manifest.blocks = count;
 }

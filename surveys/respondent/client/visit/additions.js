@@ -4,7 +4,7 @@
  *
  * @import { Envelope } from "../report/envelope.js"
  * @import { Keeper, StoreLate } from "../report/keeper.js"
- * @import { Manifest, Question } from "../report/manifest.js"
+ * @import { Manifest } from "../report/manifest.js"
  * @import { Page } from "../report/rules.js"
  * @import { Outcome } from "./outcome.js"
  * @import { Survey } from "./survey.js"
@@ -19,7 +19,7 @@
  * @property {(text: HTMLElement) => Node[]} [makeText] Makes a text between questions.
  * @property {(keeper: Keeper | null, manifest: Manifest) => Promise<void>} [drawPart] Draws which
  *   questions this person is asked.
- * @property {(questions: Question[]) => void} [readScores] Throws if a score contradicts its items.
+ * @property {(manifest: Manifest) => void} [readScores] Throws if a score contradicts its items.
  *   Makes the functions that compute answers from items.
  * @property {(manifest: Manifest) => Page[]} [preface] Makes pages that come before all questions.
  * @property {(pages: Page[], open: Page[], visit: Visit) => Place} [locate] Finds the screen that the

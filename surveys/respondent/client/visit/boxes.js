@@ -27,11 +27,12 @@ export const makeInput = (properties) =>
  * @param {"radio" | "checkbox"} type
  * @param {Answer | undefined} answer The earlier answer, if there is one.
  * @param {Survey["quote"]} quote
+ * @param {string} [place] Makes them differ from those of other rows.
  */
-export function makeChoices(choices, type, answer, quote) {
+export function makeChoices(choices, type, answer, quote, place = "") {
   const boxes = choices.map(({ value }, i) => {
     const defaultChecked = [answer].flat().includes(/** @type {number} */ (value));
-    return makeInput({ type, name: "choice", id: `choice-${i}`, defaultChecked });
+    return makeInput({ type, name: `choice${place}`, id: `choice-${i}${place}`, defaultChecked });
   });
   /** @type {HTMLElement[]} */
   const rows = choices.map((choice, i) =>

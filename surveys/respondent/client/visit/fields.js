@@ -21,7 +21,8 @@ import { say } from "./words.js";
  * @property {Node[]} [after] What stands below the button.
  *
  * @typedef {object} Kind How questions of one type are asked.
- * @property {string} [title] The name of its words, if the page's text is not its title.
+ * @property {(page: Page, quote: Survey["quote"]) => HTMLElement | string} [makeTitle] Makes the title, if it is
+ *   not the page's text.
  * @property {(page: Page, visit: Visit, quote: Survey["quote"], accept: () => void) => Fields} makeFields
  * @property {(page: Page, answer: Answer, quote: Survey["quote"]) => (Node | string)[]} describe
  *   Puts an answer that is not a refusal into words.

@@ -7,6 +7,7 @@ import { walk } from "../report/rules.js";
 import { additions } from "./additions.js";
 import { makeCheck } from "./check.js";
 import { make, makeDetails } from "./elements.js";
+import { locate } from "./locating.js";
 import { makeQuestion } from "./question.js";
 import { isWatched, label, main, opening, pageData, show } from "./screen.js";
 import { submit } from "./submitting.js";
@@ -57,15 +58,6 @@ function render(visit) {
   // The history stores the title, and the number of a page can depend on answers.
   show([...nodes, ...more], say("most") ? "" : progress);
 }
-
-/** @type {NonNullable<typeof additions.locate>} */
-const locate = (pages, open, { answers, trail }) => {
-  const screen = open.find(({ name }) => name === trail[0] || answers[name] === undefined);
-  trail[0] = screen?.name;
-  const place = open.findIndex((page) => page === screen) + 1;
-  const later = pages.slice(pages.findIndex((page) => page === screen) + 1);
-  return [screen, place, place + later.filter((page) => page.isDrawn).length, open.length];
-};
 
 /** @param {Visit} visit */
 export function followHistory(visit) {

@@ -20,13 +20,13 @@ import { say } from "./words.js";
  * @param {(answer: Answer) => void} proceed
  */
 export function makeQuestion(page, open, above, visit, quote, proceed) {
-  const { title: ours, makeFields, hint } = findKind(page);
+  const { makeTitle, makeFields, hint } = findKind(page);
   const head = [makeBack(), above];
   if (page.type === "information") {
     const text = additions.makeText?.(quote(page.text)) ?? [];
     return [...head, ...text, makeButton(say("continue"), () => proceed(1))];
   }
-  const title = make("h1", { tabindex: -1 }, ours ? say(ours) : quote(page.text));
+  const title = make("h1", { tabindex: -1 }, makeTitle?.(page, quote) ?? quote(page.text));
   const accept = () => {
     const found = read();
     if (typeof found === "string") showError(group, first(), found);

@@ -6,14 +6,12 @@ import { make } from "./elements.js";
 
 /**
  * @param {HTMLElement} text
- * @param {number} place Makes its fields differ from those of other rows.
  * @param {HTMLElement[]} answers
  */
-export function makeRow(text, place, answers) {
-  const row = make("div", { class: "row" }, ...answers);
-  for (const box of row.querySelectorAll("input")) {
-    box.name += place;
-    box.id += place;
-  }
-  return make("fieldset", { class: "item" }, make("legend", {}, text), row);
-}
+export const makeRow = (text, answers) =>
+  make(
+    "fieldset",
+    { class: "item" },
+    make("legend", {}, text),
+    make("div", { class: "row" }, ...answers),
+  );

@@ -23,7 +23,7 @@ import { findWords, say } from "./words.js";
  * @returns {Promise<Survey>}
  */
 export async function loadSurvey(keeper) {
-  const manifest = await loadManifest(pageData.manifest, pageData.hash);
+  const manifest = await loadManifest(pageData.manifest, pageData.hash, additions.readScores);
   const { questions, translations = {}, drawn, consent, minimum_age } = manifest;
   const promised = translations[pageData.language];
   const bytes = new TextEncoder().encode(findWords("own"));
@@ -34,7 +34,6 @@ export async function loadSurvey(keeper) {
     one.isDrawn = true;
     one.number = one.type === "information" ? 0 : (number += 1);
   }
-  additions.readScores?.(questions);
   await additions.drawPart?.(keeper, manifest);
   const ours = [say("no"), say("yes")];
 
