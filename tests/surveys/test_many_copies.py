@@ -36,6 +36,7 @@ def count_queries(client: Client, pages: Sequence[str], survey: Survey) -> dict[
     return found
 
 
+@pytest.mark.long
 def test_a_hundred_copies_of_a_survey_cost_no_page_more_queries_than_three() -> None:
     owner = make_user()
     survey = make_launched_survey(owner=owner).survey

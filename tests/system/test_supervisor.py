@@ -91,6 +91,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
         process.communicate(timeout=60)
 
 
+@pytest.mark.long
 def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     running: tuple[subprocess.Popen[str], str, Path, int],
 ) -> None:
@@ -117,6 +118,7 @@ def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     assert "Sign in as researcher@localhost." in second
 
 
+@pytest.mark.long
 def test_a_dead_process_is_restarted(
     running: tuple[subprocess.Popen[str], str, Path, int],
 ) -> None:

@@ -193,7 +193,9 @@ def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: Worl
     world.stack.manage("verify")
 
 
-@pytest.mark.parametrize("world", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "world", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
 def test_sealing_and_estimating_never_wait_for_a_long_job(world: World) -> None:
     first, second = launch(world, waves=2, cap=40)
 

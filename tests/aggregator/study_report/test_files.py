@@ -163,6 +163,7 @@ def test_a_character_that_no_font_has_is_told_in_the_pdf(report: StudyReport) ->
     assert b"pdfuaid" not in pdf
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_the_longest_survey_fits_into_all_files() -> None:
     survey = make_survey(questions=(), title="W" * 200, drawn=5)

@@ -303,6 +303,7 @@ def test_compare_lists_no_break_downs_and_its_pages_do_not_show_them() -> None:
     assert client.get(f"{compare}/{found.pk}/result").status_code == 404
 
 
+@pytest.mark.long
 def test_many_groups_and_questions_are_divided_over_pages() -> None:
     survey = make_survey(
         questions=[f"Question {number}?" for number in range(40)],

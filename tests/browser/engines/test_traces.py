@@ -37,7 +37,7 @@ CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could stor
 WRITTEN_SECONDS = 4  # until browsers have written what they store while they run
 
 
-@pytest.fixture(params=["chromium", "firefox"])
+@pytest.fixture(params=["chromium", pytest.param("firefox", marks=pytest.mark.long)])
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -487,6 +487,7 @@ def test_a_subset_that_became_the_whole_is_reported_before_opening(
     assert author.get(at("preview", everything)).status_code == 200
 
 
+@pytest.mark.long
 def test_a_hundred_questions_with_rules_are_shown_with_few_queries(
     author: Client, survey: Survey, django_assert_max_num_queries: Any
 ) -> None:

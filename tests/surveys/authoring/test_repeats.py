@@ -92,7 +92,7 @@ def test_what_reveals_nothing_more_is_no_repeat(questions: list[dict[str, Any]])
     assert repeats(*questions) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_hundred_different_questions_of_a_thousand_letters_are_compared() -> None:
     survey = make_survey(questions=())
     for number in range(100):
@@ -156,7 +156,7 @@ def test_drafts_rehearsals_and_surveys_of_others_are_not_named(owner: User) -> N
     assert warnings_of(make_survey(owner=owner, questions=(DRIVEN,))) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_queries(
     owner: User, django_assert_num_queries: Any
 ) -> None:

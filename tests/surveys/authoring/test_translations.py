@@ -306,7 +306,7 @@ def test_a_language_removed_in_another_tab_does_not_lose_what_is_sent(
     assert author.get(at("translation", survey, "de")).status_code == 404
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_longest_survey_is_translated_in_parts(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=())
     for number in range(MAX_QUESTIONS):

@@ -39,6 +39,7 @@ def count_queries(client: Client, path: str) -> int:
     return len(queries)
 
 
+@pytest.mark.long
 def test_many_teams_and_surveys_take_no_more_queries(owner: User, author: Client) -> None:
     survey = make_survey(owner=owner)
     pages = ("/", at("questions", survey), "/api/surveys")

@@ -92,6 +92,7 @@ def count_waiting_mails(world: World) -> int:
     return int(count)
 
 
+@pytest.mark.long
 def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
     hanging: World, silent_server: socket.socket
 ) -> None:

@@ -192,6 +192,7 @@ def test_guesses_pause_one_network_until_the_operator_ends_the_pause(proxied: Pr
     assert stranger.sign_in(OWNER, proxied.password).status_code == 302
 
 
+@pytest.mark.long
 def test_of_200_guesses_from_one_ipv6_network_six_are_looked_at(proxied: Proxied) -> None:
     before = audited(proxied, "sign-in-failed")
     # nginx is tested on IPv4 only, so this goes to the web process as nginx would send it.
@@ -201,6 +202,7 @@ def test_of_200_guesses_from_one_ipv6_network_six_are_looked_at(proxied: Proxied
     assert proxied.visit(ELSEWHERE).sign_in(OWNER, proxied.password).status_code == 302
 
 
+@pytest.mark.long
 def test_guesses_from_many_networks_slow_down_and_the_owner_signs_in(proxied: Proxied) -> None:
     proxied.manage_in_another_terminal("unlock_sign_in", "--email", OWNER)
     owner = proxied.visit(ELSEWHERE)
