@@ -104,20 +104,27 @@ class Line:
                 writer.transport.abort()
                 return
             # Known before the server answers: the line may end, or be cut, until then.
-            self._connections.add(writer.transport)
-            inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
-            ends = (writer.transport, outer.transport)
-            self._connections.update(ends)
-            await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
-            self._connections.difference_update(ends)
+            ends: set[asyncio.WriteTransport] = {writer.transport}
+            self._connections |= ends
+            try:
+                inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
+                ends.add(outer.transport)
+                self._connections |= ends
+                await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
+            finally:
+                self._connections -= ends
 
         self._loop = asyncio.get_running_loop()
         server = await asyncio.start_server(connect, "127.0.0.1", port)
         is_ready.set()
         await done.wait()
         server.close()
-        self._drop_all()
-        await asyncio.sleep(0.1)  # until the connections have noticed
+        self._is_down = True  # for connections that the system has accepted already
+        for _ in range(100):
+            self._drop_all()
+            await asyncio.sleep(0.1)  # until the connections have noticed
+            if not self._connections:
+                break
 
     def wrap(self, application: Any) -> Any:
         """Return the application as it answers over this line."""
