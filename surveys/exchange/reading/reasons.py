@@ -12,7 +12,7 @@ OTHER_TEXT = "The text field for other answers is left out. “Other” can be a
 NO_EFFECT = "Without effect."
 NO_HINTS = "Murmur has no hints. Add the words to the question if people need them."
 NO_BOUNDS = "Give the smallest and the largest whole number. Murmur does not guess them."
-NO_SCORE = "It cannot become a score."
+NO_SCORE = "This calculation cannot become a score."
 CLOSED_ALREADY = "Without effect: the answers are a list."
 
 # Types of XLSForm.
