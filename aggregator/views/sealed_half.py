@@ -31,7 +31,7 @@ from aggregator.results.groups.halves import MOST_CLAIMS
 from surveys.access import Action, needs
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import list_indicators, list_names
-from surveys.comparing.menus import GROUP_HELP, OUTCOME_HELP, AnswerMenu
+from surveys.comparing.menus import GROUP_HELP, NOTHING_CHOSEN, OUTCOME_HELP, AnswerMenu
 from surveys.history.recording import record_seen
 from surveys.manifest.manifest import Manifest
 from surveys.models import Survey, Wave
@@ -77,8 +77,14 @@ class ClaimForm(forms.Form):
                 known=list_names(manifest),
             )
 
+    def clean(self) -> dict[str, Any]:
+        """Say all that is missing at once."""
+        for name in (OUTCOME, GROUP):
+            if name not in self.errors and not self.cleaned_data[name]:
+                self.add_error(name, f"{NOTHING_CHOSEN}.")
+        return self.cleaned_data
+
     def read_claim(self) -> Claim:
-        """Return the claim; both answers may be missing, which the check explains."""
         chosen = self.cleaned_data
         return Claim(
             names=(chosen[OUTCOME], chosen[GROUP]),

@@ -130,6 +130,9 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     asked = {"action": "add", "outcome": "q1", "group": "q3.0", "direction": "higher"}
     for refused in ("0", "100", "1.5", "<b>"):
         assert owner.post(page, {**asked, "than": refused}).status_code == 422
+    empty = owner.post(page, {"action": "add"})
+    assert empty.text.count("Choose an answer.") == 4  # in the list of errors, and at each field
+    assert "Choose a direction." in empty.text
     for added in (
         {**asked, "than": "40"},
         {**asked, "than": ""},
