@@ -26,7 +26,7 @@ from surveys.models import Wave
 # the difference a little.
 COMPARISON_TOLERANCE = 1e-9
 REQUEST_AGAIN = "Delete row {row} of aggregator_comparison; the comparison can be requested again."
-# Nobody can request the test of a claim, so without its row it would wait for ever.
+# Nobody can request a claim's test again. If its row were deleted, the claim would never be tested.
 TEST_AGAIN = (
     "In row {row} of aggregator_comparison, set state to 'waiting' and result to NULL; a worker "
     "then tests the claim again on the same reports."
