@@ -47,8 +47,9 @@ def test_one_visit_takes_at_most_20_kibibytes_in_any_of_six_languages(
     assert max(weigh(wave, language) for language in HAPPENED) <= 20_480
 
 
-# Bytes of ten yes/no questions, which the parts for other surveys may not add to.
-TEN = {"en": 18_388, "es": 18_727, "fr": 18_829, "de": 18_761, "ar": 18_965, "zh-hans": 18_861}
+# Bytes of ten yes/no questions, which the parts for other surveys may not add to: the median of
+# 40 surveys and 40 more, because identifiers and hashes are random and compress differently.
+TEN = {"en": 18_423, "es": 18_748, "fr": 18_858, "de": 18_794, "ar": 18_988, "zh-hans": 18_893}
 
 
 def test_a_scale_takes_at_most_1740_bytes_of_a_visit_and_other_surveys_none() -> None:
