@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import httpx
@@ -39,17 +40,25 @@ def as_it_is(path: str, response: httpx.Response) -> httpx.Response:
     return response
 
 
+def fetch(path: str, languages: str) -> tuple[int, dict[str, str], bytes]:
+    found = Client().get(path, headers={"host": "localhost", "accept-language": languages})
+    return found.status_code, dict(found.headers), found.content
+
+
+# The files of this release are the same for every survey, so they are fetched once for all tests.
+FILES = {file.url for file in client_files().values()}
+fetch_file = cache(fetch)
+
+
 def server(change: Change = as_it_is) -> httpx.MockTransport:
     """Serve this release with its headers; `change` is what a malicious host does to a reply."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         path = str(request.url.raw_path, "ascii")
-        asked = {"host": "localhost", "accept-language": request.headers.get("accept-language", "")}
-        found = Client().get(path, headers=asked)
-        headers = {**dict(found.headers), **headers_for(request.url.path)}
-        sent = change(
-            path, httpx.Response(found.status_code, headers=headers, content=found.content)
-        )
+        reply_to = fetch_file if path in FILES else fetch
+        status, headers, content = reply_to(path, request.headers.get("accept-language", ""))
+        headers = {**headers, **headers_for(request.url.path)}
+        sent = change(path, httpx.Response(status, headers=headers, content=content))
         # The body has not been read yet, as with a network.
         stream = httpx.ByteStream(sent.content)
         return httpx.Response(sent.status_code, headers=sent.headers, stream=stream)
