@@ -120,7 +120,7 @@ def check_agreement(fit: LatentLogisticFit) -> None:
 NULL = true_table([-0.85, 0.0, 0.0, 0.0], sizes=[2, 2, 2])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("predictor", [PLAIN, DIRECT], ids=["scrambled", "declared"])
 def test_of_models_without_any_relation_few_call_one_related(predictor: Variable) -> None:
     surveys, variables = 40, [PLAIN, PLAIN, predictor, PLAIN]
@@ -134,7 +134,7 @@ def test_of_models_without_any_relation_few_call_one_related(predictor: Variable
     assert called <= binom.isf(ONE_IN_A_MILLION, surveys, 0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_adjusted_shares_and_differences_cover_the_truth() -> None:
     surveys, variables = 60, [PLAIN, PLAIN, PLAIN]
     truth = true_table([-1.0, 1.2, -0.6], sizes=[2, 2])

@@ -131,14 +131,14 @@ def without_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(latent_regression, "_adjust", lambda *_: ())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("without_adjusted")
 @pytest.mark.parametrize(
     ("coefficients", "people"),
     [
         ([-0.6, 0.9], 2000),
-        pytest.param([-0.5, 0.6, -0.4], 5000, marks=pytest.mark.long),
-        pytest.param([-0.3, 0.5, 0.4, -0.5], 20_000, marks=pytest.mark.long),
+        ([-0.5, 0.6, -0.4], 5000),
+        ([-0.3, 0.5, 0.4, -0.5], 20_000),
     ],
 )
 def test_standard_errors_and_intervals_hold_in_repeated_surveys(

@@ -50,10 +50,11 @@ def list_sums(manifest: Manifest, names: set[str]) -> list[Fraction]:
 
 
 @pytest.mark.slow
-def test_2000_random_surveys_have_one_answer_to_what_tells_about_an_answer() -> None:
+@pytest.mark.parametrize("surveys", [300, pytest.param(2000, marks=pytest.mark.long)])
+def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(surveys: int) -> None:
     random = Random(34)
     told_by_others = 0
-    for _ in range(2000):
+    for _ in range(surveys):
         manifest = draw_manifest(random)
         with override("en"):
             groups = describe_groups(manifest)
@@ -82,4 +83,4 @@ def test_2000_random_surveys_have_one_answer_to_what_tells_about_an_answer() -> 
             ]
             assert (question.name in labelled) == bool(sent)
             told_by_others += bool(sent)
-    assert told_by_others > 1000
+    assert told_by_others > surveys // 2

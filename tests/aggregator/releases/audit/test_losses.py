@@ -41,6 +41,7 @@ pytestmark = pytest.mark.slow
 
 BY_CHANCE = 1e-6
 TOGETHER = 1000
+FEW_OR_ALL = [RUNS // 5, pytest.param(RUNS, marks=pytest.mark.long)]
 EPSILON = 0.5
 MANIFEST = protect(
     ask("q1", Kind.YES_NO),
@@ -83,10 +84,12 @@ def all_positive(cells: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray((cells >= 1).all(axis=1))
 
 
-def draw_places(sampler: Sampler, scores: Sequence[int]) -> NDArray[np.int64]:
+def draw_places(
+    sampler: Sampler, scores: Sequence[int], *, runs: int = RUNS
+) -> NDArray[np.int64]:
     """A composition of many draws, because calling each takes three times as long."""
     together = dp.c.make_composition([sampler.draw] * TOGETHER)
-    return np.array([place for _ in range(RUNS // TOGETHER) for place in together(list(scores))])
+    return np.array([place for _ in range(runs // TOGETHER) for place in together(list(scores))])
 
 
 def median(counts: Sequence[int]) -> list[int]:
@@ -141,6 +144,7 @@ def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
     assert 0.7 * EPSILON < measured <= EPSILON
 
 
+@pytest.mark.long
 def test_a_table_by_groups_loses_no_more_and_its_group_twice_that() -> None:
     """Cells of two questions in two groups: nobody, one person, the same person in the other."""
     request = ReleaseRequest(
@@ -164,7 +168,7 @@ def test_a_replaced_report_loses_no_more_than_twice_that() -> None:
     assert 0.8 * 2 * EPSILON < measured <= 2 * EPSILON
 
 
-@pytest.mark.parametrize("runs", [RUNS // 5, pytest.param(RUNS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", FEW_OR_ALL)
 def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for(runs: int) -> None:
     """One report changes nine cells; their sum tells most about it."""
     plan = gaussian_plan()
@@ -186,11 +190,13 @@ def test_a_median_loses_no_more_than_it_was_charged_for() -> None:
     assert 0.35 * EPSILON < measure_loss(more == 0, fewer == 0) <= EPSILON
 
 
-def draw_alerts(distances: Sequence[int], *, looks: str = "fresh") -> NDArray[np.int64]:
+def draw_alerts(
+    distances: Sequence[int], *, looks: str = "fresh", runs: int = RUNS
+) -> NDArray[np.int64]:
     """Return at which look each run has its alert, or the number of looks for never."""
     sampler = prepare_alert_sampler(make_alert_plan())
     found = []
-    for _ in range(RUNS // TOGETHER):
+    for _ in range(runs // TOGETHER):
         thresholds = np.array(dp.c.make_composition([sampler.draw_threshold] * TOGETHER)(0))
         first = np.full(TOGETHER, len(distances))
         for place, distance in reversed(list(enumerate(distances))):
@@ -210,10 +216,11 @@ def make_alert_plan() -> ReleasePlan:
     return plan_release(check_request(alert, manifest), manifest, delta_nanos_left=1000)
 
 
-def test_an_alert_comes_as_often_as_the_formula_says() -> None:
+@pytest.mark.parametrize("runs", FEW_OR_ALL)
+def test_an_alert_comes_as_often_as_the_formula_says(runs: int) -> None:
     distances = [-3, 2, 5, 4]
     chances = first_alert_probabilities(distances, threshold=0, epsilon=EPSILON).tolist()
-    drawn = draw_alerts(distances).tolist()
+    drawn = draw_alerts(distances, runs=runs).tolist()
     assert chi_squared_p(drawn, among(chances), most=5) > BY_CHANCE
 
 
@@ -225,7 +232,7 @@ def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
 
 
 def test_the_audit_would_notice_looks_without_noise() -> None:
-    fewer, more = (draw_alerts(one, looks="bare") for one in ([1, 0], [0, 1]))
+    fewer, more = (draw_alerts(one, looks="bare", runs=RUNS // 5) for one in ([1, 0], [0, 1]))
     assert measure_loss(more == 1, fewer == 1) > EPSILON
 
 
@@ -278,7 +285,7 @@ def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
 
     sampler = prepare_sampler(plan)
     tie, led = (
-        draw_places(sampler, scores)
+        draw_places(sampler, scores, runs=RUNS // 5)
         for scores in (score(60, 60, total=60), score(60, 61, total=61))
     )
     assert measure_loss(tie == 0, led == 0) > 1.3 * EPSILON
