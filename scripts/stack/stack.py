@@ -259,9 +259,10 @@ class Stack:
         self.manage("migrate", "--no-input", "--verbosity", "0")
         self.manage("collectstatic", "--no-input", "--verbosity", "0")
 
-    def start_all(self) -> None:
+    def start_all(self, *, without: Sequence[str] = ()) -> None:
         for name in self.names:
-            self.start(name)
+            if name not in without:
+                self.start(name)
         self.wait_until_ready()
 
     def wait_until_ready(self, *, seconds: float = READY_SECONDS) -> None:

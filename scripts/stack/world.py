@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,13 +69,14 @@ class World:
     def envelopes(self) -> Path:
         return self.stack.var / "envelopes.json"
 
-    def begin(self) -> None:
+    def begin(self, *, without: Sequence[str] = ()) -> None:
+        """Make a database with an account, and start all processes but these."""
         prepare(self.stack)
         printed = self.stack.manage("create_first_account", "--email", OWNER)
         match = re.search(r"with the password (\S+)", printed)
         assert match is not None, printed
         self.password = match[1]
-        self.stack.start_all()
+        self.stack.start_all(without=without)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         if self.database_url:

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.stack.postgres import Postgres, running_postgres
 from scripts.stack.world import World, make_world
-
-
-@pytest.fixture
-def own_postgres() -> Iterator[Postgres]:
-    """A server that a test may stop without affecting other tests."""
-    with running_postgres() as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

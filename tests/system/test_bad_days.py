@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import pwd
 import resource
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import psycopg
 import pytest
 
 from scripts.attacks.crowd import History, sending
-from scripts.attacks.fuzz.target import SWEEP, Target, post, running_intake, wait_for
+from scripts.attacks.fuzz.intake_model import Sent, write
+from scripts.attacks.fuzz.target import JSON, SWEEP, Target, post, running_intake, wait_for
 from scripts.stack.disks import SmallDisk, small_disk
 from scripts.stack.postgres import Postgres
 
@@ -146,6 +150,64 @@ def test_a_database_restarted_under_load_loses_nothing(on_postgresql: Place, how
     history.assert_refusals_say_when_to_come_back()
     history.assert_nothing_lost()
     history.retry_the_rest()
+
+
+def test_without_a_database_everything_answers_503_and_recovers(on_postgresql: Place) -> None:
+    target, server = on_postgresql.target, on_postgresql.server
+    assert server is not None
+    body = target.body(next(blocks))
+    respondent = f"/s/{target.world.query('SELECT slug FROM surveys_survey')[0][0]}"
+    pages = ("/", "/accounts/login/", respondent, "/surveys/new", "/api/surveys")
+    with target.world.signed_in() as client:
+        server.stop()
+        refused = post(target, body)
+        assert refused.status_code == 503
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert int(refused.headers["retry-after"]) > 0
+        # A visitor's start page needs no database; every other page does, and says so.
+        statuses = {path: client.get(path).status_code for path in pages}
+        assert all(status in (200, 503) for status in statuses.values()), statuses
+        assert statuses[respondent] == statuses["/surveys/new"] == 503
+        server.start(settings=LIMITS)
+        wait_for(lambda: post(target, body).status_code == 201, seconds=30)
+        assert post(target, body).status_code == 200
+        assert client.get(respondent).status_code == 200
+
+
+def test_without_the_limiter_sign_in_says_so_and_reports_are_accepted(on_sqlite: Place) -> None:
+    target = on_sqlite.target
+    target.stack.kill("limiter")
+    with pytest.raises(AssertionError, match="503"), target.world.signed_in():
+        pass
+    assert post(target, target.body(next(blocks))).status_code == 201
+    target.stack.start("limiter")
+    with target.world.signed_in() as client:
+        assert client.get("/surveys/new").status_code == 200
+
+
+@pytest.mark.parametrize("place", ["on_sqlite", "on_postgresql"])
+def test_one_report_sent_many_times_at_once_counts_once(
+    place: str, request: pytest.FixtureRequest
+) -> None:
+    target: Target = request.getfixturevalue(place).target
+    before, number = target.world.tally(), next(blocks)
+    same = target.body(number)
+    other = write(Sent(target.survey.manifest_hash, number.to_bytes(32, "big"), bytes([1] * 12)))
+
+    async def send_all() -> list[int]:
+        async with httpx.AsyncClient(base_url=target.stack.url, trust_env=False) as client:
+            posts = [
+                client.post("/api/reports", content=body, headers=JSON)
+                for body in (same, other) * 32
+            ]
+            return [reply.status_code for reply in await asyncio.gather(*posts)]
+
+    statuses = Counter(asyncio.run(send_all()))
+    # The first to arrive was recorded; its copies are recognized, the other content is refused.
+    assert statuses == {201: 1, 200: 31, 409: 32}
+    assert target.world.tally() == replace(
+        before, acknowledged=before.acknowledged + 1, raw=before.raw + 1
+    )
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from scripts.stack.world import World, make_world
 
 # Fifteen weak yes/no questions give 32,768 patterns: enough for every report to be unique.
 QUESTIONS = 15
+ONE_BATCH_IS_DUE = 100  # 2K raw reports
 # As left by a worker that died between finding the work and doing it.
 LOOK = """
 from django.utils import timezone
@@ -191,6 +192,21 @@ def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: Worl
     wait(lambda: sealed(world) == 70, seconds=60)
     assert pids(world) == before
     world.stack.manage("verify")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+def test_a_broker_emptied_under_load_loses_no_report(world: World) -> None:
+    demo = world.start_demo(connections=2)
+    broker = redis.Redis.from_url(world.stack.redis_url)
+    for _ in range(3):
+        before = world.wait_for(lambda tally: tally.raw >= ONE_BATCH_IS_DUE)
+        assert demo.poll() is None
+        broker.flushall()
+        world.wait_for(lambda t, k=before: t.sealed > k.sealed)  # type: ignore[misc]
+    printed, _ = demo.communicate(timeout=240)
+    assert demo.returncode == 0, printed
+    world.assert_counted_exactly_once()
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,24 @@ shows that the same checker catches three builds that are broken on purpose.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_storm
-from scripts.stack.postgres import Postgres
+from scripts.stack.postgres import Postgres, running_postgres
 
 KILLS = 100
 REPORTS_PER_SECOND = 100
 MISSED_SHARE = 0.2
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server that a test may stop without affecting other tests."""
+    with running_postgres() as server:
+        yield server
 
 
 def assert_weathered(outcome: Outcome) -> None:

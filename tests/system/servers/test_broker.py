@@ -19,7 +19,13 @@ from scripts.stack.opening import open_surveys
 from scripts.stack.world import World, make_world
 
 JSON = {"content-type": "application/json"}
-SWEEP = "from aggregator.tasks import sweep; sweep()"
+SWEEPS = """
+import time
+from aggregator.tasks import sweep
+for _ in range(3):
+    sweep()
+    time.sleep(1)
+"""
 TIMED = ("expires", "eta", "timestamp", "sent_at")
 
 
@@ -28,8 +34,7 @@ def idle(tmp_path: Path) -> Iterator[World]:
     """Run everything but workers, so that messages stay where they are."""
     world = make_world(var=tmp_path, database_url="")
     try:
-        world.begin()
-        world.stack.kill("worker")
+        world.begin(without=["worker", "leisure"])
         yield world
     finally:
         world.stack.stop()
@@ -60,8 +65,7 @@ def test_messages_of_waves_name_no_moment_and_are_not_written_to_disk(idle: Worl
         for _ in range(30):
             reply = client.post("/api/reports", content=wave.body(b"\1"), headers=JSON)
             assert reply.status_code == 201
-    for _ in range(3):
-        idle.stack.manage("shell", "-v", "0", "-c", SWEEP)
+    idle.stack.manage("shell", "-v", "0", "-c", SWEEPS)
     deadline = time.monotonic() + 60
     while len(messages := read_messages(broker)) < 2:  # beat's sweep, too
         assert time.monotonic() < deadline

@@ -84,9 +84,7 @@ def all_positive(cells: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray((cells >= 1).all(axis=1))
 
 
-def draw_places(
-    sampler: Sampler, scores: Sequence[int], *, runs: int = RUNS
-) -> NDArray[np.int64]:
+def draw_places(sampler: Sampler, scores: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
     """A composition of many draws, because calling each takes three times as long."""
     together = dp.c.make_composition([sampler.draw] * TOGETHER)
     return np.array([place for _ in range(runs // TOGETHER) for place in together(list(scores))])
