@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf, nextafter
 
 import numpy as np
@@ -22,6 +22,16 @@ from privacy.mechanism.drawing import SCALE, draw_report, secure_uint32
 MAX_SYMBOLS = 64
 # Fifty digits, each operation correctly rounded: far finer than a float's seventeen.
 _DECIMAL = Context(prec=50)
+
+
+@lru_cache(maxsize=10_000)  # a page asks for those of its strengths again and again
+def _logarithm_above(numerator: int, denominator: int) -> float:
+    """Return the logarithm of a fraction, rounded up to a float."""
+    exact = _DECIMAL.ln(_DECIMAL.divide(Decimal(numerator), Decimal(denominator)))
+    rounded = float(exact)
+    # One float higher, unless the conversion already rounded up (with room for an error in the
+    # fiftieth digit).
+    return rounded if Decimal(rounded) > exact else nextafter(rounded, inf)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,17 +179,10 @@ class RandomizedResponse:
             - Fraction(SCALE - self.threshold, SCALE * (self.symbols - 1))
         )
 
-    @cached_property
+    @property
     def epsilon(self) -> float:
         """ln(t (k - 1) / (1 - t)) in nats, rounded up: never below the true value."""
-        odds = _DECIMAL.divide(
-            Decimal(self.threshold * (self.symbols - 1)), Decimal(SCALE - self.threshold)
-        )
-        exact = _DECIMAL.ln(odds)
-        rounded = float(exact)
-        # One float higher, unless the conversion already rounded up (with room for an error in
-        # the fiftieth digit).
-        return rounded if Decimal(rounded) > exact else nextafter(rounded, inf)
+        return _logarithm_above(self.threshold * (self.symbols - 1), SCALE - self.threshold)
 
     def channel(self) -> NDArray[np.float64]:
         """Return the probabilities of each report given each true symbol.
