@@ -38,7 +38,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.redis
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_a_stopped_benchmark_leaves_no_process(number: signal.Signals, tmp_path: Path) -> None:
     mark = f"MURMUR_TEST={tmp_path}"
     environment = {**os.environ, "MURMUR_TEST": str(tmp_path), "TMPDIR": str(tmp_path)}
