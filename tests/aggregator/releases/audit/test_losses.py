@@ -130,8 +130,8 @@ def test_choices_have_the_chances_of_permute_and_flip(kind: ReleaseKind) -> None
     assert chi_squared_p(drawn, among(chances), most=len(scores)) > BY_CHANCE
 
 
-# Losses. Each test also says that nearly all of the loss is found; that part fails by chance less
-# than once in a million runs too.
+# Losses. Each test also says how much of the loss is found at least; that part fails by chance less
+# than once in a million runs too: the bound is five standard deviations below what is expected.
 
 
 def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
@@ -185,7 +185,7 @@ def test_a_leader_loses_no_more_than_it_was_charged_for() -> None:
 def test_a_median_loses_no_more_than_it_was_charged_for() -> None:
     sampler = prepare_sampler(make_plan(ReleaseKind.MEDIAN, "q3"))
     fewer, more = (draw_places(sampler, median(counts)) for counts in ((2, 2, 3), (3, 2, 3)))
-    assert 0.35 * EPSILON < measure_loss(more == 0, fewer == 0) <= EPSILON
+    assert 0.3 * EPSILON < measure_loss(more == 0, fewer == 0) <= EPSILON
 
 
 def draw_alerts(
@@ -226,7 +226,7 @@ def test_an_alert_comes_as_often_as_the_formula_says(runs: int) -> None:
 def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
     """One report moves every distance; that of the last look the other way."""
     fewer, more = draw_alerts([0, 0, 0, 0]), draw_alerts([-1, -1, -1, 1])
-    assert 0.4 * EPSILON < measure_loss(more == 3, fewer == 3) <= EPSILON
+    assert 0.24 * EPSILON < measure_loss(more == 3, fewer == 3) <= EPSILON
 
 
 def test_the_audit_would_notice_looks_without_noise() -> None:
@@ -261,7 +261,7 @@ def test_a_key_driver_loses_no_more_than_each_draw_was_charged_for() -> None:
     fewer, more = (
         draw_cells(plan_table_of_choice(plan), cells) for cells in ([0] * 4, [0, 0, 0, 1])
     )
-    assert 0.8 * each < measure_loss(more[:, 3] >= 1, fewer[:, 3] >= 1) <= each
+    assert 0.75 * each < measure_loss(more[:, 3] >= 1, fewer[:, 3] >= 1) <= each
 
 
 @pytest.mark.long
@@ -286,7 +286,7 @@ def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
         draw_places(sampler, scores, runs=RUNS // 5)
         for scores in (score(60, 60, total=60), score(60, 61, total=61))
     )
-    assert measure_loss(tie == 0, led == 0) > 1.3 * EPSILON
+    assert measure_loss(tie == 0, led == 0) > 1.2 * EPSILON
 
 
 def test_the_audit_would_notice_the_noise_of_one_question_on_three() -> None:
