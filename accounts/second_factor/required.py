@@ -1,4 +1,4 @@
-"""Middleware: where a second factor is required, an account without one can only set one up."""
+"""Middleware: an account without a required second factor can do nothing but set it up."""
 
 from __future__ import annotations
 

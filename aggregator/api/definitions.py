@@ -1,6 +1,6 @@
-"""Definitions for programs: check one, create a draft from it, read a survey's, replace a draft's.
+"""Definitions over the API: check, read from a survey, turn into a draft, replace in a draft.
 
-Whatever is wrong with a definition is reported at once, each problem with a JSON pointer.
+All problems of a definition are reported together, each with a JSON pointer.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# What every address here may answer, and every one that takes a definition.
+# Errors of every address here, and of those that take a definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),

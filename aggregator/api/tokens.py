@@ -40,7 +40,7 @@ def _lacks_second_factor(user: User) -> bool:
 
 
 class SessionOnly(IsAuthenticated):
-    """The default, so that an address that names no scope refuses tokens."""
+    """The default permission: an address that names no scope refuses tokens."""
 
     scope: Scope | None = None
 

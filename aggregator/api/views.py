@@ -1,6 +1,6 @@
 """The API: the surveys on which a researcher has a role, their results and exports.
 
-definitions.py has what it writes: drafts.
+Drafts are written in definitions.py.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ BATCHES_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Combinations:
-    """The combinations of masks and declared codes that occur, a row for each."""
+    """The combinations of masks and declared codes that occur, one per row."""
 
     masks: NDArray[np.uint8]
     declared: NDArray[np.uint8]
@@ -29,7 +29,7 @@ class Combinations:
 
     @property
     def parts(self) -> list[int | None]:
-        """The blocks of a random subset, or None for all people: who was asked the same."""
+        """The blocks of a random subset, or a single None if all people are asked the same."""
         return [*range(self.masks.shape[1])] or [None]
 
     def find_asked(self, part: int | None) -> NDArray[np.bool_]:

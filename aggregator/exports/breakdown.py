@@ -61,7 +61,7 @@ def respond_with_breakdown(
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    # The same in every row: which data, and by which question it is broken down.
+    # The same in every row: which data these are, and the question that divides them.
     head: dict[str, Cell] = {
         **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,

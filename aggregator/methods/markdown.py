@@ -39,9 +39,9 @@ def parse(text: str, *, chapter: str) -> list[Token]:
 
 
 def resolve_link(link: str, *, chapter: str) -> str:
-    """Return the address on this site of what a file links to.
+    """Return the address on this site for a link in a file.
 
-    Links inside a chapter name it too, because its sections are also shown on other pages.
+    Links inside a chapter also name it, because its sections appear on other pages too.
     """
     path, _, anchor = link.partition("#")
     if OUTSIDE.match(link):

@@ -1,7 +1,7 @@
 """Finds the sections and the terms of the glossary that contain all words of a query.
 
-Words of questions, such as "why" and "is", are ignored, because sections that answer a question
-need not repeat it.
+Words such as "why" and "is" are ignored, because sections that answer a question need not repeat
+it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def search(query: str) -> list[Result]:
 
 
 def _choose_words(query: str) -> list[str]:
-    """Leave out words of questions, unless the query has no others."""
+    """Leave out words such as "why", unless the query has no others."""
     words = [word.strip(PUNCTUATION) or word for word in query.casefold().split()]
     return list(dict.fromkeys([word for word in words if not STOP_WORDS.fullmatch(word)] or words))
 

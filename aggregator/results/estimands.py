@@ -1,6 +1,6 @@
 """What is estimated for each type of question: shares of some group, and means.
 
-A pure function of the manifest. Estimates, pages, charts and files all follow this list, so an
+The list is a pure function of the manifest. Estimates, pages, charts and files all follow it, so an
 estimand has the same meaning everywhere.
 """
 

@@ -20,7 +20,7 @@ USAGE_ERROR = 2
 
 
 def audit(packages: Path = LIST, *, options: Sequence[str] = ()) -> int:
-    """Print what is known; return 1 if there is a vulnerability."""
+    """Print known vulnerabilities; return 1 if there are any."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off"),

@@ -26,7 +26,7 @@ from surveys.manifest.serialization import parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
-# One statement, so that a batch being sealed at this moment is seen on one side only.
+# One statement, so that a batch being sealed at this moment counts on one side only.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
            (SELECT count(*) FROM aggregator_raw_report),

@@ -84,7 +84,8 @@ def count_codes(question: Question) -> dict[str, int]:
 def has_room_for_refusal(question: Question) -> bool:
     """Return whether "prefer not to say" can be added.
 
-    It cannot if an option already says the same, or if the question would have too many codes.
+    It cannot be added if an option already says the same, or if the question would have too many
+    codes.
     """
     options = [fold(option.text) for option in list_options(question)]
     if fold(REFUSED_TEXT) in options:

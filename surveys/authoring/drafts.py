@@ -96,7 +96,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ..
 
 
 def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseRequest, ...]:
-    """List the planned releases, with the names of these questions in their order."""
+    """List the planned releases, with questions by these names, in the order of `names`."""
     planned = []
     for plan in survey.planned_releases.all():
         kind = ReleaseKind(plan.kind)
@@ -108,7 +108,7 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
                 epsilon_hundredths=plan.epsilon_hundredths,
                 answer=plan.answer,
                 percent=plan.percent,
-                # Of a question that is missing, a name that no question has: never no groups.
+                # A missing question gets a name that no question has: "" would mean no groups.
                 group="" if plan.group is None else names.get(str(plan.group), str(plan.group)),
             )
         )

@@ -13,7 +13,7 @@ from surveys.planning.plan_input import PlanInput
 
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
-    """The planner's input for a draft, and the number of the question that it describes."""
+    """The planner's input for a draft, and the number of the question described."""
 
     query: dict[str, str | int]
     number: int
@@ -22,7 +22,7 @@ class DraftPlan:
 def plan_for(manifest: Manifest) -> DraftPlan | None:
     """Plan a draft for the question that needs the most people, of those the planner can describe.
 
-    Of a question with a follow-up, it can describe the first part.
+    Of a question with a follow-up, the planner can describe the first part.
     """
     planned = [one for one in manifest.questions if one.is_scrambled and not one.has_gate]
     if not planned:

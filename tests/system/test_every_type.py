@@ -57,7 +57,7 @@ def assert_the_releases_are_drawn_once(world: World) -> None:
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check this at 99.99 % for all intervals that exclude anything, which most do."""
+    """Check this at 99.99 % for all intervals that exclude anything, as most do."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimating, "LEVEL", 0.9999)
     truth, snapshot = compute_truth(manifest, people), world.final_snapshot()

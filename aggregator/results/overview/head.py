@@ -26,7 +26,7 @@ class SurveyHead:
     state: SurveyState
     sealed: int | None
     step: NextStep
-    deletion: date | None = None  # in the week before
+    deletion: date | None = None  # only in the week before it
     is_half: bool = False  # the other reports are in the sealed half
 
 
@@ -46,7 +46,7 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
 
 
 def _describe_waiting(wave: Any) -> str:
-    """Count the reports of the next look; K reports always wait, so the first needs K more."""
+    """Count the reports of the next look; K stay unsealed, so the first needs K more."""
     least = list_least(wave.description)[EVERYBODY]
     more = reports_needed(seen=wave.counted, least=least)
     if is_shown(wave):

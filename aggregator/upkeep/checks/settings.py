@@ -1,4 +1,4 @@
-"""Murmur's own settings: what weakens privacy, and what contradicts itself."""
+"""Murmur's own settings: those that weaken privacy, and those that contradict others."""
 
 from __future__ import annotations
 

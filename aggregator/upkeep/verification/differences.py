@@ -1,4 +1,4 @@
-"""What verification reports: something stored that differs from what the batches give."""
+"""What verification reports: stored data that differs from what the batches give."""
 
 from __future__ import annotations
 

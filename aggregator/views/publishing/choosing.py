@@ -1,4 +1,4 @@
-"""Choose what to release and see its price; publishing it spends ε on the ledger."""
+"""Choose a release and see its price; publishing it spends ε on the ledger."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def _bind(desk: Desk, kind: ReleaseKind, data: QueryDict | None) -> ReleaseForm:
 
 
 def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpResponseBase:
-    """Charge what the form shows, if that is what the price was shown for.
+    """Charge the choice on the form if the shown price was for the same choice.
 
-    The same request leads to the release that exists: a button that is pressed twice charges once.
+    The same request leads to the existing release: pressing the button twice charges once.
     """
     assert desk.account is not None
     assert desk.wave is not None
@@ -139,7 +139,7 @@ def _show(
 
 
 def _price(desk: Desk, form: ReleaseForm, problem: str) -> tuple[Price | None, str]:
-    """Price a valid form; the second value says what is wrong, if anything is."""
+    """Price a valid form; the second value is the problem, if there is one."""
     assert desk.wave is not None
     assert desk.account is not None
     try:

@@ -1,7 +1,7 @@
-"""Attacks that need no fakes: rows that are unique in what others know about a person.
+"""Attacks without fake reports: rows that are unique in facts known about a person.
 
 Somebody knows a colleague's declared answers, or which questions the colleague was asked. If only
-one row agrees with that, it shows all of the colleague's codes.
+one row agrees with these facts, it shows all of the colleague's codes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Fingerprints:
     people: int
     rows: int
     alone: int
-    few: int  # rows that share it with fewer than C
+    few: int  # rows that fewer than C equal in it
     compared: int = 0  # crossed groups of fewer than C people that Compare counted
 
 

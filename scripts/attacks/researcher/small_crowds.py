@@ -1,7 +1,7 @@
 """Attacks that make the crowd small instead of surrounding a person in a large one.
 
 No action of the author at the close, and no part of a survey, may show figures or rows of fewer
-than C reports. To learn one person's codes, an attacker has to add C - 1 fakes.
+than C reports. To learn one person's codes, an attacker must add C - 1 fake reports.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Change(TextChoices):
 
 
 class SelectionForm(forms.Form):
-    """Each button sends its action; four fields belong to one action each.
+    """Each button sends its action; four of the actions have their own field.
 
     With `everything`, all questions count as selected.
     """

@@ -26,7 +26,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A translation that the file would add, or put in the place of an earlier one."""
+    """A translation that the file would add, or would put in place of an earlier one."""
 
     row: int
     language: str
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A row whose original is not among the texts. `now` is what stands in its place today."""
+    """A row whose original is not among the texts. `now` is the current text in its place."""
 
     row: int
     original: str
@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass(kw_only=True)
 class FileReading:
-    """What a file would do. With problems, it does nothing."""
+    """What a file would change. A file with problems changes nothing."""
 
     text: str
     stamp: str

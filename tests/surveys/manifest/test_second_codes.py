@@ -1,4 +1,4 @@
-"""Second codes of scales: their bytes, what both codes reveal, and manifests that contradict."""
+"""Second codes of scales: their bytes, what both codes reveal, and inconsistent manifests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _code(question: ManifestQuestion, total: int) -> int:
 
 
 def test_random_manifests_break_no_promise() -> None:
-    """One block, one fact, one draw for both codes, and the sum of ε; 300 manifests."""
+    """Both codes have one block, one fact, one draw and the sum of ε, in 300 manifests."""
     random = Random(80)
     for _ in range(300):
         manifest = draw_manifest(random)

@@ -1,4 +1,4 @@
-"""The lines before the first question: each answers a question, truly of every survey."""
+"""The lines before the first question: each answers a question, correctly for every survey."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
         words = {group.strength for group in label.groups}
         assert ("hardly" in words) == (level == "mostly")
         assert "light" not in words or level != "no"
-        # People in orange are no more than send the same code.
+        # The picture has no more people in orange than send the same code.
         if label.picture and label.picture.same:
             shares = [(1 - one.mechanism.threshold / 2**32) / (one.k - 1) for one in asked]
             assert label.picture.same <= 10 * min(shares) + 1e-6

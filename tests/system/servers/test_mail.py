@@ -1,4 +1,4 @@
-"""A mail server that says nothing stops no page and no sealing; unsent mails are in the log."""
+"""A silent mail server stops neither pages nor sealing; unsent mails are in the log."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
             send_reports(hanging, wave, count=40)
             wait(lambda known=before: hanging.tally().sealed > known)  # type: ignore[misc]
         assert count_waiting_mails(hanging) == len(PEOPLE)
-    # A mail that was asked for later is tried once too, but none is tried again at once.
+    # A mail that is requested later is also tried once, but no mail is retried at once.
     silent_server.settimeout(0)
     attempts = 1
     while True:
