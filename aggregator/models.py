@@ -63,8 +63,8 @@ class ShownBatches(models.Manager["Batch"]):
 class Batch(models.Model):
     """Reports of one wave sealed together, sorted and packed; never opened again.
 
-    `objects`, and so `wave.batches`, leaves out the sealed half. Only what shows no figures of it
-    may read `every`: sealing, the test itself, verifying, erasing and deleting.
+    `objects`, and so `wave.batches`, leaves out the sealed half. Only code that shows none of its
+    figures may read `every`: sealing, the test itself, verifying, erasing and deleting.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
@@ -130,7 +130,7 @@ class Snapshot(models.Model):
     # True if it counts the open half of a closed wave, all at once.
     is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
-    # The reports at each look so far at what everybody is asked.
+    # Reports at each look so far, for questions that everybody is asked.
     totals: models.JSONField[list[int]] = models.JSONField(default=list)
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # None in snapshots that are older than tables.
@@ -259,7 +259,7 @@ class RowsFile(models.Model):
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
-    # As aggregator.background.levels writes it.
+    # In the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # People in the smallest combination that the proposal tells apart, or in the smallest block.
     smallest = models.PositiveIntegerField()

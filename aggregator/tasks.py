@@ -72,7 +72,7 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     if settings.RELEASES is not None:
-        # Long before the first draw, so that every backup knows the folder.
+        # Claim it early, so that every backup knows the folder.
         with suppress(OSError, WrongFolder):
             claim_folder(settings.RELEASES)
     forget_imports()

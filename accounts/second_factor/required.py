@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 from accounts.models import User
 from accounts.second_factor.state import has_second_factor
 
-# What respondents load, files and the API's description, which are the same for everyone.
+# What respondents load, and static files, which are the same for everyone.
 OPEN = ("/s/", "/m/", "/r/", settings.STATIC_URL)
 ALLOWED = frozenset(
     (

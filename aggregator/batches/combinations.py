@@ -25,7 +25,7 @@ class Combinations:
 
     masks: NDArray[np.uint8]
     declared: NDArray[np.uint8]
-    people: NDArray[np.int64]  # who have each combination
+    people: NDArray[np.int64]  # with each combination
 
     @property
     def parts(self) -> list[int | None]:
@@ -40,7 +40,7 @@ class Combinations:
         return asked
 
     def count(self, place: int, k: int, *, part: int | None = None) -> list[int]:
-        """Count the people of each answer to a declared question, of all or of a block."""
+        """Count people by their answer to a declared question, in all or in one block."""
         people = np.where(self.find_asked(part), self.people, 0)
         counts = np.bincount(self.declared[:, place], weights=people, minlength=k)
         return [int(count) for count in counts]

@@ -46,7 +46,7 @@ def cross_tabulate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each question with two codes, and in each pair of them."""
+    """How many reports show code 1 in each two-code question, and in both of each pair."""
 
     total: int
     columns: tuple[int, ...]

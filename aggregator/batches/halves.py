@@ -43,7 +43,7 @@ class HalfIsOpen(Exception):
 
 @transaction.atomic
 def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
-    """Draw the halves of a wave that has ended, or return them; None while it has not.
+    """Draw or return the halves of a wave that has ended; None before its end.
 
     Also None if the wave keeps nothing sealed. Earlier snapshots count all batches, and nobody has
     seen their figures, so they are deleted.

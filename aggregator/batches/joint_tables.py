@@ -27,7 +27,7 @@ from surveys.manifest.rules import leaves
 
 # A larger table would have few reports in each cell, and its likelihood would take seconds.
 MOST_CELLS = 1024
-MOST_CLASSES = 32  # of all codes together that a rule reads
+MOST_CLASSES = 32  # combined, of all symbols that a rule reads
 ReadColumn = Callable[[int], NDArray[np.uint8]]
 
 
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTable:
-    """The axes of one table: what the rule reads, then the question's gate and symbol."""
+    """The axes of one table: the rule's symbols, then the question's gate and symbol."""
 
     question: ManifestQuestion
     item: int | None  # the option of a "select several" question

@@ -75,7 +75,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         )
         if wave is None:
             return None
-        # In a long backlog, count no more reports than one batch takes; all can be chosen.
+        # In a long backlog, count no more reports than one batch needs, but choose among all.
         largest = find_largest_batch(wave)
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
@@ -183,12 +183,12 @@ def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
 
 
 def is_over(wave: Wave) -> bool:
-    """Whether the wave is closed and none of its reports wait, so that everything counts."""
+    """Whether the wave is closed and none of its reports wait, so that counts are final."""
     return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Find waves with 2K raw reports waiting, and closed waves with any or without a count.
+    """Find waves with 2K waiting raw reports, and closed waves with any, or without a count.
 
     It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
     asks which wave's report is at a given place in the index order. If it asked for any report of a

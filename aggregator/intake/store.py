@@ -138,7 +138,7 @@ def _judge(
     known: _Known | None,
     terms: Terms | RetryLater | None,
 ) -> Outcome | IntakeError:
-    """Answer a report that was not recorded now.
+    """Answer a report that this call did not record.
 
     A known id is answered in any state of its wave: its report was acknowledged before.
     """

@@ -30,7 +30,7 @@ class Terms:
     hides_seals: bool
 
 
-# Only the state of a launched wave changes, so these never become stale.
+# Only the state of a launched wave changes, so terms never become stale.
 _terms: dict[bytes, Terms] = {}
 
 

@@ -115,7 +115,7 @@ def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
 
 
 def _find_middle(text: str, words: list[re.Pattern[str]], pattern: re.Pattern[str]) -> int:
-    """Find the word after which most of the others follow soon; 0 if only the title has them."""
+    """Find the word that most other words follow soon; 0 if only the title has them."""
     places = [match.start() for match in pattern.finditer(text)]
     return max(
         places,

@@ -197,7 +197,7 @@ def _settle(release: Release, draw: _Draw, folder: Path) -> None:
 
 
 def is_contradicted(wave_id: int, path: Path) -> bool:
-    """Whether the file has draws that the database does not know, or the other way around."""
+    """Whether the file and the database disagree about which releases were drawn."""
     try:
         counted = read_keys(path)
     except DamagedFile:
@@ -207,7 +207,7 @@ def is_contradicted(wave_id: int, path: Path) -> bool:
 
 
 def suspend(ledger: ReleaseLedger) -> None:
-    """Count the whole cap as spent, and give up what is not drawn."""
+    """Count the whole cap as spent, and give up releases not drawn."""
     ReleaseLedger.objects.filter(pk=ledger.pk).update(
         suspended=RESTORED,
         spent_hundredths=F("cap_hundredths"),

@@ -32,9 +32,9 @@ class Sampler:
 
 
 def prepare_sampler(plan: ReleasePlan) -> Sampler:
-    """Load OpenDP and check what it says it does; may raise NotDrawable.
+    """Load OpenDP and check its stated loss; may raise NotDrawable.
 
-    It takes half a second the first time, so do this before a transaction opens.
+    The first load takes half a second, so do this before a transaction opens.
     """
     version = _find_version()
     try:
@@ -72,7 +72,7 @@ class AlertSampler:
 
 
 def prepare_alert_sampler(plan: ReleasePlan) -> AlertSampler:
-    """Load OpenDP and check what it says it does; may raise NotDrawable.
+    """Load OpenDP and check its stated loss; may raise NotDrawable.
 
     One report moves the distance by one. In the proof, half of the loss comes from moving the
     threshold by one, and half from moving the distance by two.

@@ -30,7 +30,7 @@ def table_cells(
 ) -> dict[str, list[int]]:
     """Return how often each code was sent, for every symbol of these questions.
 
-    One report more adds 1 to one cell of each symbol that it has.
+    One more report adds 1 to one cell of each symbol that it has.
     """
     by_symbol = _by_symbol(counts, manifest)
     return {symbol.name: by_symbol[symbol.name] for symbol in list_symbols(manifest, questions)}

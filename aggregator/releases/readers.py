@@ -138,8 +138,8 @@ def _find_loss(release: Release, *, is_item: bool) -> _Loss:
         return _Loss(epsilon=float(2 / scale))  # two cells change by one
     if release.mechanism == Mechanism.GAUSSIAN:
         return _Loss(rho=float(1 / scale**2))  # Δ₂² = 2, and ρ = Δ₂² / (2 σ²)
-    # A replaced code is one report less and one more. An item has one count, that of Yes.
-    # It changes by one, and the other items do not change.
+    # Replacing a code removes one report and adds one. An item has one count, that of Yes. It
+    # changes by one, and the other items do not change.
     one = release.epsilon_hundredths / HUNDREDTHS
     return _Loss(epsilon=one if is_item else 2 * one)
 
@@ -226,7 +226,7 @@ def add_up(
     questions: Sequence[ManifestQuestion],
     own: Callable[[ManifestQuestion], float],
 ) -> float:
-    """Add up what these questions reveal; of random subsets, the largest sum that can be drawn."""
+    """Add up what these questions reveal; for random subsets, the largest possible sum."""
     return _add(manifest.pick_drawn({one.name: own(one) for one in questions}))
 
 
@@ -290,7 +290,7 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
 
 def count_honest(manifest: Manifest) -> int:
-    """Return how many honest reports, as stated for exact results, hide one report.
+    """Return how many honest reports hide one report, as stated for exact results.
 
     Fewer hide less, so the bound also holds for more; computing it for millions takes seconds.
     """

@@ -40,7 +40,7 @@ def drop_waiting_sweeps() -> None:
 
 @contextmanager
 def _connected() -> Iterator[redis.Redis]:
-    """Connect to the broker; raise what sending a message raises if it is unavailable."""
+    """Connect to the broker; if it is unavailable, raise the error that sending raises."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL,

@@ -30,7 +30,7 @@ LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
 SPENT_IDS = "aggregator_spent_id"
-# Everything that names a survey, a wave or a question, or counts reports; raw reports come first.
+# Tables that name a survey, a wave or a question, or count reports; raw reports come first.
 TABLES_OF_SURVEYS = (
     "aggregator_batch",
     "aggregator_discard",

@@ -32,7 +32,7 @@ from surveys.models import Survey
 # Seconds until the page reloads itself: few at first, then as many as between sweeps.
 RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
-# After so long, the page says what it waits for.
+# After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)

@@ -26,7 +26,7 @@ GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The remedies for one of GOALS, and why others are left out.
+    """The remedies for one of GOALS, and why other remedies are left out.
 
     The offer is folded if a smaller total can be reached too.
     """
@@ -141,7 +141,7 @@ class Budget:
 
     @property
     def refusal(self) -> str:
-        """Say in one line that browsers refuse the total, and the least that would change that.
+        """Say in one line that browsers refuse the total, and which smallest steps would help.
 
         It is empty if two coins alone exceed the limit. The launch checks say so, and no remedy
         helps while coins are on.

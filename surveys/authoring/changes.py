@@ -1,4 +1,4 @@
-"""What a change to a draft changed: every setting, question, translation and plan that differs."""
+"""The differences that a change made to a draft: settings, questions, translations and plans."""
 
 from __future__ import annotations
 

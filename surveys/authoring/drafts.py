@@ -1,4 +1,4 @@
-"""Build the manifest that a draft would be frozen as."""
+"""Build the manifest of a draft, as a launch would freeze it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
 def _build_question(
     question: Question, names: dict[str, str], *, scale: Question | None
 ) -> ManifestQuestion:
-    """Build a question. A second code is asked and declined as its scale is."""
+    """Build a question. A second code is asked and declined with its scale."""
     asked, score = scale or question, build_score(question, scale=scale)
     rule, same_fact = asked.rule, names.get(str(question.same_fact), "")
     if score is not None and question.is_second:

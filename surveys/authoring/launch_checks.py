@@ -278,7 +278,7 @@ def describe_early_deletion(
 
 
 def _check_half(manifest: Manifest) -> Iterator[str]:
-    """Check that nothing but the author's pages waits for a sealed half."""
+    """Check that only the author's pages wait until a sealed half is opened."""
     if not manifest.sealed_half:
         return
     others = {

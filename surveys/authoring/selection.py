@@ -96,7 +96,7 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    Questions that fit the one before in their type only are left as they were.
+    Questions that fit the one before only in type are left as they were.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -135,7 +135,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
             taken.append(content["name"])
         if question.is_second:  # the copy refers to the copied scale, if there is one
             content["same_fact"] = scales.get(question.same_fact, question.same_fact)
-        # Behind all others, until every question has its place.
+        # Placed after all others until every question has its place.
         position = len(questions) + len(copies) + 1
         copies.append(survey.questions.create(position=position, **content))
         order.append(copies[-1])
@@ -196,7 +196,7 @@ def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) 
         if content["name"]:
             content["name"] = conform_name(content["name"], taken=taken)
         taken.append(content["name"])
-        # Behind all others, until every question has its place.
+        # Placed after all others until every question has its place.
         created = survey.questions.create(pk=key, position=MAX_QUESTIONS + position, **content)
         order.insert(position - 1, created)
     place_questions(order)

@@ -94,7 +94,7 @@ R = TypeVar("R")
 
 
 def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Lock a draft, run a service, and record what it changed in the draft, if anything.
+    """Lock a draft, run a service, and record what the service changed in it, if anything.
 
     The draft is the survey of the argument `survey`, `question` or `translation`.
     """
@@ -337,7 +337,7 @@ def plan_release(*, survey: Survey, request: ReleaseRequest) -> None:
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
     if request in (manifest.planned_releases or ()):
-        return  # another window has planned it
+        return  # another window has planned this release
     request = check_planned_release(request, manifest)
     keys = {name: int(key) for key, name in name_questions(list(locked.questions.all())).items()}
     locked.planned_releases.create(

@@ -45,7 +45,7 @@ def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
 
 
 def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
-    """Stamp the questions of a draft, and those of a survey that are offered to it."""
+    """Stamp the questions of a draft, and those that another survey offers to it."""
     offered = [(question.pk, stamp_question(question)) for question in source]
     return _stamp({"questions": stamp_questions(questions), "source": offered})
 

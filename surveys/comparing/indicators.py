@@ -51,7 +51,7 @@ class Indicator:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a rounded number, so that only its mean can be compared between groups."""
+        """Whether this is a rounded number, of which groups can only be compared by the mean."""
         return self.question.is_rounded
 
     @property
@@ -66,7 +66,7 @@ class Indicator:
 
     @property
     def is_known(self) -> bool:
-        """Whether its codes are the true answers."""
+        """Whether the codes are the true answers."""
         return self.symbol.threshold is None
 
     @property
@@ -81,13 +81,13 @@ class Indicator:
 
     @property
     def choice_text(self) -> str:
-        """Its label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
+        """The label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether it is the second question of a question with a follow-up."""
+        """Whether this is the second question of a question with a follow-up."""
         return split_indicator(self.name)[1] == FOLLOW_UP
 
     @property
@@ -96,7 +96,7 @@ class Indicator:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a randomized bit with no other codes: Yes and No only, without a gate."""
+        """Whether this is a randomized bit: Yes and No only, without other codes or a gate."""
         is_bit = self.symbol.k == 2 and self.yes == (YES,) and self.gate is None
         return is_bit and not self.is_number and not self.is_known
 
@@ -170,8 +170,8 @@ class Indicator:
 class Factor(Indicator):
     """All answers to a question as one predictor; `yes` has all codes but the reference's.
 
-    A trend has one coefficient: for one point more. Other factors have a coefficient for each
-    answer but the reference.
+    A trend has a single coefficient, per point. Other factors have a coefficient for each answer
+    but the reference.
     """
 
     answers: tuple[Answer, ...]

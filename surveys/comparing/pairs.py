@@ -32,7 +32,7 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
     """List the pairs of different questions or items in which at least one is scrambled.
 
-    A number, otherwise a scrambled answer, comes first: only these can be outcomes.
+    A number comes first, otherwise a scrambled answer: only these can be outcomes.
     """
     for first, second in combinations(indicators, 2):
         if first.symbol == second.symbol or (first.is_known and second.is_known):

@@ -147,7 +147,7 @@ class _Settler:
         return total
 
     def _build(self, score: Item, total: Item) -> list[Item]:
-        """Write what the score asks; return its items in the order in which they are asked."""
+        """Write the content of the score; return its items in the order in which they are asked."""
         terms: dict[str, list[Mapping[str, Any]]] = {}
         for term in total.terms:
             terms.setdefault(term["name"], []).append(term)
@@ -332,7 +332,7 @@ def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _read_numbers(values: Sequence[str]) -> Numbers:
-    """Read values as numbers; return none if one of them is not a number."""
+    """Read values as numbers; return no numbers if one value is not a number."""
     return tuple(map(float, values)) if all(map(_NUMBER.fullmatch, values)) else ()
 
 

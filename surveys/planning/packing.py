@@ -14,7 +14,7 @@ from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHAR
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """Two questions as one code, with the standard errors of the follow-up's share either way."""
+    """Two questions as one code, with both standard errors of the follow-up's share."""
 
     parent: int  # the number of the parent question
     flips: int
@@ -24,7 +24,7 @@ class PackedOffer:
 
 
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
-    """Offer one code where a yes/no question follows Yes to the question above, if that helps."""
+    """Offer one code if a yes/no question follows Yes to the question above and this helps."""
     place = manifest.questions.index(question)
     if place == 0 or not question.is_yes_or_no or question.refusal or question.score is not None:
         return None

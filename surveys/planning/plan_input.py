@@ -82,7 +82,7 @@ class PlanInput:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether some people will not answer, so that the share is among those who do."""
+        """Whether some people will not answer, so that the share refers to those who do."""
         return self.refusal or self.rule
 
     @property

@@ -175,7 +175,7 @@ class Plan:
     # Tables.
     @property
     def other_shares(self) -> list[float]:
-        """Shares to compare the expected one with."""
+        """Shares for comparison with the expected share."""
         return [share for share in SHARES if share != self.given.share]
 
     @cached_property
@@ -203,7 +203,7 @@ class Plan:
 
     @cached_property
     def budgets(self) -> list[BudgetLine]:
-        """How several questions can share what one question costs."""
+        """Ways of asking several questions, each with its total ε and margin."""
         if self.given.questions < 2 or self.given.is_conditional or self.given.part < 1:
             return []  # there is no formula for conditional shares and random subsets
         share, people, questions = self.given.share, self.given.people, self.given.questions

@@ -37,7 +37,7 @@ from surveys.planning.score_gain import describe_score_gain
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
 )
-LONG_SCALE = 6  # from this many points on, a longer scale gives a clearly more precise mean
+LONG_SCALE = 6  # for this many points or more, a longer scale gives a more precise mean
 
 
 @dataclass(frozen=True, kw_only=True)

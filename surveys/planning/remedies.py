@@ -100,7 +100,7 @@ class Remedy:
 
 
 def find_widest(manifest: Manifest) -> ExpectedFigure:
-    """Find the least precise figure with the planned number of people."""
+    """Find the least precise figure for the planned number of people."""
     return list_figures(manifest, people=manifest.people_planned or UNKNOWN_PEOPLE)[0]
 
 
@@ -162,7 +162,7 @@ def _strengthen(
 def _suggest_kept(manifest: Manifest, goal: float) -> Remedy | None:
     """Keep the first questions whose ε fit into half of the limit.
 
-    Keep fewer if the others would otherwise exceed the rest or say nothing; keep one if nothing
+    Keep fewer if the others would not fit otherwise, or would say nothing. Keep one if nothing
     helps.
     """
     kept: list[str] = []

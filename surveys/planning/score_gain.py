@@ -43,9 +43,10 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
 
 
 def find_people_ratio(mechanism: RandomizedResponse, score: Score) -> float:
-    """Return how many times as many people single numbers need, which share the same ε.
+    """Return how many times as many people are needed if single numbers share the same ε.
 
-    The total's mean is the sum of the items' means, and the code of each item is drawn by itself.
+    The total's mean is the sum of the items' means, and the code of each item is drawn
+    independently.
     """
     items = len(score.items)
     weights = [one.weight for one in score.items]

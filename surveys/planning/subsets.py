@@ -45,7 +45,7 @@ def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
 
 
 def list_subsets(manifest: Manifest) -> Sequence[Subset]:
-    """List the sizes that an author can choose, with the current one; none below two blocks."""
+    """List the sizes that an author can choose, with the current one; none for a single block."""
     blocks = manifest.block_count
     if blocks < 2:
         return []

@@ -16,7 +16,7 @@ from surveys.manifest.releases import ReleaseRequest
 
 # One look a day for a year; then the alert ends.
 MOST_LOOKS = 366
-# Scrambling with chance, and noise alone, each cause no alert below the line this often.
+# The probability that scrambling and chance cause no false alert; also that noise causes none.
 PART_LEVEL = 0.975
 WRONG = 5  # of 100, for both causes together
 NOTICED = 0.9
@@ -38,7 +38,7 @@ class Target:
         return mechanism.other_probability + mechanism.slope * self.percent / 100
 
     def find_distance(self, cells: list[int]) -> int:
-        """Return by how many the reports with the code exceed what a share on the line explains.
+        """Return by how many the reports with the code exceed the most that the line explains.
 
         One report more or less changes this distance by at most one.
         """

@@ -182,7 +182,7 @@ def find_planned_problem(request: ReleaseRequest, manifest: Manifest) -> str:
     """
     planned = manifest.planned_releases or ()
     place = planned.index(request)
-    if planned.count(request) > 1:  # a question that told two tables apart was deleted
+    if planned.count(request) > 1:  # two tables differed only in a deleted question
         return TWICE
     try:
         check_request(request, manifest)

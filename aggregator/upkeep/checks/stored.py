@@ -58,7 +58,7 @@ def judge_last_purge(
 
 
 def judge_traces_left(sentences: Sequence[str]) -> Iterator[CheckMessage]:
-    """`sentences` say what the last purge could not erase; each ends with its remedy."""
+    """`sentences` name traces that the last purge left; each ends with its remedy."""
     for sentence in sentences:
         yield from judge(
             messages.TRACES_LEFT,

@@ -13,7 +13,7 @@ RESTORE = "Restore it from a backup, then run verify again."
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Something stored that differs from what the batches give."""
+    """Stored data that differs from the batches."""
 
     kind: str  # wave, reports, batch, snapshot, rows, comparison, ledger or release
     where: str

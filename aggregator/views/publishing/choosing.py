@@ -41,7 +41,7 @@ KNOWN = "This release exists already. Nothing was charged again."
 def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
-    """Show the form, and the price of a choice; POST asks for a price, or publishes at it."""
+    """Show the form, and the price of a choice; POST asks for a price or publishes."""
     if kind not in OFFERED:
         raise Http404("There is no such kind of release.")
     desk, kind = find_desk(survey, mode=mode), ReleaseKind(kind)
@@ -62,7 +62,7 @@ def release_new(
 
 
 def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
-    """Find the release that the same button made before, whatever is left by now."""
+    """Find the release that the same button already made, however little is left."""
     if desk.account is None or "price" not in posted:
         return None
     for release in desk.account.releases:

@@ -1,4 +1,4 @@
-"""What differs between a form and what was stored while it was open, and values in words."""
+"""Differences between a form and values stored while it was open; and values in words."""
 
 from __future__ import annotations
 

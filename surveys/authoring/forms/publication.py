@@ -1,4 +1,4 @@
-"""The form for what anyone may read of the results, and how much releases may reveal."""
+"""The form that sets what anyone may read of the results, and how much releases may reveal."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class PublicationForm(forms.Form):
         return self.cleaned_data.get(name)
 
     def refuse(self, **problems: str) -> None:
-        """Show a problem at the first of these fields that the form has, in words for it."""
+        """Show a problem at the first of these fields in the form, with the text for that field."""
         for name, problem in problems.items():
             if name in self.fields:
                 self.add_error(name, problem)

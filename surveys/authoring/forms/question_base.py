@@ -235,7 +235,7 @@ class QuestionForm(forms.Form):
         return questions
 
     def shown(self) -> Question | None:
-        """Return the question whose cost to show, as typed or as stored; None if unknown."""
+        """Return the question whose cost is shown, as typed or as stored; None if unknown."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:

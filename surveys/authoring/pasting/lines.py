@@ -18,7 +18,7 @@ _SPACES = re.compile(" *\t *|  +")
 _MOST_LINES_IN_CELL = 20
 _QUOTED_CELL = re.compile('"((?:[^"]|"")*)"')
 
-# Not "12-month prevalence", "1- 5" nor "3/4".
+# Does not match "12-month prevalence", "1- 5" or "3/4".
 _NUMBER = re.compile(
     r"""(?: (?P<word>q|question|frage|pregunta) \ ?(?P<q>\d{1,3}[a-z]?)
               (?: \ ?[.):．：](?!\d) | (?=\s|$) )
@@ -33,7 +33,7 @@ _NUMBER = re.compile(
 )
 # U+F000 to U+F0FF are the bullets of Word's symbol fonts.
 _BULLET = re.compile(r"(?:[-–—*·o](?=\s|$)|[•◦▪‣●○■\uf000-\uf0ff])\s*")
-# Not "z. B." nor "U.S.".
+# Does not match "z. B." or "U.S.".
 _LETTER = re.compile(
     r"""(?: \((?P<bracketed>[a-t]|[ivx]{2,4})\)
           | (?P<latin>[a-tA-T]|[ivx]{2,4}) (?: [.)](?=[\s\u4e00-\u9fff]) | [、．] )
@@ -87,7 +87,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
     """Yield each row with the numbers of its lines, from 1.
 
     Spreadsheets put quotes around a cell with line breaks. The lines of the question are joined by
-    spaces. Those of another cell become cells, because they are usually answers.
+    spaces. Lines of other cells become cells, because they are usually answers.
     """
     place = 0
     while place < len(lines):

@@ -1,4 +1,4 @@
-"""Say of each line of a pasted text what it became, or why it was left out."""
+"""Say what each line of a pasted text became, or why it was left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 class Outcome:
     """What a pasted question becomes, or why it is left out.
 
-    A note says what was left out of a question that is created.
+    A note says which part of a created question was left out.
     """
 
     question: Question | None = None

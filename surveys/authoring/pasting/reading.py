@@ -56,7 +56,7 @@ def read_paste(text: str, *, survey: Survey) -> Reading:
 
 
 class _RuleLeftOut(Exception):
-    """Says why a rule cannot exist."""
+    """Says why a rule cannot be created."""
 
 
 class _Reader:
@@ -74,7 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map the numbers of questions in the text to their places; if there are none, count."""
+        """Map question numbers in the text to places; without numbers, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}

@@ -33,7 +33,7 @@ def follow_answers(
     """Update the plans that use a question's answers after an edit.
 
     A plan follows an answer to its new place, and keeps a reworded answer in the same place. A plan
-    whose answer is gone is deleted. Returns how many were deleted.
+    whose answer is gone is deleted. Returns the number of deleted plans.
     """
     dropped = 0
     for plan in find_plans(question):
@@ -53,7 +53,7 @@ def follow_answers(
 def follow_alerts(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> str:
-    """Update the planned alerts about a question's answers after an edit, as comparisons are.
+    """Update the planned alerts about a question's answers after an edit, like comparisons.
 
     Returns a sentence if an alert was deleted because its answer is gone.
     """

@@ -1,4 +1,4 @@
-"""Compares a file of translations with a draft: what it would add or change, and what it cannot."""
+"""Compares a file of translations with a draft: what it would change, and rows that do not fit."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _match_lines(
 
 
 def _loosen(text: str) -> str:
-    """Drop what spreadsheets change: spaces around lines, and how accents are stored."""
+    """Drop differences that spreadsheets make: spaces around lines, and forms of accents."""
     lines = unicodedata.normalize("NFC", text).split("\n")
     return "\n".join(line.strip() for line in lines).strip()
 

@@ -12,8 +12,8 @@ from surveys.authoring.translating.writing import ORIGINAL, WHERE
 from surveys.manifest.languages import NAMES, name_language
 from surveys.manifest.plain_text import fold
 
-# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. UTF-16 grows by
-# up to half as UTF-8.
+# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. Converted to
+# UTF-8, UTF-16 grows by up to half.
 MAX_BYTES = 600_000
 MAX_ROWS = 10_000
 _LONGEST_HEADER = 10_000
@@ -81,7 +81,7 @@ def _refuse_lost_letters(text: str) -> None:
 
 
 def normalize(text: str) -> str:
-    """Write line breaks as they come back from a form."""
+    """Write line breaks as in a text that a form sends back."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -24,7 +24,7 @@ Condition = list[Any]
 
 
 class NotReadable(Exception):
-    """Says why a condition cannot become a rule, or a formula a sum."""
+    """Says why a condition cannot become a rule, or why a formula cannot become a sum."""
 
 
 class Tokens:
@@ -200,7 +200,7 @@ def read_bounds(constraint: str) -> tuple[int | None, int | None] | None:
 
 
 def read_limit(constraint: str) -> int | None:
-    """Read how many `count-selected(.) <= 3` lets people choose."""
+    """Read how many answers `count-selected(.) <= 3` allows."""
     found = _LIMIT.fullmatch(constraint.strip(" ()\n\t") if "and" not in constraint else "")
     # Stripping may have removed the bracket that closes the function.
     found = found or _LIMIT.fullmatch(constraint.strip())

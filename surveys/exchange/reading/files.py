@@ -106,7 +106,7 @@ def _read_workbook(content: bytes) -> File:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # openpyxl raises exceptions of any type
+    except Exception:  # openpyxl raises any type of exception
         raise _broken() from None
     has_macros = any(entry.filename.endswith("vbaProject.bin") for entry in entries)
     return File(sheets=sheets, is_workbook=True, has_macros=has_macros)
@@ -142,7 +142,7 @@ def _read_old_workbook(content: bytes) -> list[Sheet]:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # xlrd raises exceptions of any type
+    except Exception:  # xlrd raises any type of exception
         raise _broken() from None
     return sheets
 

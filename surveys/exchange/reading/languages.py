@@ -1,4 +1,4 @@
-"""The language of each column of an XLSForm, as one of Murmur's."""
+"""Find the languages of an XLSForm's columns among those of Murmur."""
 
 from __future__ import annotations
 

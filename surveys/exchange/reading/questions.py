@@ -1,4 +1,4 @@
-"""Questions of other programs as Murmur's, for all formats. Does not import Django."""
+"""Turn questions of other programs into Murmur's, for all formats. Does not import Django."""
 
 from __future__ import annotations
 

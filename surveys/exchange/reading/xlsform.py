@@ -183,7 +183,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's texts: the own text, its column, and the texts in other languages."""
+        """Take a row's texts: in the survey's language, with its column, and in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
@@ -294,7 +294,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, words: Words
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
-        """Return what the question becomes, and the names in rules and lines of its answers."""
+        """Return what the question becomes, its answers' names in rules, and their lines."""
         type_head = self.survey.find("type")
         plain = to_snake_case(kind).replace("-", "_")
         if (filtered := self.survey.find("choice_filter")) in line.cells and filtered:

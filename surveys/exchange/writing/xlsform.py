@@ -1,6 +1,6 @@
 """Write a definition as an XLSForm, for programs that ask without scrambling.
 
-Columns with names in `murmur_` add what XLSForm cannot express; other programs ignore them.
+Columns named `murmur_…` say what XLSForm cannot express; other programs ignore them.
 """
 
 from __future__ import annotations

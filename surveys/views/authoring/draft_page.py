@@ -88,7 +88,7 @@ def read_stamp(request: HttpRequest) -> str:
 def budget_context(
     request: HttpRequest, survey: Survey, manifest: Manifest, page: str
 ) -> dict[str, object]:
-    """Return what _budget.html needs on this page of a draft."""
+    """Return the context for _budget.html on this page of a draft."""
     questions = list(survey.questions.all())
     stamp = stamp_budget(survey, manifest, questions)
     undo = read_undo(request, survey)

@@ -62,7 +62,7 @@ def show_form(
     stamp: str,
     differences: Sequence[Difference] = (),
 ) -> HttpResponse:
-    """Show a form that was not saved. `differences` are those from what another window saved."""
+    """Show a form that was not saved. `differences` are those from another window's version."""
     if is_in_editor(request):
         outcome = OVERTAKEN if differences else NOT_SAVED
         context = _panel_context(request, survey, form, stamp=stamp)
@@ -159,7 +159,7 @@ def _cost(survey: Survey, form: QuestionForm, shown: Collection[str]) -> dict[st
     manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.position - 1]
     facts = find_facts(manifest, described)
-    # The first question has no parent. It is its own parent here, and there is no offer for it.
+    # The first question has no parent. It counts as its own parent here, and gets no offer.
     parent = questions[max(0, form.position - 2)]
     found = {
         "facts": facts,

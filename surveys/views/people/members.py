@@ -1,4 +1,4 @@
-"""The people of a survey: who has which role, inviting, and handing over."""
+"""The people of a survey: roles, invitations, and handing over."""
 
 from __future__ import annotations
 

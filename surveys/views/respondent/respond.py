@@ -51,7 +51,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         known = language.lower()
         if known in languages:
             return redirect("surveys:respond_in", slug=slug, language=known)
-        return redirect("surveys:respond", slug=slug)  # in a language that the survey has
+        return redirect("surveys:respond", slug=slug)  # in a language of the survey
     language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
@@ -74,7 +74,7 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     """Return the stored bytes of a manifest, which never change.
 
-    If people may share a device, its browser stores nothing that names the questions.
+    If people may share a device, browsers must not store anything that names the questions.
     """
     return _serve_frozen(request, digest)
 

@@ -1,4 +1,4 @@
-"""Items that arrive during one hand-over are handed over together in the next."""
+"""Items that arrive while a group is processed form the next group."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def draw(release: Release) -> Release:
 
 @pytest.fixture(autouse=True)
 def broker() -> Iterator[None]:
-    """Let sweeps send nothing."""
+    """Make sweeps send no messages."""
     with (
         mock.patch("aggregator.tasks.send_due_work"),
         mock.patch("aggregator.tasks.drop_waiting_sweeps"),

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_predicted(
     *, people: int, yes: float, agree: float, closes: bool = True, **settings: Any
 ) -> Wave:
-    """A share of people say Yes to Q1, a share answer Q2 the opposite way, and Q3 is a coin."""
+    """Some people say Yes to Q1, some answer Q2 the opposite way, and Q3 is a coin."""
     wave, draw, rows = make_wave(questions=3, **settings), random.Random(11), []
     for _ in range(people):
         first = draw.random() < yes
@@ -136,7 +136,7 @@ def test_what_may_be_chance_is_said_to_be() -> None:
 
 
 def test_the_ranking_follows_from_the_counts() -> None:
-    """The figures of the estimates by hand, from the codes of the stored reports."""
+    """Estimates computed by hand from the codes of the stored reports."""
     wave = make_predicted(people=2_000, yes=0.4, agree=0.85)
     ranking = rank(wave)
     counts = wave.snapshots.get(final=True).counts

@@ -83,7 +83,7 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
 
 @pytest.mark.slow
 def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
-    """Q1 is open to every value, and Q2 is clear."""
+    """Q1 allows every value, and Q2 is clear."""
     wave = make_launched_survey()
     survey = field(wave, yes=[15, 30], total=30)
     words = text_of(read(survey))
@@ -307,7 +307,7 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
-    # What is typed into a form must stay.
+    # Text typed into a form must stay.
     assert "HX-Refresh" not in Client().post(address, headers={"HX-Request": "true"})
 
 

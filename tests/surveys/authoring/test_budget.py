@@ -229,7 +229,7 @@ def test_two_windows_do_not_undo_each_other(author: Client, owner: User) -> None
     first, second, _ = read_forms(author.get(at("questions", survey)).text)
     assert press(author, first).status_code == 302
     once = bytes_of(survey)
-    for form in (first, second):  # a double press: the total fits already
+    for form in (first, second):  # a double press: the total already fits
         assert press(author, form)["Location"] == at("questions", survey) + "#budget"
         assert bytes_of(survey) == once
     assert press(sign_in(owner), first).status_code == 422
@@ -246,7 +246,7 @@ def test_two_windows_do_not_undo_each_other(author: Client, owner: User) -> None
     edit_question(question=question, flips=25)
     assert bytes_of(survey) == once
     assert press(author, undo).status_code == 302
-    # Another browser has nothing to undo.
+    # In another browser, there is nothing to undo.
     assert press(sign_in(owner), undo).status_code == 422
 
 

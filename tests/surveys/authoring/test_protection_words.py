@@ -38,7 +38,7 @@ def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
 
 
 def read_everywhere(author: Client, survey: Survey) -> dict[str, str]:
-    """What authors read before the launch, and what respondents read in the preview."""
+    """Words that authors read before the launch, and that respondents read in the preview."""
     names = ("edit", "questions", "launch", "preview")
     read = {name: words_of(author.get(at(name, survey))) for name in names}
     return {"draft": read.pop("edit") + read.pop("questions"), **read}

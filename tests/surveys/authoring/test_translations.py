@@ -458,7 +458,7 @@ def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:
 
 
 def test_a_copy_has_the_translations_too(survey: Survey) -> None:
-    """Also the title's, which is "Copy of Copy of On the road" in the copy of a copy."""
+    """The title's, too: the copy of a copy is called "Copy of Copy of On the road"."""
     translate(survey)
     copied = copy_survey(survey=copy_survey(survey=survey))
     texts = french(copied)

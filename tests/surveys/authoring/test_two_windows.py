@@ -133,7 +133,7 @@ def test_whoever_changed_a_field_is_preselected_and_nothing_typed_later_is_lost(
     question.refresh_from_db()
     assert (question.text, question.flips, question.refusal) == ("Second?", 40, True)
     assert (question.name, question.short_label) == ("ours", "Edited")
-    # Another type is theirs, too, unless this window chose it.
+    # A type that others changed counts as theirs, too, unless this window chose one.
     window = open_form(author, path)
     author.post(path, {**GOOD["scale"], "type": "scale"})
     stored = {"type": "yes_no", "text": "Second?", "flips": "40", "refusal": "on", "name": "ours"}
@@ -213,7 +213,7 @@ def test_a_program_that_replaces_the_draft_is_told_apart_like_a_colleague(
     answer = author.post(path, {**stamp, "text": "By hand?", "flips": 25, "name": question.name})
     [text] = answer.context["differences"]
     assert (text.mine, text.theirs) == ("By hand?", "By a program?")
-    # The page was saved after the program had read: now the program is told.
+    # The page was saved after the program read the survey, so the program is refused.
     assert author.post(path, choose(answer)).status_code == 302
     with pytest.raises(Overtaken):
         replace_draft(survey=survey, definition=changed, read={hash_definition(content)})

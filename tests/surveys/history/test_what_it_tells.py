@@ -112,7 +112,7 @@ def read_stored() -> Iterator[tuple[object, ...]]:
 def live_days(
     new_database: Callable[[], AbstractContextManager[None]], *, leaky: bool = False
 ) -> list[list[tuple[object, ...]]]:
-    """Return what a database stores of the same day with the cap at each of these hours."""
+    """Return the contents of a database after the same day, with the cap at each of these hours."""
     stored = []
     for hour in HOURS:
         with new_database():

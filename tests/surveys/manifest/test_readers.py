@@ -99,7 +99,7 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
 
 
 def test_the_smallest_bound_counts() -> None:
-    """Two lists of 16 regions have small slopes, so the distance of reports bounds them better."""
+    """Two lists of 16 regions: small slopes, so the distance of reports gives the tighter bound."""
     survey = make(questions=())
     for text in ("Where do you live?", "Where is your home?"):
         first = survey.questions.first()

@@ -89,7 +89,7 @@ def test_an_unknown_name_is_not_renamed_silently() -> None:
 
 
 def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
-    """Yield all possible sets of answers, without any shortcut."""
+    """Yield all possible sets of answers, without shortcuts."""
     if not questions:
         yield {}
         return

@@ -40,7 +40,7 @@ def test_a_second_code_is_frozen_without_items_and_read_with_them() -> None:
 def test_no_two_sets_of_answers_differ_by_more_than_the_sum(
     outputs: tuple[Output, Output], refusal: bool
 ) -> None:
-    """Over all totals of a scale and both codes; the label states this sum for both."""
+    """The sum bounds both codes together, for all totals of a scale; the label states the sum."""
     pair = pair_of(Random(f"{outputs} {refusal}"), outputs=outputs, refusal=refusal)
     score = pair[0].score
     assert score is not None

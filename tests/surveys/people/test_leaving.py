@@ -1,4 +1,4 @@
-"""An account is deleted: first, its surveys and teams get another owner, never the operator."""
+"""Before an account is deleted, its surveys and teams get another owner, never the operator."""
 
 from __future__ import annotations
 

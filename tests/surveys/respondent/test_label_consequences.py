@@ -153,7 +153,7 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
         assert f"<dt>{one.question}</dt>\n<dd><b>{one.answer}</b> {one.sentence}" in before
     assert 'id="label"' not in before
     assert all(told in below for told in (label.told_crowd, *label.shows, label.told_process))
-    # How it works comes last.
+    # The explanation of the process comes last.
     assert below.index(label.told_crowd) < below.index(label.told_process)
 
 

@@ -1,4 +1,4 @@
-"""The privacy label in every language: nothing stays in English, and nouns agree with numbers."""
+"""The privacy label in every language: no English is left, and nouns agree with numbers."""
 
 from __future__ import annotations
 

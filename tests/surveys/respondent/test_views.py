@@ -95,7 +95,7 @@ def test_every_script_is_named_with_the_hash_of_the_bytes_that_are_served() -> N
             served = get(file.url).content
             digest = b64encode(hashlib.sha256(served).digest()).decode()
             assert text.count(f'integrity="sha256-{digest}"') == 1
-    # Both have elements, because WebKit ignores the integrity of a modulepreload.
+    # Both scripts are elements, because WebKit ignores the integrity of a modulepreload.
     assert re.findall(r"<script ([^>]*)>", text) == [
         f'type="module" src="{file.url}" integrity="{file.integrity}"'
         for file in (client_files()[RANDOMIZER], page_script(()))

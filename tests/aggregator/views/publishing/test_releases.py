@@ -278,7 +278,7 @@ def make_leader(client_wave: Wave, *, code: int) -> Release:
 
 @pytest.fixture
 def voted() -> Wave:
-    """Forty people, of whom three in four sent the code of Ward."""
+    """Forty people, three in four of whom sent the code of Ward."""
     survey = make_protected_survey(
         questions=["A?", "B?", "C?"], closes_at=None, people_expected=1000
     )

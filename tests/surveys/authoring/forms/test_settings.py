@@ -374,7 +374,7 @@ def test_each_page_agrees_with_the_others(
 
 
 def test_two_people_save_two_pages(author: Client, survey: Survey) -> None:
-    """Each page has its own stamp, and stores its own settings only."""
+    """Each page has its own stamp and stores only its own settings."""
     stamps = {
         page: stamp_settings(survey, page) for page in (SettingsPage.WHO, SettingsPage.SPECIAL)
     }
