@@ -224,7 +224,7 @@ def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | 
 
 
 def settle_answers(chosen: Sequence[Indicator], rows_file: RowsFile | None) -> list[Indicator]:
-    """Give each declared factor the groups that the file of rows tells apart."""
+    """Give each declared factor the groups that the file of rows distinguishes."""
     background = read_background((rows_file.chosen if rows_file else None) or [])
     settled = list(chosen)
     for place, one in enumerate(chosen):

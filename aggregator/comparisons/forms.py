@@ -111,7 +111,7 @@ class TwoQuestionsForm(ComparisonForm):
 
 
 class RegressionForm(ComparisonForm):
-    """The form of a regression; its menus are numbered, because each has its own label."""
+    """The form of a regression; each predictor has a numbered menu with its own label."""
 
     kind = Kind.REGRESSION
 

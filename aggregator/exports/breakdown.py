@@ -92,7 +92,7 @@ def _list_group_cells(
 
 
 def _find_codes(results: Results) -> dict[str, dict[int, int | None]]:
-    """For each symbol, the codes of reports.csv by the codes in batches."""
+    """Map the codes in batches to those in reports.csv, for each symbol."""
     return {
         column.symbol.name: {sent: code.written for code in column.codes for sent in code.sent}
         for column in list_columns(results.manifest)

@@ -43,7 +43,7 @@ from surveys.releasing.words import find_group
 
 @dataclass(frozen=True, kw_only=True)
 class FigurePrice:
-    """The interval of a share of 20 % of one question, for this many people."""
+    """The interval of a share of 20 % in one question, for this many people."""
 
     question: ManifestQuestion
     people: int

@@ -53,8 +53,8 @@ OK = 200
 def store_public_page(wave: Wave) -> None:
     """Make the page of final results before anyone visits it.
 
-    Workers call it when they have counted the last reports. If one stops here, or after an upgrade,
-    the first visit makes the page, one at a time.
+    Workers call it when they have counted the last reports. If a worker stops here, or after an
+    upgrade, the first visit makes the page. Pages are made one at a time.
     """
     try:
         wave = find_published_wave(wave.survey.slug, Mode(wave.mode))

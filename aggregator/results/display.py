@@ -146,7 +146,7 @@ class View:
 
     @property
     def seen(self) -> str:
-        """Changes exactly when there is something new to show; part of the panel's address."""
+        """A text that changes exactly with what is shown; part of the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"

@@ -86,7 +86,7 @@ class Estimand:
 
     @property
     def is_complement(self) -> bool:
-        """Whether the event is all codes but one; if so, the share of that one is estimated."""
+        """Whether the event is all codes but one, whose share is then estimated."""
         return len(self.event) > 1
 
     def single_code(self, codes: Iterable[int]) -> int:

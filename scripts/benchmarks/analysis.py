@@ -1,4 +1,4 @@
-"""What counting and estimating cost, compared with the memory limit and another package.
+"""The cost of counting and estimating, compared with the memory limit and another package.
 
 Counts ten yes/no questions, singly and in all pairs, over batches as sealing makes them. Estimates
 fifty questions. An LDP package in a temporary environment estimates from the same reports.

@@ -1,6 +1,6 @@
 """The cost of each worker job on the largest surveys: seconds and peak memory.
 
-Each job runs in a fresh child of a process that has loaded what a worker loads, as in Celery.
+Each job runs in a fresh child of a process that has loaded a worker's modules, as in Celery.
 """
 
 from __future__ import annotations

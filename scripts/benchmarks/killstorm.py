@@ -19,8 +19,8 @@ from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_sto
 from scripts.stack.postgres import running_postgres
 
 KILLS, QUICK_KILLS = 1000, 30
-# After each failed attempt to reach the broker, a worker waits longer, up to half a minute. So only
-# real minutes show that it reconnects.
+# After each failed attempt to reach the broker, a worker waits longer, up to half a minute. Only
+# real minutes therefore show that it reconnects.
 BROKER_AWAY_SECONDS = 120.0
 MOST_SECONDS_AFTER_BROKER = 45.0
 

@@ -179,7 +179,7 @@ def follow_up(asked: float) -> IntervalOf:
 
 
 def item_behind_gate() -> IntervalOf:
-    """An item of "select several" among those who answered, after a frozen end."""
+    """The share of an item of "select several" among people who answered, after a frozen end."""
     gate = item = strength(2).channel()
     # Possible cases: answered and chose it, answered without it, refused and so without it.
     channel = np.stack([np.kron(gate[:, i], item[:, j]) for i, j in ((0, 0), (0, 1), (1, 1))], 1)

@@ -1,4 +1,4 @@
-"""Decides which ratios an interval keeps, for thousands of simulated surveys at once.
+"""Decides which ratios an interval contains, for thousands of simulated surveys at once.
 
 The product computes one interval at a time. These functions do the same for all surveys of a
 simulation together and share no code with the product; tests compare the two.

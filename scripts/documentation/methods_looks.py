@@ -138,7 +138,7 @@ def ever(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watched:
-    """One true state, and whether intervals from its reports keep its ratio."""
+    """One true state, and whether intervals from its reports contain its ratio."""
 
     reported: Floats
     numerator: Floats

@@ -195,7 +195,7 @@ def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[C
 
 
 def cover_random_cells(generator: np.random.Generator) -> list[Cell]:
-    """Cover shares of all kinds in random cells where the likelihood is used."""
+    """Cover shares of all kinds in random cells that use the likelihood."""
     cells: list[Cell] = []
     while len(cells) < RANDOM_CELLS:
         cells += _cover_random_cell(generator)

@@ -83,7 +83,7 @@ def _name_key_driver(generator: np.random.Generator, flips: int, people: int, ru
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     t, c = 1 - mechanism.other_probability, mechanism.other_probability
     shares = np.array(AGREEING_SHARES)
-    # A report shows two equal codes if both are true or both are not.
+    # Two equal answers give equal codes if both are kept or both are changed.
     kept = generator.binomial(people, t, size=(runs, 1))
     agreeing = generator.binomial(kept, shares * t + (1 - shares) * c, size=(runs, len(shares)))
     agreeing += generator.binomial(

@@ -70,7 +70,7 @@ class World:
         return self.stack.var / "envelopes.json"
 
     def begin(self, *, without: Sequence[str] = ()) -> None:
-        """Make a database with an account, and start all processes but these."""
+        """Make a database with an account, and start all processes except these."""
         prepare(self.stack)
         printed = self.stack.manage("create_first_account", "--email", OWNER)
         match = re.search(r"with the password (\S+)", printed)

@@ -22,7 +22,7 @@ from scripts.stack.stack import ROOT
 from scripts.testing.durations import list_durations
 
 FOLDER = ROOT / "var" / "passes"
-# What the tests of privacy/ import or read.
+# Files that the tests of privacy/ import or read.
 SOURCES = (
     "privacy/**/*",
     "tests/privacy/**/*",

@@ -31,7 +31,7 @@ from surveys.manifest.manifest import Manifest
 class _Part:
     """The people who were asked the same questions; the arrays have a row for each combination."""
 
-    marks: NDArray[np.int64]  # which combinations the file of rows tells apart
+    marks: NDArray[np.int64]  # which combinations the file of rows distinguishes
     people: NDArray[np.int64]
     conditions: Groups  # of rules, and of comparisons with other blocks
     groups: Mapping[str, Groups]  # the shown groups of each question

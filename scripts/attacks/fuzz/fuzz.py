@@ -81,7 +81,7 @@ class Findings:
     def _check(self, case: Case, reply: Reply) -> None:
         if reply.status >= 500:
             right = reply.status == 503 and reply.retry_after
-        elif case.silent:  # how the server read it is unknown
+        elif case.silent:  # nobody knows how the server read it
             right = reply.status in DOCUMENTED
         else:
             right = reply.status in case.expected

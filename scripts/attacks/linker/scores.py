@@ -1,4 +1,4 @@
-"""Scores guesses of the arrival order by the probability that a blind guess does as well."""
+"""Scores guesses of the arrival order by the chance that a blind guess does as well."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("one survey for each person, which ends after 150", 50): (149, 12),
     ("after the close, 29 fakes in each person's groups", 10): (29, 12),
 }
-# Earlier: rows unique in what people know of them, and rows that too few others equal in it.
+# Earlier: rows with unique known facts, and rows whose facts too few others share.
 ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
     "three declared groups of eight": (168, 320),
     "8 of 16 questions drawn": (314, 320),

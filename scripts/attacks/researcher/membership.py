@@ -94,7 +94,7 @@ def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guess
 
 
 def guess_from_all_pairs() -> Guesses:
-    """Guess from what no page shows: the counts of all pairs of questions in a group."""
+    """Guess from figures that no page shows: counts of all pairs of questions in a group."""
     generator = np.random.default_rng(SEED)
     codes = generator.integers(0, 2, size=(CONTROL_QUESTIONS, CONTROL_PEOPLE))
     pairs = [codes[one] * codes[other] for one, other in combinations(range(len(codes)), 2)]

@@ -18,7 +18,7 @@ from surveys.models import Wave
 
 
 def attack_by_hand(k: int, *, fakes: int) -> Outcome:
-    """Open a survey without an end, surround one person with fakes, and close it by hand."""
+    """Open a survey without a set end, surround a person with fakes, and close it by hand."""
     design = Design(minimum_batch=k, display_minimum=k)
     outcome = Outcome(attack=f"closed by hand, {fakes} fakes", minimum_batch=k, people=1)
     account = Account()

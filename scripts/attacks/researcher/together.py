@@ -153,7 +153,7 @@ def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iter
 
 
 def _send(wave: Wave, rows: Sequence[bytes], design: Design) -> None:
-    """Send rows from browsers, or on paper. Coins ask everybody all questions, and no groups."""
+    """Send rows from browsers or on paper. With coins, all get all questions and no groups."""
     if design.coins:
         send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in rows])
     else:

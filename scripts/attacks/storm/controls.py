@@ -21,7 +21,7 @@ from scripts.stack.world import World
 
 SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
-# The database then has finished what the stopped process requested.
+# By then, the database has finished the stopped process's requests.
 REST_SECONDS = 0.03
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 

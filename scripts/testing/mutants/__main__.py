@@ -4,8 +4,8 @@
     python -m scripts.testing.mutants --again FILE     the mutants of earlier results, found by text
 
 It works on copies of the last commit. One run records which tests run which lines. The tests that
-ran a mutant's line then run on it until one fails. The worst survivors also meet the long tests,
-and tests with servers, of the same files. Everything is kept in var/mutants. cosmic-ray and mutmut
+ran a mutant's line then run on it until one fails. On the worst survivors, the long tests and those
+with servers of the same files run too. Everything is kept in var/mutants. cosmic-ray and mutmut
 neither choose tests by line nor draw by a seed.
 """
 
@@ -143,7 +143,7 @@ def record(tree: Path, folder: Path, jobs: int) -> None:
 
 
 def list_files(root: Path) -> list[tuple[str, str]]:
-    """List the areas and their files. Files with guards belong to the permissions."""
+    """List the areas and their files. Files with guards also belong to the permissions."""
     found = [(area, path) for area in AREAS for one in AREAS[area] for path in root.glob(one)]
     guarded = [path for one in GUARDED for path in root.glob(one)]
     found += [

@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Recorder:
-    """Records lines and CPU seconds in each process that runs tests; load does not affect these."""
+    """Records lines and CPU seconds (unaffected by other load) in each process that runs tests."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

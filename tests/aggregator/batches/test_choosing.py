@@ -80,7 +80,7 @@ def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> No
         for report_id in waiting:
             waited[report_id] += 1
     for position, report_id in enumerate(ids):
-        # 35 ids are tested, so each may be as unlikely as one in 35 million.
+        # 35 ids are tested, so each result may be as rare as one in 35 million.
         pvalue = stats.binomtest(waited[report_id], rounds, K / 35).pvalue
         assert pvalue > ONE_IN_A_MILLION / 35, (position, waited[report_id])
 

@@ -11,7 +11,7 @@ from aggregator.intake.gathering import Gatherer
 
 
 class Recorder:
-    """Doubles numbers, slowly enough that others arrive in the meantime."""
+    """Doubles numbers, slowly enough for others to arrive meanwhile."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []

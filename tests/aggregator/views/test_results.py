@@ -1,4 +1,4 @@
-"""The results page and its panel: what they say, to whom, and when they change."""
+"""The results page and its panel: their content, their readers, and when they change."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
     process(wave)
     words = text_of(read(wave.survey))
     assert words.count(WATCHED) == 1
-    # What holds at every look has no inner intervals.
+    # Intervals that hold at every look have no inner ones.
     for level in ("50 %", "80 %"):
         assert f"{level} interval" not in words
 

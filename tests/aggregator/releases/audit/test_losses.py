@@ -249,7 +249,7 @@ def rules(*agreeing: int, yes: int, total: int) -> list[int]:
 
 @pytest.mark.long
 def test_a_key_driver_loses_no_more_than_each_draw_was_charged_for() -> None:
-    """Half of ε each; the person's codes agree with the second predictor only."""
+    """Each draw has half of ε; the person's codes agree only with the second predictor."""
     plan = plan_key_driver()
     sampler, each = prepare_sampler(plan), float(plan.epsilon_each)
     assert each == EPSILON / 2

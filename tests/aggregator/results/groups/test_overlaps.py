@@ -69,7 +69,7 @@ LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
         ((), (0, 0, 0), 1, False),
         ((0,), (0, 0, 0), 2, True),  # the first group is shown already
         ((), (0, 0, 1), 2, True),  # the rows mark the first group
-        ((0, 1), (0, 0, 0), 2, False),  # what is shown already is not counted again
+        ((0, 1), (0, 0, 0), 2, False),  # what is already shown does not count
     ],
 )
 def test_two_lists_leave_the_person_whom_they_divide_differently(

@@ -454,7 +454,7 @@ def test_the_command_prints_each_difference_and_fails(
 def test_a_single_survey_can_be_verified(wave: Wave, finished: Wave) -> None:
     lose_a_waiting_report()
     call_command("verify", finished.survey.slug, "--quiet")
-    assert not Upkeep.objects.exists()  # that was not everything
+    assert not Upkeep.objects.exists()  # only a part was verified
     with pytest.raises(CommandError, match="Differences found: 1"):
         call_command("verify", wave.survey.slug, "--wave", "1")
     with pytest.raises(CommandError, match="There is no launched survey named nosuchsurvey"):
