@@ -73,5 +73,5 @@ def describe_lines(ranking: Ranking) -> str:
         said.append(CAUTION)
     if ranking.left_out:
         names = join_list([one.label for one in ranking.left_out])
-        said.append(f"Not ranked, because too few people were asked both: {names}.")
+        said.append(f"Not ranked, because the pairs could not be tested: {names}.")
     return " ".join(said)
