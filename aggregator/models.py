@@ -114,8 +114,8 @@ class Snapshot(models.Model):
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()  # the batch of its newest look
-    # The batch of the last look: at what everybody is asked, then at each block. Empty if all are
-    # through_batch, as in snapshots that are older than looks.
+    # The batch of the last look at questions that everybody is asked, then at each block. Empty if
+    # all are through_batch, as in snapshots that are older than looks.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch before looks existed, when every batch was shown; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)

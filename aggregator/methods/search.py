@@ -32,7 +32,7 @@ END_OF_BLOCK = re.compile(r"</(?:p|li|t[dhr]|pre|h[1-6]|div)>")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something that can be found."""
+    """A section or a term that can be found."""
 
     url: str
     title: str

@@ -120,7 +120,7 @@ class QuestionFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """`people` took part, noise included; None if each question was asked of some people only.
+    """`people` took part, noise included; None if each question was asked of only some people.
 
     A table by groups has every question once for each group.
     """

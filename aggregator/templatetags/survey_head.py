@@ -14,7 +14,7 @@ from surveys.models import Survey
 
 register = template.Library()
 
-RELEASES = "releases"  # only of surveys that publish protected figures
+RELEASES = "releases"  # only for surveys that publish protected figures
 # Tabs in their order everywhere: name, words and page.
 TABS = (
     ("overview", "Overview", "surveys:edit"),

@@ -128,8 +128,7 @@ def test_every_vector_agrees(load: Load) -> None:
 
 @pytest.mark.parametrize(("k", "symbol"), [(2, 1), pytest.param(5, 0, marks=pytest.mark.long)])
 def test_ten_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
-    """Each code must be as frequent as its probability; false alarms are one in a million in
-    all."""
+    """Each code is as frequent as its probability; one run in a million raises a false alarm."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     page, n = load(SOURCE), 10_000_000
     page.evaluate(DRAW_AHEAD)

@@ -158,7 +158,7 @@ def test_after_a_restore_nothing_is_drawn_that_was_drawn_before(
         restored.stack.manage("verify")
     try:
         restored.stack.start_all()
-        assert make_release(restored, wave, "q1") == first  # it is in the backup
+        assert make_release(restored, wave, "q1") == first  # this release is in the backup
         assert make_release(restored, wave, "q2") == ("lost", "None")
     finally:
         restored.stack.stop()

@@ -104,7 +104,7 @@ def count_pair(other: str, *counts: tuple[int, int]) -> PairTest:
 @pytest.mark.parametrize(
     ("yes", "said"),
     [
-        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1, and then 60 %.
+        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1; in the second case 60 %.
         (2260, "No answer predicts Q1 better than “Always Yes”, which is right for 63 %"),
         (2200, "Q2 predicts Q1 best: the same answer is right for 62 %"),
     ],
@@ -178,7 +178,7 @@ def test_an_outcome_must_be_a_yes_or_no_answer(outcome: str) -> None:
 
 
 def test_counts_of_earlier_versions_are_made_again() -> None:
-    """They stored no codes of pairs, so the worker counts them once more."""
+    """They stored no codes of pairs, so the worker counts pairs again."""
     wave = make_predicted(people=600, yes=0.4, agree=0.85)
     client, _ = find(wave)
     stored = Comparison.objects.get()

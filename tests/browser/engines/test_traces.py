@@ -143,7 +143,7 @@ def test_a_shared_device_keeps_the_history_and_a_code_that_could_not_be_sent_at_
     wave = make_ferries(shared_devices=True)
     with open_window(engine, tmp_path) as (tab, _keyboard):
         answer_ferries(tab, line, wave)
-        # In the middle of the visit, too.
+        # This also holds in the middle of the visit.
         expect_places(find_places(engine, tmp_path, plant(line, wave)) | {"title": set()})
         if is_cut:
             line.cut()

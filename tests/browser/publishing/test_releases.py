@@ -123,7 +123,7 @@ def study(
     context = make_context(chromium, live, survey)
     reader = Reader(context.new_page(), live)
     yield Study(reader.page, live=live, survey=survey, to=pictures)
-    # Chromium mentions pages that refuse.
+    # Chromium logs replies that refuse a form.
     reader.messages = [one for one in reader.messages if "status of 422" not in one]
     reader.assert_nothing_went_wrong()
     context.close()

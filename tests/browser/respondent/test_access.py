@@ -402,7 +402,7 @@ def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
 
 
 def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
-    """Check that rows are as tall as a thumb, stacked, and begin with mark or words."""
+    """Check that rows are as tall as a thumb and stacked, and begin with the mark or the words."""
     bottom = 0.0
     for row in page.evaluate(MEASURE_ROWS):
         assert row["height"] >= 44

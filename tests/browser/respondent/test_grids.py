@@ -155,7 +155,7 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
 def test_many_answers_leave_the_column_where_the_page_is_wide(
     chromium: Browser, live: LiveApplication
 ) -> None:
-    """And rows have the title of their section, or one for screen readers only."""
+    """Pages of rows have the title of their section, or a title for screen readers only."""
     survey = make_survey(title="Rows", language="ar", questions=())
     scale = {"type": "scale", "minimum": 0, "maximum": 10, "low_label": "a", "high_label": "b c"}
     for text, more in (("One?", {}), ("Two?", {"together": True})):

@@ -1,4 +1,4 @@
-"""The respondent's page: by keyboard, with errors, with hostile or huge texts, and if refused."""
+"""The respondent's page: keyboard, errors, hostile or huge texts, and refusals."""
 
 from __future__ import annotations
 

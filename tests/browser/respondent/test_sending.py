@@ -45,7 +45,7 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     assert kept(page) == [{"over": "sent"}]
 
 
-# A clock that a test sets gives all taps one moment.
+# Under a clock that a test sets, all taps would have the same time.
 TAPS_APART = """() => {
     let moment = 0;
     Object.defineProperty(Event.prototype, "timeStamp", { get: () => (moment += 1000) });
@@ -256,7 +256,7 @@ def test_a_refusal_is_final_and_explained(
 def test_a_reply_that_is_not_from_the_intake_is_ignored(
     visitor: Visitor, code: int, body: str
 ) -> None:
-    """The first attempt arrives, but something in between answers instead of the intake."""
+    """The first attempt arrives, but something on the way replies instead of the intake."""
 
     def answer_instead(route: Route) -> None:
         assert route.fetch().status in (200, 201)

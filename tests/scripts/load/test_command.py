@@ -54,7 +54,7 @@ class Server(asyncio.Protocol):
 
 
 def run_against(*replies: bytes, hold: float = 0.0, **plan: object) -> tuple[Tally, list[bytes]]:
-    """The counts, and the bodies that arrived."""
+    """Return the counts, and the bodies that arrived."""
     received: list[bytes] = []
     turns = cycle(replies)
 

@@ -1,7 +1,7 @@
 """Finds texts in everything that a browser stored in its profile, even if compressed.
 
 Firefox packs the values of its database in another way (Snappy), which leaves ids as they are, but
-no text that repeats itself.
+not texts with repetitions.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ class Tab:
         self._click("css", css)
 
     def choose(self, name: str) -> None:
-        """Press the button with this answer, which shows the next page, or tick the box of this
-        label."""
+        """Press the button with this answer, which opens the next page, or tick the labelled
+        box."""
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
@@ -164,7 +164,7 @@ class Tab:
         self.call("PerformActions", {"actions": [{"type": "key", "id": "k", "actions": steps}]})
 
     def wait_for_download(self, pattern: str, *, seconds: float = PATIENCE_SECONDS) -> Path:
-        """Wait until a file with such a name is whole; return its path."""
+        """Wait until a file with such a name is complete; return its path."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for path in self._folder.rglob(pattern):

@@ -188,8 +188,7 @@ def test_the_researchers_addresses_match_their_description(
     operation: str,
     examples: int,
 ) -> None:
-    """Half of the requests have the owner's session or the right token; the others have any
-    token."""
+    """Half of the requests use the owner's session or the right token; the others use any token."""
     ((slug,),) = target.world.query("SELECT slug FROM surveys_survey ORDER BY id LIMIT 1")
     method, path = operation.split()
     seen: Counter[int] = Counter()

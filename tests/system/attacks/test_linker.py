@@ -69,7 +69,7 @@ class Site:
             return file.execute(statement).fetchall()
 
     def field(self, *, runs: int, each: int, per_second: int = PER_SECOND) -> Crowd:
-        """Open that many surveys and let the crowd send to all of them in random order."""
+        """Open that many surveys, and let the crowd send reports to all of them in random order."""
         surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
         waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
         manifests = [wave.manifest_hash for wave in waves]

@@ -123,7 +123,7 @@ def test_ten_people_for_each_equation_hide_who_is_in_a_group() -> None:
     found = guess_from_pages(surveys=10)
     assert (found.equations, found.known) == (12, 0.5)
     assert found.by_program < find_bound(found.people)
-    # Not nothing: the best guess is right for 59 people of 100 instead of 50.
+    # The pages still reveal something: the best guess is right for 59 people of 100, not 50.
     told = found.equations * 10 / found.people
     assert find_bound(found.people) < found.by_squares < find_bound(found.people, told=told)
 

@@ -20,7 +20,7 @@ from tests.support.waves import make_wave
 pytestmark = pytest.mark.django_db(transaction=True)
 SEED = 19791017
 ROUNDS, K = 100, 20
-# The chance that a correct build fails a test, shared by the properties that it compares.
+# The chance that a correct build fails a test, divided among the properties that it compares.
 ACCEPT = 1e-6
 LOWEST_IDS = """
     DELETE FROM aggregator_raw_report WHERE id IN (
