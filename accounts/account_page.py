@@ -1,7 +1,7 @@
 """The account page: cards about one's own account, and the pages that they lead to.
 
 To add a card, write `templates/account/cards/NAME.html`, add its name
-to CARDS and what it shows to `_build_context`. A card has at most 30 words.
+to CARDS and its data to `_build_context`. A card has at most 30 words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Page = Callable[..., HttpResponse]
 
 
 def confirmed(view: Page) -> Page:
-    """Ask for the second factor, or else the password, unless this was done a moment ago."""
+    """Ask for the second factor, or else the password, unless it has just been given."""
     return cast(Page, reauthentication_required(view))
 
 
@@ -52,7 +52,7 @@ def _posted(request: HttpRequest) -> QueryDict | None:
 @show
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """Show all cards; the form on the page is the one of the name."""
+    """Show all cards, and save the name that the form on the page posts."""
     user = _account_of(request)
     form = NameForm(_posted(request), initial={"name": user.name})
     if form.is_valid():
@@ -100,7 +100,7 @@ def keep_address(request: HttpRequest) -> HttpResponse:
 
 @show
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """Confirm with a button: programs that look at mails open their links."""
+    """Confirm with a button, because programs that scan mails open links."""
     found = read_link(token)
     state = ""
     if found is None:
@@ -114,7 +114,7 @@ def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 @login_required
 def end_session(request: HttpRequest) -> HttpResponse:
-    """End the session with the posted name, or without a name all others."""
+    """End the session with the posted name; without a name, end all others."""
     user = _account_of(request)
     name = request.POST.get("session", "")
     ended = end_sessions(user, keep=request.session.session_key, only=name)
@@ -129,7 +129,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 @login_required
 @confirmed
 def new_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show it, only in this reply: sessions are stored, and it must not be."""
+    """Make a token and show it only in this reply: sessions are stored, and tokens must not be."""
     form = TokenForm(_posted(request))
     context: dict[str, Any] = {"form": form}
     status = 200
@@ -158,5 +158,5 @@ def end_token(request: HttpRequest) -> HttpResponse:
 
 
 def _read_number(text: str) -> int | None:
-    """Read the number of a row; None if it cannot be one."""
+    """Read the number of a row; None if the text cannot be one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

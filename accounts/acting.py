@@ -17,7 +17,7 @@ _request: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
 def remember_request(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: make the account of the request the acting one, without reading the session."""
+    """Middleware: make the request's account the acting account, without reading the session."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         token = _request.set(request)
@@ -35,9 +35,9 @@ def acting_account() -> int | None:
 
 
 def reading_account() -> int | None:
-    """Return the acting account if it is sent a page; a HEAD request shows nothing.
+    """Return the acting account if it will see a page; a HEAD request shows nothing.
 
-    A form that is refused comes back on its page, which may have figures.
+    The reply to a refused form is its page, which may show figures.
     """
     request = _request.get()
     return acting_account() if request is not None and request.method != "HEAD" else None

@@ -20,7 +20,7 @@ from accounts.models import User
 from accounts.networks import name_network
 from accounts.tokens import end_tokens
 
-# Between the password and the code, the session holds which password was right.
+# Between the password and the code, the session holds a hash of the accepted password.
 _SEEN = "password_was"
 
 
@@ -32,12 +32,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        # allauth's limits count by this name. Behind a proxy, they must not count everyone as one.
+        # allauth's limits count by this name. Behind a proxy, people must not all share one count.
         return name_network(request)
 
     def set_password(self, user: User, password: str) -> None:
         super().set_password(user, password)
-        # Earlier guesses were at the old password, and the next page says "sign in now".
+        # Earlier guesses were about the old password, and the next page says "sign in now".
         end_pauses(user)
         # Somebody who knew the old password may have asked for another address, or made a token.
         cancel_change(user)
@@ -56,7 +56,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().login(request, user)
 
     def get_reauthentication_methods(self, user: User | AnonymousUser) -> list[dict[str, Any]]:
-        """Ask for a code where there is one: a password alone must not turn the code off."""
+        """Ask for a code if the account has one: a password alone must not turn codes off."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         return methods[-1:]
 
@@ -68,7 +68,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     def reauthenticate(self, user: User, password: str) -> bool:
         is_right: bool = super().reauthenticate(user, password)
         if is_right:
-            # If the stored hash has just been replaced, all other sessions end. This one stays.
+            # If the stored hash has just been replaced, all sessions end except this one.
             user.refresh_from_db(fields=["password"])
             update_session_auth_hash(context.request, user)
         return is_right

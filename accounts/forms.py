@@ -80,7 +80,7 @@ class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[m
     words = {"password1": _NEW, "password2": _AGAIN}
 
 
-# Marks that turn the direction of a text around. A name with them could make a list of people lie.
+# Marks that change the direction of text. With them, a name could make a list of people misleading.
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -88,7 +88,7 @@ class NameForm(Form):
     name = CharField(label="Your name", max_length=100, required=False)
 
     def clean_name(self) -> str:
-        """Return the name without spaces that nobody sees."""
+        """Return the name without superfluous spaces."""
         name: str = " ".join(self.cleaned_data["name"].split())
         if any(unicodedata.category(sign) == "Cc" or sign in _TURNS for sign in name):
             raise ValidationError(

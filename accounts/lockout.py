@@ -4,12 +4,12 @@ Two counts, both in the limiter's memory only:
 
 - By e-mail address and network together, so that a stranger's guesses pause the stranger for an
   hour and not the account's owner.
-- By e-mail address alone. Guesses from many networks only slow sign-in down, by at most a minute
-  from one attempt to the next, because a longer pause would let anybody lock out the owner.
+- By e-mail address alone. Guesses from many networks only slow sign-in down, with pauses of at
+  most a minute between attempts, because longer pauses would let anybody lock out the owner.
 
-A browser that has signed in to the account before is counted separately and never waits for
-others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or from
-where. A new round of counting, which the database stores with the account, ends all pauses early.
+A browser that has signed in to the account before is counted separately and never waits because
+of others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or
+from where. Raising the account's round number in the database ends all pauses early.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def pause_after(failures: int) -> int:
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
-    """Let one attempt through, and refuse others until its pause is over."""
+    """Let one attempt through, and refuse others until the pause after it is over."""
     if _known_browser(request, credentials):
         return False
     name = _count_name(request, credentials)

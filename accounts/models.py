@@ -33,8 +33,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).
     sign_in_round = models.PositiveIntegerField(default=0, db_default=0)
 
-    # Django would store the moment of the last sign-in. Next to PostgreSQL's transaction numbers,
-    # it would date what was written before and after it.
+    # Django would store the moment of the last sign-in. With PostgreSQL's transaction numbers, it
+    # would date rows that were written just before and after.
     last_login = None
 
     objects = UserManager()
@@ -77,7 +77,7 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=60)
     digest = models.BinaryField(max_length=32, unique=True)  # SHA-256
     scopes: models.JSONField[list[str]] = models.JSONField()
-    # The last day on which it works.
+    # The last day on which the token works.
     expires_on = models.DateField()
 
     class Meta:

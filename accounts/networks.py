@@ -2,7 +2,7 @@
 
 A network is an IPv4 address or the /64 of an IPv6 address. A household or phone usually has its own
 /64 and could use a new address for each request. Many have a /56 or a /48 and could use a new /64
-for each, so reports are counted by these too.
+each time, so reports are also counted by /56 and by /48.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _NO_ADDRESS = b"?"
 def find_network(*, client: str, forwarded: str) -> bytes:
     """Return the network that a request comes from, or UNKNOWN.
 
-    `client` is the address of the connection. `forwarded` is the X-Forwarded-For header; several of
-    them are joined by commas. Either is empty if unknown.
+    `client` is the address of the connection. `forwarded` is the X-Forwarded-For header; several
+    headers are joined by commas. Either is empty if unknown.
     """
     # The last entry is from the proxy; the client may have invented the others.
     stated = forwarded.rpartition(",")[2] if settings.BEHIND_PROXY else client

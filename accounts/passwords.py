@@ -9,9 +9,9 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
 
-# zxcvbn slows down with length: forty characters that are chosen to be slow take a second.
+# zxcvbn is slow for long passwords: the worst forty characters take a second.
 READ_CHARACTERS = 32
-# On a scale of 0 to 4; from 3 on, a password takes at least 10⁸ guesses.
+# On a scale of 0 to 4; a password with a score of 3 takes at least 10⁸ guesses.
 LEAST_SCORE = 3
 # A hash keeps a core busy for about 20 ms. Many sign-ins at once must leave time for other pages.
 HASHES_AT_ONCE = 2

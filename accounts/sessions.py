@@ -1,8 +1,8 @@
 """When a session ends, and what the person sees then.
 
 A session ends some hours after the person last requested a page, and some days after sign-in at the
-latest. Panels that reload by themselves do not count as activity. The row in the database has that
-moment as its expiry date, so Django refuses the session and a worker deletes the row.
+latest. Panels that reload by themselves do not count as activity. The row in the database has the
+session's end as its expiry date. Django then refuses the session, and a worker deletes the row.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _POLLED = "/panel"
 
 
 class SessionStore(DatabaseStore):
-    """Sessions whose keys begin with the account's number, so that its own are found without the
-    others being read. The random rest is as long as Django makes it.
+    """Sessions whose keys begin with the account's number, so that an account's sessions are
+    found without reading others. The random rest is as long as in Django's keys.
     """
 
     def __init__(self, session_key: str | None = None) -> None:
-        # A cookie can hold a NUL, which PostgreSQL refuses to look for.
+        # A cookie can hold a NUL, which PostgreSQL refuses in queries.
         super().__init__(None if "\0" in (session_key or "") else session_key)
 
     def _get_new_session_key(self) -> str:
@@ -75,7 +75,7 @@ def connect_signals() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSession:
-    """One of an account's sessions, for its owner. The key must not be shown: it signs in."""
+    """One of an account's sessions, for its owner. The key must not be shown: it gives access."""
 
     name: str
     began: date
@@ -164,7 +164,7 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def list_typed(posted: QueryDict) -> list[str]:
     """List what people wrote; a value without a space is a choice, a number or a token.
 
-    A stamp has spaces, too: the form carries it to notice what others save.
+    A stamp contains spaces too: forms carry it to notice what others have saved.
     """
     return [
         value

@@ -1,7 +1,7 @@
-"""API tokens: what programs send in the place of a session.
+"""API tokens, which programs send in place of a session.
 
 A token can do what its account may do at that moment, and only what its scopes allow. It is shown
-once; the database has its hash. Nothing is stored when a token is used. A new password or a new
+once; the database stores its hash. Nothing is stored when a token is used. A new password or a new
 second factor ends all tokens, because a thief may have made them.
 """
 
@@ -28,7 +28,7 @@ LONGEST_DAYS = 365
 
 
 class Scope(StrEnum):
-    """What a token is for. The values are stored, and programs read them in the description."""
+    """What a token is for. The values are stored, and the API's description lists them."""
 
     RESULTS = "read-results"
     FILES = "read-files"
@@ -40,7 +40,7 @@ class TokenRefused(Exception):
 
 
 class MadeAlready(TokenRefused):
-    """There is such a token: the form was sent twice, and only the first reply had the text."""
+    """This token exists: the form was sent twice, and only the first reply showed the token."""
 
     def __init__(self, token: ApiToken) -> None:
         super().__init__("This token was made already.")
@@ -119,8 +119,8 @@ def forget_expired_tokens() -> None:
 def hide_moments() -> None:
     """Give all tokens the same hidden transaction number, once an hour.
 
-    PostgreSQL keeps with each row the number of the transaction that wrote it. These numbers count
-    up like a clock, with the reports. SQLite has none.
+    With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
+    like a clock, and reports have them too. SQLite has none.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -32,7 +32,7 @@ class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth s
 class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
     def form_valid(self, form: Form) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        # The owner reads the account's mail, and can sign in at once even while strangers guess.
+        # This person reads the account's mail, so may sign in at once, even while strangers guess.
         remember_browser(self.request, response, self.reset_user)
         return response
 

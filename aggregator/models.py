@@ -21,7 +21,7 @@ ID_BYTES = 32
 
 
 def _index_due(table: str, *states: str) -> models.Index:
-    """Index the rows that sweeps look for, and no others."""
+    """Index only the rows that sweeps look for."""
     is_due = models.Q(state__in=states) if len(states) > 1 else models.Q(state=states[0])
     return models.Index(fields=["id"], condition=is_due, name=f"aggregator_{table}_due")
 
@@ -63,8 +63,8 @@ class ShownBatches(models.Manager["Batch"]):
 class Batch(models.Model):
     """Reports of one wave sealed together, sorted and packed; never opened again.
 
-    `objects`, and so `wave.batches`, leaves out the sealed half. Only what shows no figures of it
-    may read `every`: sealing, the test itself, verifying, erasing and deleting.
+    `objects`, and so `wave.batches`, leaves out the sealed half. Only code that shows none of its
+    figures may read `every`: sealing, the test itself, verifying, erasing and deleting.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
@@ -75,7 +75,7 @@ class Batch(models.Model):
     # Per column (aggregator.batches.columns), how many reports show each code: [[no, yes], ...]
     counts: models.JSONField[list[list[int]]] = models.JSONField()
     # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
-    # None in batches from before there were tables, until they are counted.
+    # None in batches that are older than tables, until they are counted.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     # Whether it is in the half of a closed wave that stays sealed (aggregator.batches.halves).
     is_held = models.BooleanField(default=False)
@@ -95,7 +95,7 @@ class Batch(models.Model):
                 condition=models.Q(number__gte=1), name="aggregator_batch_number_from_one"
             ),
         ]
-        # Sweeps add the sizes up, to see whether a wave reached its number of people.
+        # Sweeps add up the sizes to see whether a wave reached its number of people.
         indexes = [models.Index(fields=["wave", "is_held", "size"], name="aggregator_batch_sizes")]
 
     def __str__(self) -> str:
@@ -114,15 +114,15 @@ class Snapshot(models.Model):
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
     through_batch = models.PositiveIntegerField()  # the batch of its newest look
-    # The batch of the last look: at what everybody is asked, then at each block. Empty if all are
-    # through_batch, as in snapshots from before there were looks.
+    # The batch of the last look at questions that everybody is asked, then at each block. Empty if
+    # all are through_batch, as in snapshots that are older than looks.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
-    # The last batch from before there were looks, when every batch was shown; 0 for later waves.
+    # The last batch before looks existed, when every batch was shown; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
-    # Whether the wave was counted when a version that asked for fewer reports showed this; None if
-    # none did. Such a snapshot stays shown.
+    # Whether the wave was counted when a version with lower minimums showed this; None if no such
+    # version did. Such a snapshot stays shown.
     earlier_final = models.BooleanField(null=True)
-    # Until this batch it is decided that no newer look is due.
+    # No newer look is due: this is decided through this batch.
     decided_through = models.PositiveIntegerField(default=0)
     method_version = models.PositiveIntegerField()
     # True once the wave is closed and none of its reports wait to be sealed.
@@ -130,10 +130,10 @@ class Snapshot(models.Model):
     # True if it counts the open half of a closed wave, all at once.
     is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
-    # The reports at each look so far at what everybody is asked.
+    # Reports at each look so far, for questions that everybody is asked.
     totals: models.JSONField[list[int]] = models.JSONField(default=list)
     counts: models.JSONField[list[list[int]]] = models.JSONField()
-    # None in snapshots from before there were tables.
+    # None in snapshots that are older than tables.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # The declared questions whose sizes are shown (results.groups.told), after the close.
@@ -148,7 +148,7 @@ class Snapshot(models.Model):
                 fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
             ),
         ]
-        # All that sweeps ask of snapshots, so that they never read past long estimates.
+        # Everything that sweeps query, so that they never read past long estimates.
         indexes = [
             models.Index(
                 fields=[
@@ -181,7 +181,7 @@ class Rendering(Job):
     through_batch = models.PositiveIntegerField()
     final = models.BooleanField()
     name = models.CharField(max_length=80)  # of the file, such as chart-q3.85mm.svg
-    # SHA-256, in hexadecimal digits, of what else decides the content.
+    # SHA-256, in hexadecimal digits, of the other inputs.
     inputs = models.CharField(max_length=64)
     content = models.BinaryField(null=True)
 
@@ -206,9 +206,9 @@ class Rendering(Job):
 class Discard(models.Model):
     """The number of reports deleted because a wave closed below its minimum batch.
 
-    If the manifest plans releases, also how many of them showed each code: the releases are drawn
-    from these counts, so that their existence tells nobody whether a full batch came. Then there is
-    a row even if no report came. Nothing else reads the counts.
+    If the manifest plans releases, also how many of them showed each code. The releases are drawn
+    from these counts, so their existence tells nobody whether a full batch came. Such a wave has a
+    row even if no report came. Nothing else reads the counts.
 
     `grouped` has the counts in each group for every planned table by groups, by the digest of its
     request (aggregator.batches.grouped_cells). `agreeing` has how many reports had two equal codes,
@@ -238,7 +238,7 @@ class SealedHalf(models.Model):
     has_groups = models.BooleanField(default=False)
     # What the sealed half tests: {"names": [outcome, group], "is_higher": true, "than": null}.
     claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
-    # None as long as the half is sealed.
+    # None while the half is sealed.
     opened_on = models.DateField(null=True)
 
     class Meta:
@@ -259,11 +259,11 @@ class RowsFile(models.Model):
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
-    # As aggregator.background.levels writes it.
+    # In the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # People in the smallest combination that the proposal tells apart, or in the smallest block.
     smallest = models.PositiveIntegerField()
-    # Whether the drawn blocks alone make too small combinations, so that each has its own file.
+    # Whether drawn blocks alone make combinations too small, so that each has its own file.
     has_files_of_blocks = models.BooleanField()
     # Whether such blocks may be compared with each other: all of them, or none.
     crosses_files = models.BooleanField(default=False)
@@ -303,10 +303,10 @@ class Comparison(Job):
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    # Of indicators, the outcome first; none for all pairs. A break down has the name of its
-    # declared question.
+    # Names of indicators, the outcome first; empty for all pairs. A break down has its declared
+    # question.
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
-    # How many profiles segments have; 0 for other kinds.
+    # The number of profiles of segments; 0 for other kinds.
     segments = models.PositiveSmallIntegerField(default=0)
     # Whether the manifest names it as planned; such a row is kept.
     planned = models.BooleanField(default=False)
@@ -350,7 +350,7 @@ class ReleaseLedger(models.Model):
     spent_hundredths = models.PositiveIntegerField(default=0)
     delta_cap_nanos = models.PositiveIntegerField()
     delta_spent_nanos = models.PositiveIntegerField(default=0)
-    # Why the whole cap counts as spent; empty as long as it does not.
+    # Why the whole cap counts as spent; empty if it does not.
     suspended = models.CharField(max_length=16, blank=True)
 
     class Meta:
@@ -376,7 +376,7 @@ class ReleaseLedger(models.Model):
 
 
 class Release(models.Model):
-    """A protected figure: reserved on the wave's ledger, then drawn once and kept as drawn."""
+    """A protected figure: reserved on the wave's ledger, drawn once and stored as drawn."""
 
     class State(models.TextChoices):
         WATCHING = "watching", "Waiting"  # an alert, looked at once a day
@@ -391,7 +391,7 @@ class Release(models.Model):
     request: models.JSONField[dict[str, Any]] = models.JSONField()
     request_hash = models.CharField(max_length=64)  # SHA-256 in hexadecimal digits
     through_batch = models.PositiveIntegerField()  # 0 below the minimum batch
-    # Whether the manifest planned it; if not, someone chose it who could see results.
+    # Whether the manifest planned it; if not, someone who could see results chose it.
     planned = models.BooleanField(default=False)
     mechanism = models.CharField(max_length=16, choices=Mechanism.choices)
     scale = models.CharField(max_length=80)  # an exact fraction, such as 2 or 89/5
@@ -403,10 +403,10 @@ class Release(models.Model):
     problem = models.TextField(blank=True)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     library = models.CharField(max_length=40, blank=True)
-    # Of an alert from its first look on: the threshold with its noise, which nobody ever sees.
+    # The noisy threshold of an alert, set at its first look; nobody ever sees it.
     noisy_threshold = models.BigIntegerField(null=True)
     looked_on = models.DateField(null=True)
-    # Days, never times. Readers see it from public_from on.
+    # Days, never times. Readers see the release from public_from.
     reserved_on = models.DateField(default=today)
     public_from = models.DateField()
 
@@ -454,7 +454,7 @@ class DueWork(models.Model):
 
     kind = models.CharField(max_length=16)
     subject = models.PositiveBigIntegerField()  # the number of a wave, or of a row of work
-    # How far the work had come, such as the newest batch. A change means that other work is due.
+    # How far the work has come, such as the newest batch. If it changes, other work is due.
     progress = models.PositiveBigIntegerField(default=0)
     since = models.DateTimeField(default=timezone.now)
 

@@ -266,7 +266,7 @@ def problem_body(
 ) -> bytes:
     """Return the body of an application/problem+json response (RFC 9457).
 
-    `errors` are all that are wrong with what was sent, if there is a list of them.
+    `errors` lists all faults of the request, if there is such a list.
     """
     content: dict[str, object] = {
         "type": problem.type,

@@ -1,7 +1,7 @@
 """Celery tasks: each takes an id, calls one service, and may run twice, late or never.
 
-The database rows show what work there is. `sweep` runs every few seconds and finds what is due, so
-a lost message, a dead worker or an emptied Redis only delays a result.
+The database rows show the work. `sweep` runs every few seconds and finds due work, so a lost
+message, a dead worker or an emptied Redis only delays a result.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ from surveys.people.mails import is_invitation_due, send_next_invitation
 
 logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
-# 0 goes first, as sweeps do. The settings say which tasks run in separate workers.
+# Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than become due between two sweeps. After these, other messages get their turn.
+# Far more than become due between two sweeps. Then other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
 DELETE_SECONDS = 3600
@@ -72,13 +72,13 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     if settings.RELEASES is not None:
-        # Long before the first draw, so that every backup knows the folder.
+        # Claim it early, so that every backup knows the folder.
         with suppress(OSError, WrongFolder):
             claim_folder(settings.RELEASES)
     forget_imports()
     send_due_work()
     drop_waiting_sweeps()
-    # Last, because closing waits for the lock of the wave's row, and other work should not have to.
+    # Last, because closing waits for the lock of the wave's row, and other work should not wait.
     if close_due_waves():
         send_due_work()
 
@@ -99,8 +99,8 @@ def send_due_work() -> None:
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
     for (queue, priority), group in groups.items():
-        # As many as are due wait already: sent by earlier sweeps, they cover most of this work,
-        # and the next sweep finds the rest.
+        # As many messages already wait: earlier sweeps sent them for most of this work, and the
+        # next sweep finds the rest.
         if count_waiting(queue, priority) >= len(group):
             continue
         for task, arguments in group:
@@ -202,8 +202,8 @@ def send_invitation() -> None:
     send_next_invitation()
 
 
-# A survey with very many reports takes longer than other work. Acknowledged when it starts, as
-# below; a lost message is sent again by the next sweep.
+# A survey with very many reports takes longer than other work. The message is acknowledged at the
+# start, as below; the next sweep resends a lost one.
 @shared_task(acks_late=False, time_limit=DELETE_SECONDS)
 def delete_survey_on_its_date(wave_id: int) -> None:
     delete_on_its_date(wave_id=wave_id)
@@ -227,8 +227,8 @@ def tend_history() -> None:
     forget_old_rows()
 
 
-# Acknowledged when it starts: it may take longer than the broker waits before it gives an
-# unacknowledged message to another worker. A lost one is sent again the next night.
+# The message is acknowledged at the start: the task may take longer than the broker waits before it
+# redelivers. A lost message is sent again the next night.
 @shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
 def verify() -> None:
     now = timezone.now()

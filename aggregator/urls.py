@@ -61,7 +61,7 @@ urlpatterns = [
     path("problems", home.problem_list, name="problems"),
     path("problems/<slug:slug>", home.problem, name="problem"),
     *_mode_pages("results"),
-    # Only of browsers: few people use coins, and a row would show all codes of one of them.
+    # Only reports from browsers: few people use coins, and a row would show one person's codes.
     path("surveys/<slug:slug>/results/reports.csv", downloads.reports_csv, name="reports_csv"),
     path("surveys/<slug:slug>/results/codebook.csv", downloads.codebook_csv, name="codebook_csv"),
     # Answers from coins: the same pages and files for this mode.

@@ -45,15 +45,15 @@ from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
-# Questionnaires of other programs, and definitions (surveys.definition.format).
+# Paths for questionnaires of other programs, and for definitions (surveys.definition.format).
 LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
 LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
 MAX_HELD_BYTES = 16_000_000  # of all bodies together
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
 # A thread yields to others this often. With Python's default of 5 ms, the intake waits for each of
-# eight threads in turn. While clients repeat a page, its p99 was 65 to 166 ms; with this value, it
-# is 23 to 25 ms.
+# eight threads in turn. While clients repeat a page, its p99 was 65 to 166 ms with the default, and
+# is 23 to 25 ms with this value.
 SWITCH_SECONDS = 0.0005
 
 
@@ -79,7 +79,7 @@ class Entry:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
-            raise ValueError(f"unsupported scope {scope['type']}")  # the server starts without them
+            raise ValueError(f"unsupported scope {scope['type']}")  # servers run without WebSockets
         elif scope["path"] == INTAKE_PATH:
             await self._intake(scope, receive, send)
         else:

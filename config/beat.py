@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
     """Treats tasks that seem to have been sent in the future as sent now.
 
-    Beat notices every step: it sleeps at most until the next sweep, by a monotonic clock.
+    Beat notices every clock step: by a monotonic clock, it sleeps at most until the next sweep.
     """
 
     def apply_async(self, *args: Any, **kwargs: Any) -> Any:
@@ -35,5 +35,5 @@ class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
             entry.last_run_at = entry.default_now()
         if ahead:
             logger.warning("The clock was set back; tasks are scheduled by its new time.")
-            self._heap = None  # it holds times of the old clock too; rebuilt from the schedule
+            self._heap = None  # rebuilt from the schedule, because it holds times of the old clock
         return super().tick(*args, **kwargs)

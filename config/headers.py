@@ -61,7 +61,7 @@ _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": No
 
 TABLE = (
     Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/schemas/", "/.well-known/"), csp=NOTHING),
-    # Nobody could switch off copies that search engines keep.
+    # Nobody could withdraw the copies that search engines keep.
     Policy(
         routes=("aggregator:public_results", "aggregator:public_coin_results"),
         csp={**_FORM, "form-action": "'none'"},

@@ -23,7 +23,7 @@ TOO_MANY_HEADERS = "The request has too many headers."
 
 
 class InvalidRequest(Exception):
-    """The message says why; the parser stops and passes it on."""
+    """The message says why a request is refused; the parser stops and passes the error on."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -90,7 +90,7 @@ class Protocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def _count_header_bytes(self, count: int) -> None:
-        """Count during parsing: data_received counts only after it has parsed all that was read."""
+        """Count during parsing: data_received counts only after it has parsed all its data."""
         self._header_bytes += count
         if self._header_bytes > MAX_FRAMING_BYTES:
             self._refuse(TOO_MANY_HEADERS)

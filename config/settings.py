@@ -14,13 +14,13 @@ from celery.schedules import crontab
 from config.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# Same as in pyproject.toml, which servers need not have. The release's tag is "v" and this.
+# The same as in pyproject.toml, which servers need not have. A release's tag adds "v" in front.
 VERSION = "0.1.0"
 env = Environment()
 
 
 def _own_key(path: Path, make: Callable[[], str]) -> str:
-    """Return the key in this file, generated once; several machines must share one as a setting."""
+    """Return this file's key, generated once; several machines must share one through a setting."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
@@ -154,7 +154,7 @@ CACHES = {
     "default": {
         "BACKEND": "config.cache.RedisCache",
         "LOCATION": LIMITER_URL,
-        # Earlier releases pickle under the same keys without it, and would fail on JSON.
+        # Earlier releases pickle under the same keys without a prefix, and would fail on JSON.
         "KEY_PREFIX": "json",
         "OPTIONS": {
             "serializer": "config.cache.JsonSerializer",
@@ -175,7 +175,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 25,
 }
 CELERY_TASK_DEFAULT_QUEUE = "celery"
-# Separate workers do what may take long, so that sealing and estimating never wait for it.
+# Separate workers run tasks that may take long, so sealing and estimating never wait for these.
 LEISURE_QUEUE = "leisure"
 CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
@@ -223,11 +223,11 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# When `/readyz` starts to call work late; at least a minute (aggregator/upkeep/status.py).
+# After how many seconds `/readyz` calls work late; at least a minute (aggregator/upkeep/status.py).
 LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
 # The folder where workers count the releases that they drew. It must outlive the database, so that
-# nothing is drawn twice after a restore. If it is empty, the workers of another machine draw all
+# nothing is drawn twice after a restore. If none is named, the workers of another machine draw all
 # releases. There is no default for a database that machines can share: workers with a second folder
 # draw nothing.
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
@@ -237,8 +237,8 @@ RELEASES = Path(_RELEASES) if _RELEASES else None
 # How many bytes of charts and reports the database keeps for the surveys of one account.
 FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=50) * 1_000_000
 
-# How many years the history of a survey is kept, and then until the end of that year. Each row
-# stores its last day, so a new number changes nothing for rows that are already written.
+# For how many years the history of a survey is kept, rounded up to the end of a year. Each row
+# stores its last day, so a new number does not affect rows that are already written.
 HISTORY_YEARS = env.whole("MURMUR_HISTORY_YEARS", default=10)
 
 # How long traces of sealed reports may stay in the database's files.
@@ -247,7 +247,7 @@ PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
 # IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. This
 # slows programs that send made-up reports. With an open link, nothing stops them; only invitations
-# that work once would.
+# that work once would do so.
 REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
 # For everyone together, per web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)

@@ -16,8 +16,8 @@ find_python() {
         stop_with "Python's venv module is missing. On Debian, install the package python3-venv."
 }
 
-# install FILE …: installs wheels only, because a machine may lack a compiler. What pip says is shown
-# if it fails.
+# install FILE …: installs wheels only, because a machine may lack a compiler. Shows pip's output if
+# it fails.
 install() {
     local file said status=0
     local options=(--quiet --disable-pip-version-check --require-hashes --only-binary :all:)
@@ -29,14 +29,14 @@ install() {
     return $status
 }
 
-# works_with CHOSEN: whether .venv works and, if somebody chose a Python, was made with that one.
+# works_with CHOSEN: whether .venv works and was made with the chosen Python, if any.
 works_with() {
     local identity='import sys; print(*sys.version_info[:3], sys.base_prefix)'
     .venv/bin/python -c 'import pip' 2>/dev/null || return 1
     [ -z "$1" ] || [ "$("$1" -c "$identity")" = "$(.venv/bin/python -c "$identity")" ]
 }
 
-# prepare PURPOSE: installs what a purpose needs, run or dev, unless this has already been done.
+# prepare PURPOSE: installs the packages for a purpose, run or dev, unless they are installed.
 prepare() {
     local purpose=$1 chosen=${PYTHON:-} run=(requirements.txt requirements-embedded.txt) files stamp wanted
     [ -w . ] || stop_with "Murmur cannot write to its folder $PWD. Copy Murmur to a folder that you own."
@@ -50,10 +50,10 @@ prepare() {
         printf 'Installing the packages of %s (once) …\n' "$(IFS=+; echo "${files[*]}" | sed 's/+/ and /')"
         [ -d .venv ] || "$PYTHON" -m venv .venv || stop_with "The virtual environment could not be created in $PWD/.venv."
         install "${files[@]}" || stop_with "The packages could not be installed; the lines above say why. Nothing was started."
-        # The stamp of the other purpose may no longer describe what is installed.
+        # The other purpose's stamp may no longer match the installed packages.
         rm -f .venv/installed-*
         printf '%s\n' "$wanted" >"$stamp"
-        # The development packages contain the others.
+        # The development packages include the others.
         [ "$purpose" = run ] || cat "${run[@]}" | sha256sum >.venv/installed-run
     fi
     return 0

@@ -1,7 +1,7 @@
 """Who may do what with a survey: the one table of roles, and the one function that reads it.
 
-Every page, file and route of the API asks at every request. For an account without any role on a
-survey, the survey does not exist.
+Every page, file and API route checks permission at every request. For an account without any role
+on a survey, the survey does not exist.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Action(Enum):
     READ = auto()  # results and the report
     ANALYSE = auto()  # comparisons
     EXPORT = auto()  # files
-    EDIT = auto()  # the draft, its translations, and what leaves it for other programs
-    # What cannot be undone.
+    EDIT = auto()  # the draft, its translations, and its exports for other programs
+    # Actions that cannot be undone.
     OPEN = auto()
     CLOSE = auto()
     UNSEAL = auto()  # the sealed half
@@ -88,7 +88,7 @@ def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey,
 
 
 def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
-    """Return the survey, if the account may do this with it; raise Http404 or NotAllowed."""
+    """Return the survey if the account may do the action; otherwise raise Http404 or NotAllowed."""
     survey: Survey = get_object_or_404(Survey.objects.of(account), slug=slug)
     if not may(survey, action):
         raise NotAllowed(survey, action)
@@ -96,10 +96,10 @@ def get_survey(account: Account | int, slug: str, action: Action) -> Survey:
 
 
 def ask_again(survey: Survey, action: Action) -> None:
-    """Raise Http404 or NotAllowed if the account that acts lost its role after its request began.
+    """Raise Http404 or NotAllowed if the acting account lost its role after its request began.
 
-    Services call it once they have locked the survey. Roles on it then cannot change before their
-    act is committed. Workers and commands need no role.
+    Services call this function once they have locked the survey. Roles on the survey then cannot
+    change before the act is committed. Workers and commands need no role.
     """
     if (account := acting_account()) is not None:
         get_survey(account, survey.slug, action)
@@ -114,7 +114,7 @@ def account_of(request: HttpRequest) -> User:
 def needs(
     action: Action, *, post: Action | None = None
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Pass the survey to the view if the account may do the action; `post` is that of a form.
+    """Pass the survey to the view if the account may do the action, or `post` for a form.
 
     Strangers get 404, and visitors have to sign in.
     """
@@ -171,7 +171,7 @@ def allows_form(survey: Survey, route: str) -> bool:
 
 @cache
 def list_needs() -> dict[str, tuple[Action, Action]]:
-    """List what each page of a survey needs, and its form, as the views declare them."""
+    """List the actions that each page of a survey and its form need, as the views declare them."""
     found: dict[str, tuple[Action, Action]] = {}
 
     def walk(resolver: URLResolver, namespace: str) -> None:

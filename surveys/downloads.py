@@ -1,4 +1,4 @@
-"""Names the files that browsers save, and lists what spreadsheets run as formulas."""
+"""Names the files that browsers save, and lists the characters that begin spreadsheet formulas."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def attach(response: Response, name: str, *, inline: bool = False) -> Response:
 def describe_attachment(name: str, *, inline: bool = False) -> str:
     """Return the Content-Disposition header."""
     header = content_disposition_header(as_attachment=not inline, filename=name)
-    assert header is not None  # it is None only without a name
+    assert header is not None  # None only without a name
     return header

@@ -100,7 +100,7 @@ class PlainText(forms.CharField):
 class Lines(PlainText):
     """Several different texts, one per line. The cleaned list has no empty lines.
 
-    `find_line_problem` says what is wrong with one of them; empty if nothing is.
+    `find_line_problem` says what is wrong with one text; empty if nothing is.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ _AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)
 
 
 def read_hundredths(text: str) -> int:
-    """Read 0.5 or 0,50 as 50; 0 if it is no such number."""
+    """Read 0.5 or 0,50 as 50, and invalid text as 0."""
     found = _AMOUNT.fullmatch(text.strip())
     ones, decimals = found.groups() if found else ("", "")
     return int(ones or 0) * HUNDREDTHS + int((decimals or "").ljust(2, "0"))

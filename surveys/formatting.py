@@ -72,7 +72,7 @@ def decimal(value: float, digits: int) -> str:
 
 
 def _localize(number: str) -> str:
-    """Write a number with the marks of the active language."""
+    """Write a number with the separators of the active language."""
     if get_language() in (None, "en"):
         return number
     marks = {",": get_format("THOUSAND_SEPARATOR"), ".": get_format("DECIMAL_SEPARATOR")}
@@ -83,7 +83,7 @@ def _localize(number: str) -> str:
 
 
 def join_list(words: Sequence[str], *, last: str = "and") -> str:
-    """Write a list as: a; a and b; a, b and c. With another `last`, it is in English."""
+    """Write a list as: a; a and b; a, b and c. With another `last`, the list is in English."""
     if len(words) < 2:
         return "".join(words)
     *first, end = words

@@ -1,8 +1,8 @@
 """Rows as queues: a worker claims a row for some time, then settles it or puts it back.
 
-The sweep finds every row that waits, and every one whose worker let its lease expire. It does so by
-partial indexes, which hold no settled rows. SQLite uses such an index only for the state as it is
-written in it, so these queries contain the state instead of a parameter.
+The sweep finds every waiting row and every row whose worker let its lease expire. It uses partial
+indexes, which hold no settled rows. SQLite uses such an index only if the query contains the same
+literal state as the index, so these queries contain the state instead of a parameter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ATTEMPTS = 3
 
 
 class Literal(Value):
-    """A word of our own that is part of the statement."""
+    """A constant word that is written into the statement."""
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
         assert isinstance(self.value, str)
@@ -29,7 +29,7 @@ class Literal(Value):
 
 
 class Job(models.Model):
-    """A row that waits for a worker: a pure function of others, so working twice does no harm."""
+    """A row that a worker fills: a pure function of other rows, so working twice does no harm."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -40,7 +40,7 @@ class Job(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     problem = models.TextField(blank=True)  # a sentence for the researcher
     attempts = models.PositiveSmallIntegerField(default=0)
-    # A worker has it until then; afterwards it is due again.
+    # A worker holds the row until then; afterwards the row is due again.
     leased_until = models.DateTimeField(null=True)
 
     class Meta:
@@ -52,7 +52,7 @@ class Job(models.Model):
 
     @property
     def was_given_up(self) -> bool:
-        """Whether the failure was Murmur's; a failure that the data explain is final."""
+        """Whether Murmur caused the failure; a failure that the data explain is final."""
         return self.state == self.State.FAILED and self.attempts > MAX_ATTEMPTS
 
 
@@ -64,9 +64,9 @@ class Queue(Generic[Row]):
     """All rows of a model."""
 
     model: type[Row]
-    # Longer than any job takes. When it expires, another worker may start.
+    # Longer than any job takes. When a lease expires, another worker may start.
     lease: timedelta
-    # After what may be temporary, such as a locked database.
+    # The wait after problems that may be temporary, such as a locked database.
     pause: timedelta
 
     def find_due(self) -> QuerySet[Row]:
@@ -75,7 +75,7 @@ class Queue(Generic[Row]):
         return self.model._default_manager.filter(due).order_by("pk")
 
     def claim(self, rows: QuerySet[Row], **fresh: int) -> Row | None:
-        """Claim the only one of these rows; None if it is not due or another worker has it."""
+        """Claim the single row in `rows`; None if it is not due or another worker has it."""
         now = timezone.now()
         claimed = rows.filter(self._is_due(now)).update(
             state=Job.State.RUNNING,
@@ -83,7 +83,7 @@ class Queue(Generic[Row]):
             attempts=F("attempts") + 1,
             **fresh,
         )
-        return rows.first() if claimed else None  # it may have been deleted since
+        return rows.first() if claimed else None  # the row may have been deleted since
 
     def mine(self, row: Row) -> QuerySet[Row]:
         """The row while this attempt holds it; a worker past its lease matches no row."""
@@ -105,7 +105,7 @@ class Queue(Generic[Row]):
         self.mine(row).update(state=Job.State.FAILED, leased_until=None, problem=problem)
 
     def give_up(self, row: Row, problem: str) -> None:
-        """Fail so that it can be tried again."""
+        """Mark the row as failed, so that it can be tried again."""
         self.mine(row).update(
             state=Job.State.FAILED,
             leased_until=None,

@@ -31,5 +31,5 @@ def link_phone(text: str) -> str:
 
 
 def link_contact(text: str) -> str:
-    """Return a mailto: or tel: link; empty if the text is more than an address or a number."""
+    """Return a mailto: or tel: link; empty if the text is not just an address or a number."""
     return f"mailto:{text.strip()}" if _MAIL.fullmatch(text.strip()) else link_phone(text)

@@ -86,7 +86,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_emptying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Empty an SQLite database after a test by copying the empty one back, ten times faster."""
+    """Empty an SQLite database after a test by copying an empty one, which is ten times faster."""
     empty = tmp_path_factory.mktemp("empty") / "murmur.sqlite3"
 
     def copy_back(_case: TransactionTestCase) -> None:
@@ -104,7 +104,7 @@ def quick_emptying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def compressed_once() -> Iterator[None]:
-    """Compress a text once a process: the browser's files are the same in every test."""
+    """Compress a text once per process: the browser's files are the same in every test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zopfli.gzip, "compress", lru_cache(maxsize=200)(zopfli.gzip.compress))
         yield

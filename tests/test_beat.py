@@ -1,4 +1,4 @@
-"""Beat goes on sending when the clock is set back or forward."""
+"""Beat keeps sending tasks when the clock is set back or forward."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that can be set, and what beat sends by it."""
+    """A clock that can be set, and the tasks that beat sends by it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, scheduler: type[beat.Scheduler]) -> None:
         self.now = START
@@ -34,7 +34,7 @@ class Clock:
         }
 
     def run(self, duration: timedelta) -> list[str]:
-        """Do what beat does for so long, and return the names of what was sent."""
+        """Do what beat does for this duration, and return the names of the tasks sent."""
         self.sent.clear()
         left = duration.total_seconds()
         while left > 0:

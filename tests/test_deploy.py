@@ -1,6 +1,6 @@
 """deploy/ runs the tested processes, and exposes and logs nothing that it does not need to.
 
-The tests start the servers whose binaries they have, and only read the files of the others.
+The tests start servers whose binaries are installed, and only read the files of the others.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def test_the_new_role_may_do_what_purging_needs_and_no_more(
 
 
 def make_role(server: Postgres, secret: Path) -> None:
-    """Run the script as the operator does, who can open the file; the script need not."""
+    """Run the script as the operator, who can open the file; the script need not be able to."""
     with secret.open() as opened:
         done = subprocess.run(
             [DEPLOY / "postgresql-init.sh", "-"],
@@ -354,7 +354,7 @@ def test_mailed_links_differ_from_other_pages_only_in_the_log() -> None:
 @pytest.mark.skipif(bool(missing_programs()), reason="nginx or openssl is not installed")
 def test_the_proxy_starts_with_sockets_as_its_output_as_under_systemd(tmp_path: Path) -> None:
     configuration = Nginx(folder=tmp_path / "nginx", web_ports=[free_port()]).write_files()
-    # systemd connects its journal with a socket, which nobody can open by a path.
+    # systemd connects its journal with a socket, which nobody can open by its path.
     ours, theirs = socket.socketpair()
     with ours, theirs:
         done = subprocess.run(
@@ -408,7 +408,7 @@ def test_units_restart_and_stop_gracefully() -> None:
         if "--timeout-graceful-shutdown" in words:
             own = int(words[words.index("--timeout-graceful-shutdown") + 1])
             assert int(found["TimeoutStopSec"]) > own
-        # A long job must not take the memory of what seals.
+        # A long job must leave memory for the workers that seal.
         assert ("MemoryMax" in found) == path.name.startswith("murmur-leisure")
         if path.name.startswith("murmur-web"):
             assert words[words.index("--host") + 1] == "127.0.0.1"

@@ -174,7 +174,7 @@ def test_a_recorded_report_has_the_headers_and_is_not_cached() -> None:
 def test_strict_transport_security_is_sent_where_https_is_on() -> None:
     assert "Strict-Transport-Security" not in headers_for("/")
     with override_settings(HTTPS=True):
-        # Other services below the operator's host may have no TLS.
+        # Other services on subdomains of this host may have no TLS.
         assert headers_for("/")["Strict-Transport-Security"] == "max-age=63072000"
     everything = "max-age=63072000; includeSubDomains; preload"
     with override_settings(HTTPS=True, HSTS=everything):

@@ -1,7 +1,7 @@
 """Every view that changes a survey writes a row of its history.
 
-The routes come from the URLconf. One that accepts POST and is not listed here fails, so a new view
-cannot be forgotten.
+The routes come from the URLconf. A route that accepts POST and is not listed here fails, so a new
+view cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def sends(**fields: Any) -> Callable[[Client, Survey], dict[str, Any]]:
 
 
 def hidden(page: str, **more: Any) -> Callable[[Client, Survey], dict[str, Any]]:
-    """Send the hidden fields of a page, of the first form that has them, and others."""
+    """Send the hidden fields of the first form on a page that has any, and other fields."""
 
     def read(client: Client, survey: Survey) -> dict[str, Any]:
         found = dict(reversed(HIDDEN.findall(client.get(reverse(page, args=[survey.slug])).text)))
@@ -81,7 +81,7 @@ def select(_client: Client, survey: Survey) -> dict[str, Any]:
 
 
 def delete(client: Client, survey: Survey) -> dict[str, Any]:
-    """Delete a question, and send what the page then offers to undo it."""
+    """Delete a question, and send what the page then offers to undo this."""
     chosen = reverse("surveys:questions_selected", args=[survey.slug])
     page = client.post(chosen, select(client, survey), follow=True).text
     return {"stamp": page.split('name="stamp" value="')[1].split('"')[0]}
@@ -92,7 +92,7 @@ def preview_template(client: Client, _survey: Survey) -> dict[str, Any]:
 
 
 def take_remedy(client: Client, survey: Survey) -> dict[str, Any]:
-    """Take the first remedy, and send what the page then offers to undo it."""
+    """Take the first remedy, and send what the page then offers to undo this."""
     send = hidden("surveys:questions")
     client.post(reverse("surveys:budget_remedy", args=[survey.slug]), send(client, survey))
     return send(client, survey)
@@ -205,14 +205,14 @@ ACTS: dict[str, Act] = {
         sent=sends(**CHOICE, price=REQUEST.digest),
     ),
 }
-# Where a test client cannot go: accounts, respondents, and what machines send; and views of files,
-# which change nothing, or whose rows the tests of these files ask for.
+# Routes that are not tested here: those of accounts, respondents and programs, and views of files.
+# These views change nothing, or other tests check their rows.
 OTHERS = re.compile(
     r"account|mfa_|aggregator:(coins|hand_in|intake|api_definition_validate|api_surveys|sealed_half)$"
     r"|surveys:(import|imported|definition_import|definition_compare|translation_file|teams"
     r"|invitation|hand_over_all|account_leave)$"
 )
-# They change nothing that exists, or give up the own role.
+# These change nothing that exists, or give up one's own role.
 ASKING_NO_ROLE = ("surveys:create", "surveys:template", "surveys:leave")
 
 
@@ -313,7 +313,7 @@ def test_every_view_that_accepts_a_form_is_listed() -> None:
 def _lose_the_role_at_this_moment(
     client: Client, address: str, sent: dict[str, Any], survey: Survey
 ) -> None:
-    """Send a form while somebody takes the role away, after the view has asked for it."""
+    """Send a form, and take the role away after the view has checked it."""
     before = transaction.savepoint()
     written = HistoryRow.objects.count()
     with losing_the_role(survey):

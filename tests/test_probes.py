@@ -1,4 +1,4 @@
-"""Health checks answer whatever host they name; all other pages answer only to the allowed ones."""
+"""Health checks answer whatever host they name; other pages answer only to allowed hosts."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_endless_headers_are_refused() -> None:
     "framing",
     [
         b"0\r\n" + b"X-Trailer: %s\r\n" % (b"x" * 80) * 3000,  # trailers
-        b"0\r\nX-Trailer: " + b"x" * 300_000,  # one that does not end
+        b"0\r\nX-Trailer: " + b"x" * 300_000,  # an endless trailer
         b"1;" + b"x" * 300_000,  # a chunk's extension
     ],
 )

@@ -1,6 +1,6 @@
 """Permissions: every route × method × each role, other accounts, an operator and a visitor.
 
-The routes come from the URLconf. One that is not listed here fails the suite, so a new page
+The routes come from the URLconf. A route that is not listed here fails, so a new page
 cannot be forgotten.
 """
 
@@ -56,8 +56,8 @@ MEMBERS = {role.label.lower(): role for role in Role}
 STRANGERS = ("stranger", "another's owner", "operator")
 CAST = (*MEMBERS, *STRANGERS, "visitor")
 SELDOM = ("analyst", "another's owner", "operator")
-CANARY = "Canary7"  # in the words of everything that belongs to the owner
-# The least role for each page of a survey or a team, and for its form. All others are the owner's.
+CANARY = "Canary7"  # in all texts that belong to the owner
+# The least role for each page of a survey or a team, and for its form. Others need the owner.
 LEAST: dict[Role, str] = {
     Role.VIEWER: "surveys:share surveys:share_qr_svg surveys:share_qr_png surveys:poster "
     "surveys:leave surveys:team aggregator:results aggregator:results_panel "
@@ -203,7 +203,7 @@ TABLE: dict[str, Row] = {
     "surveys:definition": Row(get=own(200), other=everyone(405)),
     "surveys:definition_compare": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:definition_schema": PUBLIC,
-    # others go on to the results
+    # lower roles are sent on to the results
     "surveys:edit": Row(get=own(200), other=everyone(405), below=302),
     "surveys:settings": Row(get=own(200), post=own(422), other=everyone(405)),
     "surveys:settings_page": Row(get=own(200), post=own(422), other=everyone(405)),
@@ -493,7 +493,7 @@ def _list_wrong(route: Route, person: str, surveys: dict[str, Survey]) -> list[t
     return wrong
 
 
-# The scope that a token needs; addresses of the API that are not here are for everyone.
+# The scope that a token needs; API addresses that are not listed are for everyone.
 SCOPES: dict[str, Scope] = {
     **dict.fromkeys(("api_surveys", "api_survey", "api_results"), Scope.RESULTS),
     **dict.fromkeys(("api_reports_csv", "api_codebook_csv", "api_estimates_csv"), Scope.FILES),
@@ -543,7 +543,7 @@ def _list_wrong_by_token(
     client = make_client("visitor")
     client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {text}"
     known = WITH_TOKENS.get(person, person)
-    methods = METHODS if person == "owner" else ("GET", "PUT", "POST")  # the others do nothing
+    methods = METHODS if person == "owner" else ("GET", "PUT", "POST")  # other methods do nothing
     for route in all_routes():
         name, row = route.name.removeprefix("aggregator:"), TABLE[route.name]
         if (name in SCOPES) != in_api or row.get == everyone(200):
@@ -620,7 +620,7 @@ def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
                     and (survey.find_wave() or "digest" not in route.parameters)
                 ):
                     path = address(route, survey)
-                    # No view changes anything by these three, whatever the survey's state is.
+                    # No view changes anything by these three methods, whatever the survey's state.
                     others = ("PUT", "PATCH", "DELETE") if state == "launched" else ()
                     for method in (*others, "POST"):
                         client.generic(method, path)
@@ -630,7 +630,7 @@ def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
     assert _describe(surveys) == before
 
 
-# Giving up one's own role, and what is one's own.
+# Giving up one's own role, and creating one's own survey.
 OF_ONESELF = ("surveys:leave", "surveys:create")
 PEOPLE = re.compile("people|teams|hand-over|invitations")
 ESCALATING: tuple[dict[str, object], ...] = (

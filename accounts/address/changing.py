@@ -1,4 +1,4 @@
-"""Changes the address of an account once its old and its new mailbox have confirmed this.
+"""Changes the address of an account once its old and its new mailbox have confirmed the change.
 
 Otherwise, anyone at a signed-in computer could take the account over with one form. If
 the old mailbox is lost, the operator changes the address.
@@ -44,7 +44,7 @@ def confirm(token: str) -> Confirmed:
     try:
         with transaction.atomic():
             return _confirm(token)
-    except IntegrityError:  # an account with this address was made at this moment
+    except IntegrityError:  # another account has just got this address
         return Confirmed.TAKEN
 
 
@@ -53,7 +53,7 @@ def _confirm(token: str) -> Confirmed:
     if found is None:
         return Confirmed.INVALID
     _, side = found
-    # Locked, so that two confirmations at the same moment see one another.
+    # Locked, so that the second of two simultaneous confirmations sees the first.
     change = AddressChange.objects.select_for_update().filter(pk=found[0].pk).first()
     if change is None or change.asked_at != found[0].asked_at:
         return Confirmed.INVALID

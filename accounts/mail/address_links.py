@@ -27,7 +27,7 @@ class Side(StrEnum):
 def find_change(*, account: int) -> AddressChange | None:
     """Return the change that an account asked for, while its links are valid."""
     change = AddressChange.objects.select_related("account").filter(account=account).first()
-    # Also not one from the future: the clock was set back, and nobody knows how old it is.
+    # Nor is one from the future valid: the clock was set back, so nobody knows its age.
     is_valid = change is not None and abs(timezone.now() - change.asked_at) < VALID
     return change if is_valid else None
 
@@ -38,7 +38,7 @@ def make_link(change: AddressChange, side: Side) -> str:
 
 
 def read_link(token: str) -> tuple[AddressChange, Side] | None:
-    """Return what a link confirms; None if it is false, used or too old."""
+    """Return what a link confirms; None if the link is forged, used or too old."""
     try:
         account, side, asked_at = signing.loads(token, salt=_SALT)
     except signing.BadSignature:

@@ -32,7 +32,7 @@ class Kind(models.TextChoices):
     OWNER_INVITED = "owner-invited"
 
 
-# The subject, and what happened. The last line of each such mail says what to do about it.
+# The subject, and what happened. The end of each such mail says what to do about it.
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",
@@ -65,7 +65,7 @@ you out everywhere. Sign in with your password, and set up a new second factor."
         "A program can use your surveys with it. It was made on your account page.",
     ),
 }
-# Without titles, which can tell what people are asked about.
+# Titles of surveys are left out, because they can reveal what people are asked about.
 NEWS: Mapping[str, tuple[str, str]] = {
     Kind.OWNER: (
         "You own another survey on Murmur",
@@ -92,7 +92,7 @@ REMEDY = (
 
 
 def compose(kind: str, user: User) -> EmailMessage | None:
-    """Return the mail, or None if there is nothing to say any more."""
+    """Return the mail, or None if there is no longer anything to say."""
     if kind == Kind.RESET:
         return _compose_link("password_reset_key", to=user.email, link=_make_reset_link(user))
     if kind in (Kind.ADDRESS_OLD, Kind.ADDRESS_NEW):

@@ -1,4 +1,4 @@
-"""Says whether this installation sends mails, and where they are if it does not."""
+"""Says whether this installation sends mails, and where unsent mails are."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ NO_ACCOUNT = 0
 
 
 def request_mail(kind: Kind, *, account: int | None) -> None:
-    """Store that a mail is due; an unknown address (None) writes a row too, to take as long."""
+    """Store a request for a mail, also for an unknown address (None), so that it takes as long."""
     now = timezone.now()
     AccountMail.objects.bulk_create(
         [AccountMail(account=account or NO_ACCOUNT, kind=kind, asked_at=now, due_at=now)],
         update_conflicts=True,
         unique_fields=["account", "kind"],
-        # Not due_at: asking again must not make workers try a silent server more often.
+        # due_at stays: repeated requests must not make workers try a silent server more often.
         update_fields=["asked_at"],
     )
 
@@ -43,7 +43,7 @@ def send_next_mail() -> None:
     now = timezone.now()
     AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
     until = now + RETRY_AFTER
-    # A mail that could not be sent goes behind the others.
+    # A mail that could not be sent comes after the others.
     row = _find_due(now).order_by("attempts", "due_at").first()
     if row is None or not _claim(row, until=until):
         return

@@ -13,7 +13,7 @@ def send_or_log(mail: EmailMessage, *, what: str) -> bool:
     """Return whether the mail was sent; `what` names it in the log, without its address."""
     try:
         mail.send()
-    except (OSError, ValueError) as error:  # of the network, the server, or an odd address
+    except (OSError, ValueError) as error:  # from the network, the server or a malformed address
         logger.warning("%s could not be sent: %s", what, type(error).__name__)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Records each change of a second factor in the audit log, and mails it to the account's owner."""
+"""Logs each change of a second factor for audits, and tells the account's owner by mail."""
 
 from __future__ import annotations
 

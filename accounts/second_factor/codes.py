@@ -1,7 +1,7 @@
 """Decides whether a code is right: each code works once, and wrong ones cost more and more time.
 
-What was used and what failed is stored with the secret, not in the limiter: neither an outage nor
-a restart may allow a code twice, or more guesses.
+Uses and failures are stored with the secret, not in the limiter: neither an outage nor a restart
+may let a code work twice or allow more guesses.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 
-# People who get this far know the password, or use a session. These are for typing errors.
+# People who get this far know the password or have a session. These allow for typing errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
-# 24 guesses a day, and as many in sessions: each of them is right in 3 of 1,000,000 cases.
+# 24 guesses a day, and as many in sessions: each guess has 3 chances in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
-# After this many, the account's owner should learn that somebody has the password or a session.
+# After this many failures, the owner should learn that somebody has the password or a session.
 TOLD_AFTER = 10
 
 TOTP = Authenticator.Type.TOTP
@@ -39,7 +39,7 @@ RECOVERY = Authenticator.Type.RECOVERY_CODES
 
 @dataclass(frozen=True, kw_only=True)
 class Count:
-    """The names of what is stored with the secret about wrong codes."""
+    """The keys of the data about wrong codes, which is stored with the secret."""
 
     failures: str
     failed_at: str
@@ -51,10 +51,10 @@ IN_SESSION = Count(failures="session_failures", failed_at="session_failed_at")
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What came of a code. Without an authenticator, it was refused."""
+    """The result of checking a code. Without an authenticator, the code was refused."""
 
     authenticator: Authenticator | None = None
-    wait: int = 0  # seconds until another code is looked at
+    wait: int = 0  # seconds until another code is checked
     is_unreadable: bool = False
 
 
@@ -68,10 +68,10 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 
 
 def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
-    """Look at the code of an app, or a recovery code, and remember what came of it.
+    """Check the code of an app, or a recovery code, and store the result.
 
-    Wrong codes in sessions, which confirm changes, are counted apart: a thief of a session, who
-    need not know the password, must not hold up sign-in. Signing in ends this count too, so the
+    Wrong codes in sessions, which confirm changes, are counted separately: a thief of a session,
+    who need not know the password, must not hold up sign-in. Signing in ends this count too, so the
     owner can then end the thief's session and make changes.
     """
     count = IN_SESSION if in_session else AT_SIGN_IN
@@ -128,7 +128,7 @@ def seconds_to_wait(data: dict[str, Any], count: Count) -> int:
 
 
 def pause_after(failures: int) -> int:
-    """Return how many seconds no code is looked at: 0, then 30, 60, 120 … up to an hour."""
+    """Return for how many seconds no code is checked: 0, then 30, 60, 120 … up to an hour."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS << min(failures - FREE_FAILURES, 7))

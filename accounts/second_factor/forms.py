@@ -32,7 +32,7 @@ def describe_wait(seconds: int, *, in_session: bool) -> str:
 
 
 class _Checking(PlainWords):
-    """Replaces allauth's own check, which forgets what was used when the cache does."""
+    """Replaces allauth's own check, which forgets used codes with the cache."""
 
     words = _CODE
     in_session = False
@@ -62,7 +62,7 @@ class ConfirmCodeForm(_Checking, forms.ReauthenticateForm):  # type: ignore[misc
 
 
 class SetUpForm(PlainWords, ActivateTOTPForm):  # type: ignore[misc]
-    """Asks for a first code. The secret comes from the view; allauth would store it readable."""
+    """Asks for a first code. The secret comes from the view; allauth would not encrypt it."""
 
     words = {"code": ("Code from the app", "Enter the code that the app shows.")}
 

@@ -1,7 +1,7 @@
 """Encrypts the secrets of second factors, so that a copy of the database does not reveal them.
 
-MFA_KEY encrypts. What an earlier key encrypted (MFA_KEY_FALLBACKS) can still be read, until
-`manage.py encrypt_second_factors` has replaced it.
+MFA_KEY encrypts them. Secrets encrypted with an earlier key (MFA_KEY_FALLBACKS) stay readable until
+`manage.py encrypt_second_factors` has encrypted them again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
 
-# Where allauth puts what it encrypts: the secret of an app, and the seed of recovery codes.
+# The names of allauth's encrypted values: the secret of an app, and the seed of recovery codes.
 _ENCRYPTED = ("secret", "seed")
 
 
 class UnreadableSecret(Exception):
-    """No key of this server decrypts a secret; its account cannot use its second factor."""
+    """No key of this server decrypts a secret, so the account cannot use its second factor."""
 
 
 def encrypt(text: str) -> str:
@@ -37,7 +37,7 @@ def encrypt_all_again() -> list[str]:
     unreadable = set()
     for number in Authenticator.objects.values_list("pk", flat=True):
         with transaction.atomic():
-            # Locked, because a sign-in at this moment changes the same row.
+            # Locked, because a simultaneous sign-in would change the same row.
             row = Authenticator.objects.select_for_update().filter(pk=number).first()
             if row is None:
                 continue
@@ -52,7 +52,7 @@ def encrypt_all_again() -> list[str]:
 
 
 def count_states() -> tuple[int, int]:
-    """Return how many second factors no key can read, and how many only an earlier key can."""
+    """Return how many second factors no key can read, and how many only an earlier key can read."""
     newest, unreadable, old = MultiFernet(_fernets()[:1]), 0, 0
     for row in Authenticator.objects.iterator():
         tokens = [row.data[name] for name in _names_in(row)]

@@ -1,4 +1,4 @@
-"""Middleware: where a second factor is required, an account without one can only set one up."""
+"""Middleware: an account without a required second factor can do nothing but set it up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 from accounts.models import User
 from accounts.second_factor.state import has_second_factor
 
-# What respondents load, files and the API's description, which are the same for everyone.
+# What respondents load, and static files, which are the same for everyone.
 OPEN = ("/s/", "/m/", "/r/", settings.STATIC_URL)
 ALLOWED = frozenset(
     (

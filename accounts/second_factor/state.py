@@ -44,7 +44,10 @@ def find_second_factor(user: User) -> SecondFactor | None:
 
 
 def reset_second_factor(user: User) -> tuple[bool, int]:
-    """Remove it and sign out everywhere; return whether there was one, and the ended sessions."""
+    """Remove the second factor and sign out everywhere.
+
+    Return whether there was a second factor, and how many sessions were ended.
+    """
     with transaction.atomic():
         removed, _ = Authenticator.objects.filter(user=user).delete()
         if not removed:

@@ -18,7 +18,7 @@ from accounts.second_factor.keys import UnreadableSecret, decrypt, encrypt
 from accounts.sessions import end_sessions
 from accounts.tokens import end_tokens
 
-# The secret that is being set up, encrypted: sessions are stored in the database too.
+# The secret that is being set up, encrypted because sessions are stored in the database too.
 PENDING = "second_factor_pending"
 
 

@@ -1,6 +1,6 @@
-"""Definitions for programs: check one, create a draft from it, read a survey's, replace a draft's.
+"""Definitions over the API: check, read from a survey, turn into a draft, replace in a draft.
 
-Whatever is wrong with a definition is reported at once, each problem with a JSON pointer.
+All problems of a definition are reported together, each with a JSON pointer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from surveys.definition.replacing import hash_definition, replace_draft
 
 
 class DefinitionParser(BaseParser):
-    """Hands the bytes on: JSON has rules of its own for definitions."""
+    """Passes the bytes on: definitions have their own rules for JSON."""
 
     media_type = "application/json"
 
@@ -65,7 +65,7 @@ class DefinitionParser(BaseParser):
 
 
 class DefinitionThrottle(UserRateThrottle):
-    """A check of the largest definition takes seconds."""
+    """Limits checks: the largest definition takes seconds."""
 
     rate = "30/min"
     scope = "definitions"
@@ -85,7 +85,7 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# What every address here may answer, and every one that takes a definition.
+# Errors of every address here, and of those that take a definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),
@@ -121,7 +121,7 @@ def _read(request: Request) -> Any:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle])
 def validate(request: Request) -> HttpResponse:
-    """Check the definition of a survey; nothing is stored. /schemas/definition-1.json has its form.
+    """Check the definition of a survey; nothing is stored. /schemas/definition-1.json describes it.
 
     The server also checks what a schema cannot say, such as rules and the names that they use.
     """
@@ -172,10 +172,10 @@ def create(request: Request) -> HttpResponse:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle, TokenThrottle])
 def definition(request: Request, slug: str) -> HttpResponse:
-    """The whole content of a survey. A draft's can be replaced, in one step or not at all.
+    """The whole content of a survey. In a draft, it can be replaced: all at once or not at all.
 
-    Questions keep their identity by their name. Whatever the new definition leaves out is deleted,
-    also translations and plans.
+    Questions keep their identity by their name. All that the new definition omits is deleted,
+    including translations and plans.
     """
     survey = get_survey(request.user, slug, Action.EDIT)
     if request.method == "PUT":

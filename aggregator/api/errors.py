@@ -1,4 +1,4 @@
-"""Every error of the API as application/problem+json, from the closed list of reasons."""
+"""Every error of the API as application/problem+json, with a reason from problems.py."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _was_deleted(context: Mapping[str, Any]) -> bool:
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """Turn an exception in an API view into a response.
 
-    Of the exception's own words, it has only those about a definition and about a scope.
+    It quotes an exception only about a definition or a scope.
     """
     problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
     if problem is problems.SERVER_ERROR and _was_deleted(context):

@@ -1,4 +1,4 @@
-"""POST /api/reports for everything that asks Django: schema, permission matrix, test client.
+"""POST /api/reports for callers inside Django: schema, permission matrix, test client.
 
 In production the ASGI entry answers this address before Django sees it; both call the same core.
 """

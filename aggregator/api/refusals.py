@@ -29,7 +29,7 @@ class BackgroundNotChosen(exceptions.APIException):
 
 
 class NoSuchRows(exceptions.APIException):
-    """A block was named where there is one file, or none where each block has its own."""
+    """A block was named although there is one file, or no block although each has its own."""
 
     status_code = problems.NO_SUCH_ROWS.status
     default_detail = problems.NO_SUCH_ROWS.advice
@@ -49,7 +49,7 @@ class WrongScope(exceptions.PermissionDenied):
 
 
 class IfMatchMissing(exceptions.APIException):
-    """Without it, a program could overwrite what somebody else has just saved."""
+    """Without If-Match, a program could overwrite what somebody else has just saved."""
 
     status_code = problems.IF_MATCH_MISSING.status
 

@@ -20,7 +20,7 @@ from accounts.second_factor.state import has_second_factor
 from accounts.tokens import Scope, find_token
 from aggregator.api.refusals import InvalidToken, WrongScope
 
-if TYPE_CHECKING:  # it reads the settings that name this module
+if TYPE_CHECKING:  # the import reads settings that name this module
     from rest_framework.views import APIView
 
 
@@ -40,7 +40,7 @@ def _lacks_second_factor(user: User) -> bool:
 
 
 class SessionOnly(IsAuthenticated):
-    """The default, so that an address that names no scope refuses tokens."""
+    """The default permission: an address that names no scope refuses tokens."""
 
     scope: Scope | None = None
 
@@ -52,7 +52,7 @@ class SessionOnly(IsAuthenticated):
 
 @cache
 def allows(scope: Scope) -> type[SessionOnly]:
-    """Return the permission of an address for sessions, and for tokens with this scope."""
+    """Return a permission that accepts sessions, and tokens with this scope."""
     return type(f"Allows{scope.name.title()}", (SessionOnly,), {"scope": scope})
 
 

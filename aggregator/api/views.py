@@ -1,6 +1,6 @@
 """The API: the surveys on which a researcher has a role, their results and exports.
 
-definitions.py has what it writes: drafts.
+Drafts are written in definitions.py.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
 @permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
-    """One row for every code of every column of reports.csv: what it means, how it came about."""
+    """One row for every code of every column of reports.csv: its meaning and its origin."""
     return _send_csv(request, slug, kind="codebook", stream=stream_codebook)
 
 

@@ -28,8 +28,8 @@ class BackgroundForm(forms.Form):
     """A choice within the proposal; `background` holds it once the form is valid.
 
     A check box that is not sent means "leave it out", so an empty request would permanently choose
-    nothing. The hidden field shows that the page sent the form. `nobody` has the questions and
-    codes of groups without people, which are neither offered nor counted.
+    nothing. The hidden field shows that the page sent the form. `nobody` lists groups without
+    people by question and code; they are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)
@@ -99,7 +99,7 @@ class BackgroundForm(forms.Form):
         return any((one.question, code) not in self._nobody for code in level)
 
     def _number_levels(self, one: Levels) -> list[int]:
-        """Number the levels so that merged ones share a number: the smallest code among them."""
+        """Number the levels so that merged levels share a number, their smallest code."""
         numbers = {level[0]: level[0] for level in one.levels}
         for level in self._list_offered(one):
             chosen = self.cleaned_data[_name_field(one, level)]

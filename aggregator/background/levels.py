@@ -16,7 +16,7 @@ Level = tuple[int, ...]  # codes as sent
 class Levels:
     """How the file of rows distinguishes the answers to one declared question.
 
-    Each code as sent is in one level. Codes that no page shows share a level.
+    Each code as sent belongs to one level. Codes that no page shows share a level.
     """
 
     question: str
@@ -37,13 +37,13 @@ class Levels:
         return np.array([numbers[code] for code in sorted(numbers)])
 
     def is_coarser(self, other: Levels) -> bool:
-        """Whether every level of the other lies within one of these; equal levels do."""
+        """Whether each level of `other` lies within, or equals, one of these levels."""
         return self.hidden == other.hidden and all(
             any(set(level) <= set(own) for own in self.levels) for level in other.levels
         )
 
     def merge(self, numbers: Sequence[int]) -> Levels:
-        """Merge the levels that have the same number; there is one number for each level."""
+        """Merge levels with the same number; `numbers` has one for each level."""
         merged = {
             number: tuple(
                 sorted(
@@ -73,7 +73,7 @@ def find_levels(background: Background | None, name: str) -> Levels | None:
 
 
 def write_background(background: Background) -> list[dict[str, Any]]:
-    """Write what a JSON field stores."""
+    """Convert a background for a JSON field."""
     return [
         {
             "question": one.question,

@@ -1,11 +1,11 @@
-"""Which background questions the file of rows could have: proposed from declared counts alone.
+"""Proposes background questions for the file of rows, from declared counts alone.
 
 Anybody may know a person's declared answers and the blocks that they were asked. Every combination
 of these that the file distinguishes must therefore contain at least the crowd C, or nobody. The
 same then holds for every union of combinations, including complements, so every coarser set
 qualifies too.
 
-Questions are added one after another, those of planned comparisons first. Each time it is the
+Questions are added one after another, those of planned comparisons first. Each step adds the
 question that keeps most of its own information: levels of too few people merge with a neighbour, so
 that ordered answers such as ages stay in order. A question is not added if subtracting a group of
 another figure from its rows could leave few people.
@@ -42,7 +42,7 @@ _Counts = NDArray[np.int64]
 class Proposal:
     """The proposed background; `smallest` is the smallest number of people in a combination.
 
-    Where the drawn blocks alone make too small combinations, each block has its own file, and
+    Where the drawn blocks alone make combinations too small, each block has its own file, and
     `smallest` counts the people of the smallest block.
     """
 
@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -> Proposal:
-    """Propose the background of the file of rows, of questions whose sizes are told."""
+    """Propose the background of the file of rows from questions whose sizes are told."""
     minimum = manifest.crowd
     sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:
@@ -64,7 +64,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
             has_files_of_blocks=True,
             crosses_files=may_cross_files(manifest, found),
         )
-    # Few people who declined one question would leave no room for any other.
+    # A few people who declined one question would leave no room for any other.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)
@@ -132,7 +132,7 @@ def _add_questions(
 def _leave_few(
     manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
 ) -> bool:
-    """Whether rows that are marked like this say something about few people, with other figures:
+    """Whether rows with these marks, together with other figures, say something about few people:
     sizes of groups, and estimates about people for whom a rule holds.
     """
     sizes = join_groups(list_size_groups(manifest, found), list(told))
@@ -158,7 +158,7 @@ def _leave_few(
 
 
 def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
-    """Map declared questions to the answers that planned comparisons tell from all others."""
+    """Map declared questions to the answers that planned comparisons distinguish."""
     planned: dict[str, list[Level]] = {}
     for names in manifest.planned_comparisons:
         for one in find_indicators(manifest, names):
@@ -169,7 +169,7 @@ def find_planned(manifest: Manifest) -> dict[str, list[Level]]:
 
 
 def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Counts]:
-    """Return how many people share each distinct row, and the index of each row's distinct row."""
+    """Return the people of each distinct row, and each row's index among the distinct rows."""
     if not columns.shape[1]:
         return np.array([people.sum()]), np.zeros(len(columns), dtype=np.int64)
     _, cells = np.unique(columns, axis=0, return_inverse=True)
@@ -178,7 +178,7 @@ def number_rows(columns: NDArray[Any], people: _Counts) -> tuple[_Counts, _Count
 
 
 def _count(cells: _Counts, codes: NDArray[np.uint8], people: _Counts, *, k: int) -> _Counts:
-    """Count the people of each cell, a row, by their codes."""
+    """Count the people of each cell by code; each cell is a row."""
     places = cells * k + codes
     counts = np.bincount(places, weights=people, minlength=(int(cells.max()) + 1) * k)
     return counts.astype(np.int64).reshape(-1, k)
@@ -191,7 +191,7 @@ class _Candidate:
     levels: Levels
     is_planned: bool
     information: float  # of its levels, in bits
-    kept: float  # the share of its own information that they keep
+    kept: float  # the share of its information that these levels keep
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -208,8 +208,8 @@ def _fit(
 ) -> Iterator[_Candidate]:
     """Yield the question with as many levels as the combinations so far allow, or nothing.
 
-    `counts` has a row for each of these. Levels of planned comparisons stay, if they can. Those who
-    declined, and hidden groups, can join the smallest answer from the start.
+    `counts` has a row for each combination. Levels of planned comparisons stay if possible. With
+    `joins_declined`, declined and hidden groups join the smallest answer from the start.
     """
     people = counts.sum(axis=0)
     hidden = hide_small_groups(people.tolist(), minimum=minimum)
@@ -232,7 +232,7 @@ def _fit(
 def _join_last(
     levels: Sequence[Level], people: _Counts, *, kept: Sequence[Level], last: Set[int | None]
 ) -> list[Level]:
-    """Merge the levels of those who declined, or are hidden, with the smallest answer."""
+    """Merge the declined and the hidden levels with the smallest answer."""
     free = [one for one in levels if one not in kept and people[list(one)].sum()]
     answers = [one for one in free if last.isdisjoint(one)]
     if not answers or len(answers) == len(free):
@@ -253,8 +253,9 @@ def _merge(
 ) -> list[Level]:
     """Merge levels until each has the minimum, or nobody, in every combination.
 
-    The level with most people in too small combinations merges with the smaller of its neighbours:
-    an answer with an answer, as long as there are two, and never one of those that are kept.
+    The level with most people in combinations that are too small merges with its smaller neighbour.
+    Answers merge with answers while there are two. The levels in `kept` stay, unless all become
+    one.
     """
     levels = list(levels)
     while True:

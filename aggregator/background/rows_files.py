@@ -23,7 +23,7 @@ from surveys.models import Kind, Verb, Wave
 
 
 class AlreadyChosenError(Exception):
-    """The owner chose the background of these rows before, perhaps in another window."""
+    """The owner already chose the background of these rows, perhaps in another window."""
 
 
 def find_waves_without_rows_file() -> QuerySet[Wave]:
@@ -57,14 +57,14 @@ def make_rows_file(*, wave_id: int) -> RowsFile:
 
 
 def compute_proposal(wave: Wave) -> Proposal:
-    """Propose a background from a closed wave's batches; verification calls it too."""
+    """Propose a background from a closed wave's batches; verification does the same."""
     manifest = wave.description
     found = count_combinations(wave, manifest)
     return propose(manifest, found, told=find_told(manifest, found))
 
 
 def find_rows_file(wave: Wave) -> RowsFile | None:
-    """Return what is proposed or chosen; None until a worker has proposed it."""
+    """Return the wave's file of rows; None until a worker has proposed it."""
     return RowsFile.objects.filter(wave=wave).first()
 
 
@@ -78,7 +78,7 @@ def find_background(wave: Wave) -> Background | None:
 def choose(rows_file: RowsFile, background: Background) -> None:
     """Store the owner's final choice: the proposal or a coarser set.
 
-    Planned comparisons that waited for it are requested by the next sweep.
+    The next sweep requests planned comparisons that waited for this choice.
     """
     if not is_within(background, read_background(rows_file.proposed)):
         raise ValueError("background must tell nothing apart that was not proposed")
@@ -95,6 +95,6 @@ def choose(rows_file: RowsFile, background: Background) -> None:
 
 
 def accept_proposal(rows_file: RowsFile) -> None:
-    """Choose all that is proposed, unless there is a choice already."""
+    """Choose the whole proposal, unless there is a choice already."""
     if rows_file.chosen is None:
         choose(rows_file, read_background(rows_file.proposed))

@@ -1,4 +1,4 @@
-"""How many reports have the same code in two questions: what key drivers are drawn from."""
+"""How many reports have the same code in two questions: the input of key drivers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pair = tuple[str, str]  # names of questions, sorted: agreement has no direction
 
 
 def list_pairs(requests: Iterable[ReleaseRequest]) -> list[Pair]:
-    """List the pairs that key drivers need: the outcome with each predictor, once each."""
+    """List the pairs that key drivers need, each once: the outcome with each predictor."""
     return list(
         dict.fromkeys(
             name_pair(request.questions[0], predictor)

@@ -1,7 +1,7 @@
 """Reports that came in bursts, found from the sizes of batches, because no times are stored.
 
-Every few seconds, a sweep seals all waiting reports but K if 2K wait. A batch of more than K
-reports therefore shows how many came since the previous sweep, but not when that was.
+If 2K reports wait, a sweep seals all but K of them, every few seconds. A batch of more than K
+reports therefore shows how many came since the previous sweep, but not when.
 """
 
 from __future__ import annotations

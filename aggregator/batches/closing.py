@@ -12,10 +12,10 @@ from surveys.models import Wave
 
 
 def _has_reached_its_cap(wave: Wave) -> bool:
-    """Count waiting reports only up to the cap; counting sealed reports takes one sum.
+    """Count waiting reports only up to the cap; sealed reports take one sum.
 
-    The sum comes first: if a batch is sealed between the two statements, both miss it and the next
-    sweep closes the wave. In the other order, the batch would be counted twice.
+    The sum comes first: both statements then miss a batch that is sealed between them, and the next
+    sweep closes the wave. In the other order, the batch would count twice.
     """
     lacking = (wave.cap or 0) - count_sealed(wave)
     if lacking <= 0:

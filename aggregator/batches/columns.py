@@ -1,9 +1,9 @@
 """What the columns of a wave's batches mean.
 
 There is one column for each symbol. Where each person is asked only some blocks of questions, a
-mask for each block comes first: it is 1 if the report has this block; if it is 0, all symbols of
-the block are written as 0. Therefore every column counts every report, joint counts need only the
-columns, and the codes of a question are those under its mask.
+mask for each block comes first. It is 1 if the report has this block; if it is 0, all symbols of
+the block are 0. Therefore every column counts every report, joint counts need only the columns, and
+the codes of a question are those under its mask.
 """
 
 from __future__ import annotations

@@ -21,15 +21,15 @@ BATCHES_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Combinations:
-    """The combinations of masks and declared codes that occur, a row for each."""
+    """The combinations of masks and declared codes that occur, one per row."""
 
     masks: NDArray[np.uint8]
     declared: NDArray[np.uint8]
-    people: NDArray[np.int64]  # who have each combination
+    people: NDArray[np.int64]  # with each combination
 
     @property
     def parts(self) -> list[int | None]:
-        """The blocks of a random subset, or None for all people: who was asked the same."""
+        """The blocks of a random subset, or a single None if all people are asked the same."""
         return [*range(self.masks.shape[1])] or [None]
 
     def find_asked(self, part: int | None) -> NDArray[np.bool_]:
@@ -40,7 +40,7 @@ class Combinations:
         return asked
 
     def count(self, place: int, k: int, *, part: int | None = None) -> list[int]:
-        """Count the people of each answer to a declared question, of all or of a block."""
+        """Count people by their answer to a declared question, in all or in one block."""
         people = np.where(self.find_asked(part), self.people, 0)
         counts = np.bincount(self.declared[:, place], weights=people, minlength=k)
         return [int(count) for count in counts]

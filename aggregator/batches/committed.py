@@ -1,7 +1,7 @@
 """Counts over all reports that the server has acknowledged, sealed or not.
 
 Everything else waits until reports are sealed. Only alerts count earlier (decision 62), and they
-store nothing of what they count but whether it passed a noisy threshold.
+store only whether the count passed a noisy threshold.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from surveys.models import Wave
 def count_committed(wave: Wave, manifest: Manifest, symbol: str) -> list[int]:
     """Return how often each code of a symbol was sent.
 
-    The wave's row must be locked. Otherwise, reports that are sealed between the two statements
-    would count twice or not at all.
+    The wave's row must be locked. Otherwise, reports sealed between the two statements would count
+    twice or not at all.
     """
     place = next(place for place, one in enumerate(manifest.symbols) if one.name == symbol)
     columns = Columns.of(manifest)

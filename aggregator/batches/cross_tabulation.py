@@ -46,7 +46,7 @@ def cross_tabulate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each question with two codes, and in each pair of them."""
+    """How many reports show code 1 in each two-code question, and in both of each pair."""
 
     total: int
     columns: tuple[int, ...]
@@ -84,7 +84,7 @@ class PairCounter:
         self.add_words(_bit_words(packed, size=size, ks=self._ks), size=size)
 
     def add_words(self, words: NDArray[np.uint64], *, size: int) -> None:
-        """Take in one batch, of which each row has the bits of one question."""
+        """Take in one batch, whose rows each hold the bits of one question."""
         while words.shape[1]:
             taken = min(words.shape[1], self._width - self._used)
             self._block[:, self._used : self._used + taken] = words[:, :taken]

@@ -1,4 +1,4 @@
-"""Counts of everything by the codes of one column, such as the groups of a declared question."""
+"""All counts by the codes of one column, such as the groups of a declared question."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How often each code was sent in each group: the cells of tables that a manifest plans by groups.
+"""How often each code was sent in each group: the cells of planned tables by groups.
 
-They are counted from batches when such a table is drawn. Of reports that make no batch, they are
-counted at the close, and nothing else of these reports stays but the counts of all codes.
+They are counted from batches when such a table is drawn. If the reports make no batch, they are
+counted at the close; only counts then remain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
 
-# For each symbol of a table: the codes of the first group, then those of the second one, ...
+# For each symbol of a table: the codes of the first group, then those of the second, ...
 Cells = dict[str, list[int]]
 
 
@@ -26,7 +26,7 @@ def list_grouped(manifest: Manifest) -> tuple[ReleaseRequest, ...]:
 
 
 def count_batch(packed: bytes, *, size: int, manifest: Manifest, request: ReleaseRequest) -> Cells:
-    """Count packed reports. One report more adds 1 to one cell of each symbol that it has."""
+    """Count packed reports. One more report adds 1 to one cell of each symbol that it has."""
     layout = Columns.of(manifest)
     read = read_columns(packed, size=size, ks=layout.ks)
     named = list(zip(manifest.symbols, layout.places, layout.masks, strict=True))

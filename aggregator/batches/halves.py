@@ -1,8 +1,8 @@
-"""The sealed half: a random half of a closed wave's batches, which nothing shows before its test.
+"""The sealed half: a random half of a closed wave's batches, not shown before its test.
 
-The halves are drawn after the last batch is sealed and before anything is shown, by the system's
-random source. Nobody can know beforehand on which side a report will be, and nobody can choose a
-draw by its results. The draw depends on the sizes of the batches alone.
+The system's random source draws the halves after the last batch is sealed and before anything is
+shown. Nobody can know beforehand in which half a report will be, and nobody can choose a draw by
+its results. The draw depends only on the sizes of the batches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from surveys.models import Wave
 
 # Each half has at least two fifths of the reports.
 LEAST_FIFTHS, ALL_FIFTHS = 2, 5
-# Of halves drawn by coin tosses, about three quarters qualify if 20 batches have the same size.
+# About three quarters of divisions by coin tosses qualify if 20 batches have the same size.
 DRAWS = 10_000
 FEW_BATCHES = (
     "The reports came in {batches:,} batches. Halves need at least "
@@ -38,15 +38,15 @@ UNEVEN = (
 
 
 class HalfIsOpen(Exception):
-    """The sealed half was opened before, perhaps in another window."""
+    """The sealed half is already open, perhaps from another window."""
 
 
 @transaction.atomic
 def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
-    """Draw the halves of a wave that has ended, or return them; None while it has not.
+    """Draw or return the halves of a wave that has ended; None before its end.
 
-    None also if the wave keeps nothing sealed. The snapshots of before count all batches, and
-    nobody has seen their figures, so they go.
+    Also None if the wave keeps nothing sealed. Earlier snapshots count all batches, and nobody has
+    seen their figures, so they are deleted.
     """
     wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     if not wave.sealed_half or not is_over(wave):
@@ -74,9 +74,9 @@ def find_half(wave: Wave) -> SealedHalf | None:
 
 
 def draw_sides(sizes: Sequence[int], *, crowd: int) -> list[bool] | None:
-    """Draw which batches stay sealed, each division that qualifies with the same chance.
+    """Draw which batches stay sealed; all divisions that qualify are equally likely.
 
-    None if there is none, or none was found.
+    None if no division qualifies, or none was found.
     """
     total = sum(sizes)
     least = max(crowd, -(-LEAST_FIFTHS * total // ALL_FIFTHS))
@@ -118,13 +118,13 @@ def find_half_with_groups(wave: Wave, *, through_batch: int) -> SealedHalf | Non
 
 
 def count_held(wave: Wave) -> int:
-    """Count the reports of the sealed half: with those of the open half, the whole wave's."""
+    """Count the reports of the sealed half; the open half has the rest of the wave's."""
     held = Batch.every.filter(wave=wave, is_held=True)
     return held.aggregate(reports=Sum("size"))["reports"] or 0
 
 
 def release_held(half: SealedHalf) -> int:
-    """Let everything show all batches from now on; return the number of the last one.
+    """Let everything show all batches from now on; return the number of the last batch.
 
     The half must be locked.
     """

@@ -1,8 +1,8 @@
 """Tables of the codes that rules and gates connect, counted when a batch is sealed.
 
-Whether somebody is asked a question depends on earlier answers, so the answers to both together say
-more than either alone. There is one table for each question behind a rule: the symbols that its
-rule reads, then its own. For "select several" there is one for each item, with the gate in between.
+Whether somebody is asked a question depends on earlier answers, so joint answers say more than
+separate ones. Each question behind a rule has one table: the symbols that its rule reads, then its
+own. "Select several" has one table for each item, with the gate in between.
 
 Codes that the rule does not distinguish share a class, so tables stay small. Only reports in which
 the question's block was drawn count.
@@ -27,7 +27,7 @@ from surveys.manifest.rules import leaves
 
 # A larger table would have few reports in each cell, and its likelihood would take seconds.
 MOST_CELLS = 1024
-MOST_CLASSES = 32  # of all codes together that a rule reads
+MOST_CLASSES = 32  # combined, of all symbols that a rule reads
 ReadColumn = Callable[[int], NDArray[np.uint8]]
 
 
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTable:
-    """The axes of one table: what the rule reads, then the question's gate and symbol."""
+    """The axes of one table: the rule's symbols, then the question's gate and symbol."""
 
     question: ManifestQuestion
     item: int | None  # the option of a "select several" question
@@ -82,7 +82,7 @@ class JointTable:
 
 
 def list_tables(manifest: Manifest) -> list[JointTable]:
-    """List the tables that are counted; those of all batches of a wave have this order."""
+    """List the tables that are counted, in the order that all batches of a wave use."""
     listed = []
     for table in _list_all(manifest):
         # An item is a share of the people whose gate says "answered".
@@ -125,7 +125,7 @@ def read_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> ReadColumn:
 
 
 def read_cells(table: JointTable, read: ReadColumn) -> NDArray[np.uint16]:
-    """Return the cell of a table that each report is in, whether or not it was asked."""
+    """Return each report's cell in a table, whether or not its person was asked."""
     cells = np.zeros(len(read(table.axes[0].column)), dtype=np.uint16)
     for axis in table.axes:
         cells *= np.uint16(axis.size)

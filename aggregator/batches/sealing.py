@@ -23,8 +23,8 @@ from surveys.models import Wave
 
 MAX_BATCH = 65_536
 PARTS_OF_HALVES = 40  # of the people expected
-# Enough to choose from a million waiting reports in memory, so that PostgreSQL writes no ids into
-# temporary files. It is allocated only as far as it is needed.
+# Enough memory to choose from a million waiting reports, so that PostgreSQL writes no ids into
+# temporary files. PostgreSQL allocates only what it needs.
 _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
 # The database draws the nonce, so that no statement, log or list of running queries shows it.
 _NONCE = {"postgresql": "uuid_send(gen_random_uuid())", "sqlite": "hex(randomblob(16))"}
@@ -36,7 +36,7 @@ _KEY = {
 
 
 class SealingError(Exception):
-    """Fewer rows were taken than counted; the transaction is rolled back, so nothing is lost."""
+    """Fewer rows were taken than counted. The transaction is rolled back and loses nothing."""
 
 
 def find_largest_batch(wave: Wave) -> int:
@@ -68,14 +68,14 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int 
 def seal_next_batch(*, wave_id: int) -> Batch | None:
     """Seal a wave's due reports as its next batch; return None if nothing is due."""
     with transaction.atomic(durable=True):
-        # No-key-update: uploads hold key-share and need not wait. A sealer that finds the row
-        # locked skips it: another sealer is at work, or the wave is being closed.
+        # No-key-update: uploads hold key-share and need not wait. A sealer skips a locked row:
+        # another sealer is at work, or the wave is being closed.
         wave = (
             Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
         )
         if wave is None:
             return None
-        # In a long backlog, count no more reports than one batch takes; all can be chosen.
+        # In a long backlog, count no more reports than one batch needs, but choose among all.
         largest = find_largest_batch(wave)
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
@@ -93,7 +93,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 
 def _ended_below_minimum(wave: Wave, *, waiting: int) -> bool:
-    """Whether a closed wave's reports are to be deleted, or it is to be noted that none came."""
+    """Whether to delete a closed wave's reports, or to note that none came."""
     if wave.is_open or waiting >= wave.minimum_batch:
         return False
     return waiting > 0 or (wave.keeps_counts and not _is_counted(wave))
@@ -121,10 +121,10 @@ def _seal(*, wave: Wave, size: int) -> Batch:
 
 
 def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
-    """Delete exactly `size` raw reports, chosen by chance, and return their symbols.
+    """Delete exactly `size` raw reports, chosen at random, and return their symbols.
 
-    Browsers draw the ids, so programs can choose them. Because each batch has a new nonce, no id
-    makes it likelier that a report is taken, or that it keeps waiting.
+    Browsers draw the ids, so programs can choose them. Each batch has a new nonce, so no id makes a
+    report likelier to be taken or to keep waiting.
     """
     vendor = connection.vendor
     lock = "FOR UPDATE SKIP LOCKED" if vendor == "postgresql" else ""
@@ -154,8 +154,8 @@ def _discard(*, wave: Wave, waiting: int) -> None:
     """Delete a closed wave's reports that do not make a full batch, and record how many.
 
     If releases are planned, also record what they are drawn from: how often each code was sent, for
-    tables by groups how often in each group, and for key drivers how often two codes were equal.
-    There are batches if reports were lost in a restore; then the releases are drawn from these.
+    tables by groups also in each group, and for key drivers how often two codes were equal. If a
+    restore lost reports, the wave may have batches; releases are then drawn from those.
     """
     rows = _take_raw_reports(wave_id=wave.pk, size=waiting)
     if RawReport.objects.filter(wave=wave).exists():
@@ -167,7 +167,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
-    """Count what planned releases are drawn from, tables by groups by their requests' digests."""
+    """Count what planned releases are drawn from; digests of requests name tables by groups."""
     columns, size = Columns.of(manifest), len(rows)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks) if rows else b""
     pairs = list_pairs(manifest.planned_releases or ())
@@ -183,16 +183,16 @@ def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
 
 
 def is_over(wave: Wave) -> bool:
-    """Whether the wave is closed and none of its reports wait, so that everything counts."""
+    """Whether the wave is closed and none of its reports wait, so that counts are final."""
     return not wave.is_open and not RawReport.objects.filter(wave=wave).exists()
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Find waves with 2K raw reports waiting, and closed waves with any or without a count.
+    """Find waves with 2K waiting raw reports, and closed waves with any, or without a count.
 
     It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
     asks which wave's report is at a given place in the index order. If it asked for any report of a
-    wave, PostgreSQL would expect to find one soon, and read all of them for a wave without.
+    wave, PostgreSQL would expect a match soon, and read all reports if the wave has none.
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))

@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups and their difference, odds ratios, groups, or all pairs."""
+"""Charts of comparisons: two groups and a difference, odds ratios, break downs, all pairs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def make_comparison_figure(
     ends_at_data: bool,
     part: str = "",
 ) -> Figure | None:
-    """Make the figure of a finished comparison; None if it has no such part."""
+    """Make the figure of a finished comparison, or of a part of it; None if there is none."""
     if standing.is_impossible:
         raise NotRenderable(IMPOSSIBLE)
     if standing.breakdown is not None:
@@ -131,7 +131,7 @@ def _finish(
 
 
 def _explain(panels: tuple[Panel, ...]) -> Iterator[str]:
-    """Explain the marks that a chart has."""
+    """Explain the marks in a chart."""
     rows = [
         (row, row.axis or panel.axis)
         for panel in panels
@@ -198,7 +198,7 @@ def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
 
 
 def _name_answer(term: Term, indicator: Indicator) -> str:
-    """Name a coefficient so that a picture needs no other list of the questions."""
+    """Name a coefficient so that the picture needs no list of questions."""
     question, answer = indicator.question, indicator.answer or YES
     if isinstance(indicator, Factor) and not indicator.is_trend:
         answer = name_term(term, indicator).removesuffix(f" (Q{question.number})")
@@ -305,7 +305,7 @@ def _row_of_term(label: str, term: Term) -> Row:
 def list_breakdown_menu(
     comparison: Comparison, standing: ComparisonStanding
 ) -> list[tuple[str, str]]:
-    """List the charts of a break down: the beginning of each file's name, and what it shows."""
+    """List the charts of a break down: each file name's beginning, and the questions shown."""
     blocks = _list_blocks(comparison, standing)
     sections = [_make_section(block) for block in blocks]
     stem = f"comparison-{comparison.pk}"
@@ -393,7 +393,7 @@ def _make_section(block: BrokenBlock) -> Section:
 
 
 def _list_rows(answer: AnswerRows) -> Iterator[Row]:
-    """List the groups below the answer; only the last one says what the ends of a scale mean."""
+    """List the groups below the answer; only the last row labels the ends of a scale."""
     label = f"{answer.label} ({answer.among})" if answer.among else answer.label
     yield Row(label=label, text="", value=None, is_caption=True)
     for place, found in enumerate(answer.rows, start=1):

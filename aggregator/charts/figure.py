@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import surveys.axis
 
 Tick = tuple[float, str]
-# The axes of shares end at one of these, in the unit of a share, with a tick at every step.
+# An axis of shares ends at the first number of a pair, with ticks at multiples of the second.
 _TOPS = (
     (0.05, 0.01), (0.1, 0.02), (0.15, 0.05), (0.2, 0.05), (0.25, 0.05), (0.3, 0.1),
     (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1.0, 0.2),
@@ -17,7 +17,7 @@ _TOPS = (
 MOST_TICKS = 7
 # Intervals of ratios that reach further end in an arrow.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
-SIGNIFICANT, LEAST_P = 0.05, 1e-4  # smaller p-values stand at the end of their axis
+SIGNIFICANT, LEAST_P = 0.05, 1e-4  # smaller p-values are drawn at the end of the axis
 _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -25,7 +25,7 @@ _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 @dataclass(frozen=True, kw_only=True)
 class Axis(surveys.axis.Axis):
     full: float = 1.0  # how far apart two values can be
-    is_ratio: bool = False  # then it is logarithmic
+    is_ratio: bool = False  # of odds ratios or p: it is logarithmic
     ticks: tuple[Tick, ...]
     title: str
 
@@ -47,7 +47,7 @@ class Row:
     high: float | None = None
     is_cautious: bool = False  # its dot is open
     truth: float | None = None
-    axis: Axis | None = None  # of a mean, whose unit is its own
+    axis: Axis | None = None  # the separate axis of a mean
     ends: tuple[str, str] = ("", "")  # labels at the two ends of the axis
     is_caption: bool = False  # only a label, above the rows that it names
     is_indented: bool = False
@@ -70,7 +70,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    title: str  # for screen readers; a picture has its title in the paper
+    title: str  # for screen readers only; a paper has its own title
     panels: tuple[Panel, ...]
     footnotes: tuple[str, ...]
     warning: str = ""  # a rehearsal must say so in the picture
@@ -87,7 +87,7 @@ class Figure:
 
 
 def make_share_axis(highs: Sequence[float] = ()) -> Axis:
-    """Make an axis from 0 to 100 %, or to just above the greatest of some values."""
+    """Make an axis from 0 to 100 %, or to just above the greatest of `highs`."""
     greatest = max(highs, default=1.0)
     top, step = next(((top, step) for top, step in _TOPS if greatest <= top + 1e-9), _TOPS[-1])
     return Axis(
@@ -133,7 +133,7 @@ def _find_step(length: float) -> float:
 
 
 def make_ratio_axis(values: Sequence[float]) -> Axis:
-    """Make a logarithmic axis of odds ratios, which always shows 1 and both neighbours of it."""
+    """Make a logarithmic axis of odds ratios that shows at least 1 and its two neighbours."""
     low = max(min((*values, 0.5)), LEAST_RATIO)
     high = min(max((*values, 2.0)), GREATEST_RATIO)
     marks = _list_marks(_FINE, low, high)
@@ -150,7 +150,7 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
 
 
 def make_p_axis() -> Axis:
-    """Make an axis of p-values, placed by their inverse: the smaller, the further to the right."""
+    """Make an axis of p-values, placed at 1/p: the smaller p is, the further to the right."""
     marks = (1.0, SIGNIFICANT, 0.01, 0.001, LEAST_P)
     return Axis(
         least=1.0,
@@ -163,7 +163,7 @@ def make_p_axis() -> Axis:
 
 
 def _list_marks(marks: Sequence[float], low: float, high: float) -> list[float]:
-    """List the marks from the last one below to the first one above an interval."""
+    """List the marks from the last at or below `low` to the first at or above `high`."""
     least = max(one for one in marks if one <= low)
     greatest = min(one for one in marks if one >= high)
     return [one for one in marks if least <= one <= greatest]

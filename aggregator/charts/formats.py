@@ -1,4 +1,4 @@
-"""Turns a placed figure into the bytes of a file. It needs no network, and runs in workers only."""
+"""Turns a placed figure into the bytes of a file, without network and in workers only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aggregator.typesetting.typst_files import NoFontError, typeset
 
 FORMATS = ("svg", "pdf", "png")
 PNG_DPI = 300
-# The picture takes 4 bytes for each of its dots, twice, in the worker's memory.
+# Each dot of the picture takes 4 bytes of the worker's memory, twice.
 TALLEST_PNG_MM = 800
 MISSING = (
     "Murmur has no font with the character “{character}”, so it cannot make this file. Download "
@@ -24,7 +24,7 @@ MISSING = (
 )
 TOO_TALL = "This chart is too tall for a PNG file. Download it as SVG or PDF."
 _PAGE = Path(__file__).with_name("page.typ")
-# The first two are for readers that speak; a page has a white ground already.
+# The first two are for screen readers; a page is white already.
 _NOT_DRAWN = ("title", "desc", "rect")
 _HEADER_END = 33  # of a PNG file: its signature and its first chunk
 
@@ -37,7 +37,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         raise NotRenderable(TOO_TALL)
     page = _build_page(layout, picture)
     try:
-        # Also for a PNG: only an accessible PDF finds characters that no font has.
+        # For a PNG too: only an accessible PDF reports characters that are in no font.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
     except NoFontError as error:
         raise NotRenderable(MISSING.format(character=error)) from None
@@ -47,7 +47,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
 
 
 def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
-    """Return what page.typ draws: the parts of the picture, as they stand in the SVG file."""
+    """Return what page.typ draws: the parts of the picture, as in the SVG file."""
     return {
         "title": layout.figure.title,
         "width": layout.sheet.width,
@@ -61,7 +61,7 @@ def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
 
 
 def _set_density(png: bytes) -> bytes:
-    """Write into a PNG file how many dots make a metre, which Typst leaves out."""
+    """Write the dots per metre into a PNG file; Typst leaves them out."""
     dots = round(PNG_DPI / 0.0254)
     chunk = b"pHYs" + pack(">IIB", dots, dots, 1)
     written = pack(">I", len(chunk) - 4) + chunk + pack(">I", zlib.crc32(chunk))

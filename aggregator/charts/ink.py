@@ -1,7 +1,7 @@
 """How dark and heavy a figure is drawn: the more is known, the more ink.
 
-A wide interval is a long line. If all lines were alike, what is known least would be the heaviest
-mark of a chart. So a line is thinner and paler the longer it is, and its dot smaller.
+A wide interval is a long line. If all lines were alike, the least certain figure would be the
+heaviest mark of a chart. Longer lines are therefore thinner and paler, with smaller dots.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DARK, PALE = (0x33, 0x14, 0x3D), (0x97, 0x8B, 0x9C)
 LINE_TIMES_WIDTH = 0.12  # so that lines have the same area whatever their length
 THIN, THICK = 0.4, 2.4
 SMALL_DOT, LARGE_DOT = 1.3, 2.8
-# An interval of odds ratios from 1 to 10 says as little as one of 30 points of a share.
+# An interval of odds ratios from 1 to 10 says as little as 30 points of a share.
 _RATIO_UNIT = math.log(10) / 0.3
 
 

@@ -13,13 +13,13 @@ from aggregator.charts.figure import Axis, Figure, Panel, Row, Section
 from aggregator.charts.text_widths import wrap
 
 MARGIN = 3.0
-LINE = 1.2  # height of a line, by the size of its letters
+LINE = 1.2  # line height, as a multiple of the letter size
 ROW_GAP = 3.5
 INDENT = 8.0  # of a row below a caption
 SECTION_GAP = 8.0
 PANEL_GAP = 6.0
 AXIS_HEIGHT = 24.0  # with its numbers and its title
-END_HEIGHT = 3.0  # between an own axis and what its ends mean
+END_HEIGHT = 3.0  # between a mean's axis and its end labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ def place(figure: Figure, *, width_mm: int) -> Layout:
 
 
 def measure_section(section: Section, axis: Axis, *, width_mm: int) -> float:
-    """Return the height of a section, to decide which ones fit on a page."""
+    """Return the height of a section, to decide which sections fit on a page."""
     return _place_section(section, axis, SHEETS[width_mm], 0.0).bottom + SECTION_GAP
 
 

@@ -34,7 +34,7 @@ class ChartName:
 
     @property
     def subject(self) -> str:
-        """What follows the kind, such as q3, part2 or 17; empty for all questions."""
+        """The part after the kind, such as q3, part2 or 17; empty for all questions."""
         return self.stem.partition("-")[2]
 
     @property
@@ -62,7 +62,7 @@ def read_name(name: str) -> ChartName | None:
 
 
 def read_part(text: str) -> int | None:
-    """Read the number of a part: 1 if the text is empty, 2 from "part2"; None if it is neither."""
+    """Read the number of a part: 1 if the text is empty, 2 from "part2"; None for other texts."""
     found = _PART.fullmatch(text)
     return (int(found[1]) if found[1] else 1) if found else None
 

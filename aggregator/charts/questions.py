@@ -1,7 +1,7 @@
-"""Charts of all questions of a survey, or of one: its options as rows, its mean on its own scale.
+"""Charts of one question or of all: options as rows, a mean on a separate scale.
 
-A long survey makes several pictures, each of which fits on a page of a journal. They are divided
-between questions, in the same way at both widths, so that each has one name.
+A long survey makes several pictures, each of which fits on a page of a journal. Pictures break
+between questions, at both widths alike, so each has one name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTRADICTS = "The reports contradict this question’s design."
 
 
 def divide(sections: Sequence[Section]) -> list[list[Section]]:
-    """Divide questions into parts that fit on a page each, in the order of the survey."""
+    """Divide questions into parts that each fit on a page, in the order of the survey."""
     axis = make_share_axis()
     room = PART_HEIGHT_MM * POINTS_PER_MM
     parts: list[list[Section]] = []
@@ -59,7 +59,7 @@ def divide_blocks(blocks: Sequence[Block]) -> list[list[Block]]:
 def make_figure(
     results: Results, blocks: Sequence[Block], *, ends_at_data: bool, part: tuple[int, int] = (1, 1)
 ) -> Figure:
-    """Make the figure of some questions; `part` is its number among all parts of the survey."""
+    """Make the figure of some questions; `part` is its number and the number of parts."""
     sections = tuple(_make_section(block, numbered=len(blocks) > 1) for block in blocks)
     rows = [row for section in sections for row in section.rows]
     shares = [row.high for row in rows if row.axis is None and row.high is not None]
@@ -91,7 +91,7 @@ def _list_notes(results: Results, blocks: Sequence[Block], rows: Sequence[Row]) 
 
 
 def _describe_reports(results: Results, blocks: Sequence[Block]) -> str:
-    """Say how many reports there are; if people were asked a part, how many per question."""
+    """Say how many reports there are, and per question if people were asked only a part."""
     total = results.snapshot.total
     if blocks and all(block.is_declared for block in blocks):
         return f"{whole(total)} reports, with answers sent as they are"
@@ -132,7 +132,7 @@ def make_row(row: BlockRow) -> Row:
 
 
 def list_menu(results: Results) -> list[tuple[str, str]]:
-    """List the charts that a survey has: the beginning of each file's name, and what it shows."""
+    """List a survey's charts: the beginning of each file's name, and what the chart shows."""
     blocks = list_blocks(results)
     parts = divide_blocks(blocks)
     menu = []

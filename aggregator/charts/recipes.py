@@ -1,4 +1,4 @@
-"""The kinds of chart files: which there are for a survey, and how a worker makes them."""
+"""The kinds of chart files: those that a survey has, and how a worker makes them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _find_inputs(results: Results, name: str) -> str | None:
         if block is None:
             return None
         _check(block)
-    # What decides that a survey is a demo or a rehearsal, besides the results.
+    # Besides the results, a chart depends on whether the survey is a demo or a rehearsal.
     truth = sorted(known_truth(results.wave.survey).items())
     return f"{VERSION} {results.wave.survey.rehearsal} {truth}"
 
@@ -97,7 +97,7 @@ def _find_figure(results: Results, name: str) -> Figure | None:
 
 def _find_comparison_inputs(results: Results, name: str) -> str | None:
     found = _find_figure(results, name)
-    # The figure has everything that its picture shows.
+    # The figure contains everything that the chart shows.
     return None if found is None else f"{VERSION} {found}"
 
 

@@ -21,7 +21,7 @@ from aggregator.charts.layout import (
 )
 
 NAMESPACE = "http://www.w3.org/2000/svg"
-# PDF and PNG files are set in the first, of aggregator/typesetting; the others are as wide.
+# PDF and PNG files use the first font, from aggregator/typesetting; all have equal widths.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 WHITE, INK, MUTED, GRID, REFERENCE, TRUTH = (
     "#ffffff",
@@ -32,12 +32,12 @@ WHITE, INK, MUTED, GRID, REFERENCE, TRUTH = (
     "#b4571f",
 )
 UNKNOWN = "#" + "".join(f"{part:02x}" for part in PALE)
-BASELINE = 0.36  # from the middle of a line to the foot of its letters, by their size
+BASELINE = 0.36  # from the middle of a line to its baseline, as a multiple of the letter size
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def draw(layout: Layout) -> Element:
-    """Draw a figure as an SVG element; its size is in millimetres, all places in it in points."""
+    """Draw a figure as an SVG element; its size is in millimetres, positions are in points."""
     width, height = layout.sheet.width, layout.height
     size = [
         f"{side / POINTS_PER_MM:.3f}".rstrip("0").rstrip(".") + "mm" for side in (width, height)
@@ -143,7 +143,7 @@ def _draw_row(root: Element, placed: PlacedRow, layout: Layout) -> None:
 
 
 def _draw_own_axis(root: Element, placed: PlacedRow, layout: Layout) -> None:
-    """Draw the scale of a mean, with what its ends mean below."""
+    """Draw the scale of a mean, with labels below its ends."""
     sheet = layout.sheet
     start, end = sheet.plot
     y = placed.middle
@@ -181,7 +181,7 @@ def _draw_mark(root: Element, placed: PlacedRow, layout: Layout) -> None:
 
 
 def _draw_arrows(root: Element, placed: PlacedRow, layout: Layout, *, color: str) -> None:
-    """Let an interval that goes on beyond the axis end in an arrow."""
+    """Draw an arrow where an interval continues beyond the axis."""
     row, axis, y = placed.row, placed.axis, placed.middle
     assert row.low is not None
     assert row.high is not None

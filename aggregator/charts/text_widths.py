@@ -1,4 +1,4 @@
-"""How wide a text is in a chart, and where its lines break; without a font, so that it is quick.
+"""Text widths and line breaks in charts, computed quickly because no font is read.
 
 The widths are those of Liberation Sans, Arial and Helvetica, which agree: charts use the first,
 and programs that open an SVG file elsewhere one of the others.
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-# Of the characters from the space to the tilde, in thousandths of the size of the letters.
+# Widths of the characters from space to tilde, in thousandths of the letter size.
 _ASCII = (
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
     556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
@@ -53,7 +53,7 @@ def measure(text: str, *, size: float, bold: bool = False) -> float:
 
 
 def wrap(text: str, *, width: float, size: float, bold: bool = False) -> list[str]:
-    """Break a text into lines, between words wherever that is possible."""
+    """Break a text into lines, between words wherever possible."""
     lines: list[str] = []
     for word in _list_words(text, width=width, size=size, bold=bold):
         joined = f"{lines[-1]} {word}" if lines else word
@@ -65,7 +65,7 @@ def wrap(text: str, *, width: float, size: float, bold: bool = False) -> list[st
 
 
 def _list_words(text: str, *, width: float, size: float, bold: bool) -> Iterator[str]:
-    """Yield the words of a text, and those that are wider than a line in parts."""
+    """Yield the words of a text; words wider than a line come in parts."""
     for word in re.split(r"[ \t\r\n]+", text.strip(" \t\r\n")):
         rest = word
         while measure(rest, size=size, bold=bold) > width and len(rest) > 1:

@@ -66,8 +66,8 @@ def analyse_table(
 ) -> TwoQuestionsResult:
     """Compare the share of Yes to the first indicator between the answers to the second.
 
-    `planned` counts the tests of all planned comparisons, if this is one of them, and `times` lists
-    the shown looks as fractions of the people expected.
+    `planned` counts the tests of all planned comparisons if this is one of them; `times` lists the
+    shown looks as fractions of the people expected.
     """
     variables = [indicator.variable for indicator in indicators]
     together = Together(family=max(planned, 1), looks=len(times))
@@ -111,7 +111,7 @@ def analyse_regression(
     times: Sequence[float] = (),
     after_each: Callable[[], None] = lambda: None,
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the answers to the others; other arguments as above.
+    """Regress Yes to the first indicator on the others; `planned` and `times` are as above.
 
     `after_each` is called after each interval.
     """
@@ -161,7 +161,7 @@ def count_planned(manifest: Manifest) -> int:
 
 
 def _count_tests(predictor: Indicator) -> int:
-    """Count the coefficients of a predictor; one more test says whether several matter at all."""
+    """Count the tests of a predictor: its coefficients and, if there are several, a joint test."""
     coefficients = len(_name_terms(predictor))
     return coefficients + (coefficients > 1)
 
@@ -204,9 +204,8 @@ def analyse_pairs(
 ) -> PairsResult:
     """Test every pair of these indicators, with p-values adjusted for the number of pairs.
 
-    A pair that cannot be tested, or that fewer than `minimum` people were asked, is named with the
-    reason.
-    `after_each` is called now and then.
+    Pairs that cannot be tested, or that fewer than `minimum` people were asked, are listed with the
+    reason. `after_each` is called once per PAIRS_AT_ONCE pairs.
     """
     tested: list[tuple[Indicator, Indicator, NDArray[np.int64]]] = []
     untested: list[UntestedPair] = []
@@ -265,7 +264,7 @@ def _find_obstacle(
     *,
     crosses_blocks: bool,
 ) -> str:
-    """Say in a word why a pair is not tested, however many people were asked; maybe empty."""
+    """Name a reason not to test a pair, other than too few people; empty if there is none."""
     if prod(one.variable.size for one in pair) > MAX_CELLS:
         return LARGE
     if decide(manifest, *pair):

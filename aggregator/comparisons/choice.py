@@ -83,7 +83,7 @@ TWO_BLOCKS = (
     "Too few people were asked the same blocks, so a comparison across blocks has one question "
     "from each of two blocks. Choose two questions, or questions from one block."
 )
-# More would count people who were asked three blocks, of whom there are fewer.
+# A third question might count people who were asked three blocks, and they are fewer.
 MOST_ACROSS = 2
 BLOCKS_MOVE_APART = (
     "While the survey is open, each block of questions is updated at different times. You can "
@@ -96,11 +96,11 @@ PAIRS_AFTER_CLOSE = (
 
 
 class NotPrepared(NotComparable):
-    """Try again: a worker has not proposed the file of rows yet."""
+    """A worker has not proposed the file of rows yet; try again later."""
 
 
 def check_people(manifest: Manifest, snapshot: Snapshot) -> None:
-    """Raise NotComparable if only an earlier version showed these figures, with fewer people."""
+    """Raise NotComparable if fewer than C reports are shown, as earlier versions allowed."""
     if snapshot.total < manifest.crowd:
         raise NotComparable(FEWER_PEOPLE.format(crowd=manifest.crowd))
 
@@ -116,9 +116,9 @@ def check_choice(
 ) -> None:
     """Raise NotComparable unless these indicators make a comparison of this kind.
 
-    `is_final` says whether the wave is closed and counted; before, no declared group is compared.
-    Afterwards groups are those of the file of rows, whose background was chosen once. `half` is
-    given if an open half is counted whose tables may have groups.
+    `is_final` says whether the wave is closed and counted; until then, no declared group is
+    compared. Afterwards, groups are those in the chosen background of the file of rows. `half` is
+    given if an open half is counted and its tables may have groups.
     """
     if kind == Comparison.Kind.TABLE and half is not None:
         check_claim(manifest=manifest, names=names, half=half)
@@ -150,7 +150,7 @@ def check_choice(
 
 
 def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -> None:
-    """Raise NotComparable unless each half can compare these two answers, alone, by a table."""
+    """Raise NotComparable unless a table in each half can compare just these two answers."""
     chosen = find_chosen(manifest, names)
     check_two_questions(manifest=manifest, names=names)
     for indicator, field in zip(chosen, (OUTCOME, GROUP), strict=True):
@@ -164,11 +164,11 @@ def find_through_batch(
 ) -> int:
     """Return the last batch that a comparison reads: that of the last look at its questions.
 
-    All pairs have p-values without intervals, which do not hold at several looks, so they wait for
-    the close. The open half of a closed wave is one look.
+    All pairs have only p-values, which do not hold at several looks, so they wait for the close.
+    The open half of a closed wave is one look.
 
-    A table of two blocks would count people who were asked both. It could move by fewer than K of
-    them at a look at either block, so NotComparable is raised until the last look.
+    A table of two blocks would count people who were asked both. A look at either block could
+    change it by fewer than K of them, so NotComparable is raised until the last look.
     """
     if kind == Comparison.Kind.PAIRS and not (snapshot.final or snapshot.is_half):
         raise NotComparable(PAIRS_AFTER_CLOSE)
@@ -189,7 +189,7 @@ def find_looks(
     else:
         chosen = find_indicators(manifest, names)
         parts = {find_part(manifest, one.symbol.block) for one in chosen}
-        # A table counts a question for everyone only in reports in which the block was asked too.
+        # A question for everyone is counted only in reports in which the block was asked too.
         parts = parts - {EVERYBODY} or parts
     return {part: snapshot.find_look(part) for part in parts}
 
@@ -206,7 +206,7 @@ def _check_groups(
 
 
 def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | None) -> str:
-    """Say why a declared group cannot be compared; empty if it can, and for scrambled answers."""
+    """Say why a declared group cannot be compared; empty if it can, or if answers are scrambled."""
     if not indicator.is_known:
         return ""
     if not is_final:
@@ -224,7 +224,7 @@ def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | 
 
 
 def settle_answers(chosen: Sequence[Indicator], rows_file: RowsFile | None) -> list[Indicator]:
-    """Give each declared factor the groups that the file of rows tells apart."""
+    """Give each declared factor the groups that the file of rows distinguishes."""
     background = read_background((rows_file.chosen if rows_file else None) or [])
     settled = list(chosen)
     for place, one in enumerate(chosen):
@@ -253,7 +253,7 @@ def _check_blocks(
 
 
 def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
-    """Raise NotComparable if no pair may be compared, or it is not known yet."""
+    """Raise NotComparable if no pair may be compared, or if this is not known yet."""
     listed = list_pair_indicators(manifest)
     if any(one.is_known for one in listed) and (rows_file is None or rows_file.chosen is None):
         raise NotComparable(CHOOSE_FIRST)
@@ -267,7 +267,7 @@ def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> No
 
 
 def is_across_blocks(manifest: Manifest, indicators: Sequence[Indicator]) -> bool:
-    """Whether these count people by which blocks of a random subset they were asked."""
+    """Whether these indicators belong to several blocks of a random subset."""
     blocks = {one.symbol.block for one in indicators} - {None}
     return manifest.drawn is not None and len(blocks) > 1
 

@@ -53,9 +53,9 @@ class ClaimsChanged(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What the author expects: more, or fewer, people with the outcome in one group.
+    """The expectation that the outcome is more, or less, frequent in one group.
 
-    More than among all others; or more than a percentage.
+    The comparison is with all other people, or with a percentage.
     """
 
     names: tuple[str, str]  # the outcome, then the group
@@ -72,7 +72,7 @@ class Claim:
         return {"names": list(self.names), "is_higher": self.is_higher, "than": self.than}
 
     def is_about_the_same(self, other: Claim) -> bool:
-        """Whether only one of the two can be written down: both are about one figure."""
+        """Whether both are about one figure, so that only one can be written down."""
         if self.than is None and other.than is None:
             return set(self.names) == set(other.names)
         return self.names == other.names and None not in (self.than, other.than)
@@ -103,7 +103,7 @@ def list_stored(half: SealedHalf) -> list[Claim]:
 
 
 def add_claim(*, wave: Wave, claim: Claim) -> None:
-    """Write a claim down; raise NotComparable if it cannot be one, or HalfIsOpen."""
+    """Write a claim down; raise NotComparable or HalfIsOpen if this is impossible."""
     manifest = wave.description
     with transaction.atomic():
         half = _lock(wave)
@@ -146,10 +146,10 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
 
 
 def open_half(*, wave: Wave, seen: str) -> None:
-    """Test all claims on the sealed half, and let everything show all reports from now on.
+    """Open the sealed half: have all claims tested, and show all reports from now on.
 
     `seen` is the stamp of the claims on the author's page. A worker computes the tests, which
-    depend on nothing that can change any more.
+    depend on nothing that can still change.
     """
     with transaction.atomic():
         half = _lock(wave)
@@ -174,7 +174,7 @@ def open_half(*, wave: Wave, seen: str) -> None:
 def _lock(wave: Wave) -> SealedHalf:
     lock_survey(wave.survey)
     ask_again(wave.survey, Action.UNSEAL)
-    # The wave before its half, as when results are stored.
+    # Locked before its half, as when results are stored.
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     half = SealedHalf.objects.select_for_update().get(wave=wave)
     if not half.is_sealed:
@@ -188,7 +188,7 @@ def _write(half: SealedHalf, claims: list[Claim]) -> None:
 
 
 def describe_claim(manifest: Manifest, claim: Claim) -> str:
-    """Yes to Q1 is more frequent for North than for everyone else; or a share is above 30 %."""
+    """Write "Yes to Q1 is more frequent for North than for everyone else", for example."""
     outcome, group = find_indicators(manifest, claim.names)
     first, second = name_groups(group)
     if claim.than is not None:
@@ -202,7 +202,7 @@ def describe_claim(manifest: Manifest, claim: Claim) -> str:
 
 
 def list_tested(half: SealedHalf, manifest: Manifest) -> list[JudgedClaim]:
-    """List the claims in the order in which they were written down, with what was found."""
+    """List the claims with their verdicts, in the order in which they were written down."""
     rows = {
         tuple(row.names): row
         for row in Comparison.objects.filter(wave=half.wave_id, kind=Comparison.Kind.CLAIM)
@@ -238,14 +238,14 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
         judged,
         verdict=Verdict.CONFIRMED if is_confirmed else Verdict.NOT_CONFIRMED,
         finding=describe(result, outcome, group),
-        # A share has an interval alone.
+        # A share has no p-value.
         p_value=write_p(1.0 if p_value is None else p_value) if compares else "",
         problem=_find_problem(result, claim),
     )
 
 
 def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
-    """Whether the interval of the difference, or of the share, lies on the side of the claim."""
+    """Whether the interval of the difference, or of the share, lies on the claimed side."""
     if _find_problem(result, claim):
         return False
     if claim.than is None:
@@ -256,9 +256,9 @@ def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
 
 
 def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> str:
-    """Say which group that the claim needs is empty in the sealed half; empty if none is."""
+    """Say which group of a claim has nobody in the sealed half; empty if none."""
     if not group.is_known:
-        return ""  # nobody knows who is in it, which its interval allows for
+        return ""  # who is in it is unknown; the interval allows for that
     first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
     if not first:
         return NOBODY_THERE.format(group=group.quoted)
@@ -270,5 +270,5 @@ def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> 
 def _find_problem(result: TwoQuestionsResult, claim: Claim) -> str:
     if claim.than is None and result.test.method == NO_VARIATION:
         return NOTHING_TO_TEST
-    # The sealed half was looked at once, by nobody before.
+    # Nobody saw the sealed half before its only look.
     return IMPOSSIBLE if result.contradiction.applies(fixed_end=True) else ""

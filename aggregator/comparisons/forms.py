@@ -30,7 +30,7 @@ from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
 CHOOSE_KIND = "Choose what to compare."
-# The menus of more predictors are folded.
+# Menus of further predictors are folded.
 FIRST_PREDICTORS = 3
 
 
@@ -38,7 +38,7 @@ class ComparisonForm(forms.Form):
     """A choice of indicators; `names` holds it once the form is valid."""
 
     kind: ClassVar[Kind]
-    segments = 0  # how many profiles were chosen
+    segments = 0  # the chosen number of profiles
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class TwoQuestionsForm(ComparisonForm):
 
 
 class RegressionForm(ComparisonForm):
-    """The form of a regression; its menus are numbered, because each has its own label."""
+    """The form of a regression; each predictor has a numbered menu with its own label."""
 
     kind = Kind.REGRESSION
 
@@ -128,11 +128,11 @@ class RegressionForm(ComparisonForm):
         return is_factor or super().takes(field, indicator)
 
     def read_names(self) -> list[str]:
-        """Predictors in the order of the survey, so that one choice is one comparison."""
+        """The outcome, then predictors in survey order, so that each choice is one comparison."""
         chosen = {self.cleaned_data[name] for name in self._predictors} - {""}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:
-            return []  # the first predictor must not take its place
+            return []  # the first predictor must not take the outcome's place
         return [outcome, *sort_predictors(self.manifest, chosen)]
 
     def find_field(self, name: str) -> str | None:
@@ -149,7 +149,7 @@ class RegressionForm(ComparisonForm):
 
     @property
     def has_more(self) -> bool:
-        """Whether some of the further menus are used."""
+        """Whether any of the further menus is used."""
         return any(field.value() for field in self.more_predictors)
 
     @property

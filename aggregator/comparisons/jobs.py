@@ -74,7 +74,7 @@ logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seconds=30))
 find_comparisons_to_run = QUEUE.find_due
 KEPT_PER_WAVE = 100
-# Batches read together: 64 full ones of a hundred yes/no questions take 52 MB.
+# Batches read together: 64 full batches of a hundred yes/no questions take 52 MB.
 BATCHES_AT_ONCE = 64
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
@@ -129,7 +129,7 @@ def request_comparison(
             segments=segments,
             defaults={"planned": is_planned(manifest, kind, names)},
         )
-        # What a worker requests was planned, and happens at a moment that reports decide.
+        # Workers request only planned comparisons, at moments that depend on reports.
         if created and is_asked:
             _record(wave.survey, comparison)
     if created:
@@ -170,7 +170,7 @@ def find_kind(names: Sequence[str]) -> Comparison.Kind:
 
 
 def compute_again(comparison: Comparison) -> None:
-    """Put a comparison whose stored result cannot be read back into the queue."""
+    """Queue a comparison again if its stored result cannot be read."""
     logger.error(
         "The result of comparison %s could not be read; computing it again.", comparison.pk
     )
@@ -192,7 +192,7 @@ def compute_again(comparison: Comparison) -> None:
 
 
 def divides_by_groups(comparison: Comparison, manifest: Manifest) -> bool:
-    """Whether it is broken down by what people declared."""
+    """Whether a comparison divides people by declared answers."""
     if comparison.kind == Comparison.Kind.BREAKDOWN:
         return True
     return any(indicator.is_known for indicator in list_compared(comparison, manifest))
@@ -205,7 +205,7 @@ def list_compared(comparison: Comparison, manifest: Manifest) -> list[Indicator]
 
 
 def is_of_final_snapshot(comparison: Comparison) -> bool:
-    """Whether it counts all reports of a closed wave."""
+    """Whether a comparison counts all reports of a closed wave."""
     return comparison.wave.snapshots.filter(
         through_batch=comparison.through_batch, final=True
     ).exists()
@@ -220,7 +220,7 @@ def withdraw(comparison: Comparison, *, problem: str) -> None:
 
 
 def _drop_old(wave: Wave) -> None:
-    """Keep the newest, the planned, tests of claims, and all that wait or are being computed."""
+    """Delete old comparisons, but none that was planned, tests a claim, waits or is running."""
     kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
     settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
     kept_anyway = Q(planned=True) | Q(kind=Comparison.Kind.CLAIM)
@@ -271,7 +271,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    # Again: an earlier version may have requested it.
+    # Checked again: an earlier version may have requested it.
     if is_claim:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
         check_claim(manifest=manifest, names=comparison.names, half=half)
@@ -295,7 +295,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     if counts.sum() < minimum:
         raise TooFewToShow(TOO_FEW_TOGETHER.format(minimum=minimum))
     if is_claim:
-        return compute_table(comparison, indicators, counts)  # its verdict says who is missing
+        return compute_table(comparison, indicators, counts)  # the verdict names an empty group
     indicators = check_not_empty(counts, indicators)
     if comparison.kind == Comparison.Kind.TABLE:
         return compute_table(comparison, indicators, counts)
@@ -358,7 +358,7 @@ def _count_planned(comparison: Comparison) -> int:
 
 
 def find_first_batch(comparison: Comparison) -> int:
-    """Return the first batch that it counts: a claim is tested on the sealed half alone."""
+    """Return the first batch of a comparison: a claim is tested on the sealed half alone."""
     if comparison.kind != Comparison.Kind.CLAIM:
         return 1
     return SealedHalf.objects.get(wave=comparison.wave_id).through_batch + 1
@@ -368,12 +368,12 @@ def _list_times(comparison: Comparison) -> list[float]:
     """List the looks that could decide when to stop, as fractions of the people expected."""
     manifest = comparison.wave.description
     if divides_by_groups(comparison, manifest):
-        return []  # these are not compared before the close
+        return []  # groups are not compared before the close
     return [n / manifest.people_for_looks for n in _list_looks(comparison)]
 
 
 def _list_looks(comparison: Comparison) -> list[int]:
-    """List the reports at these looks, up to that of the comparison."""
+    """List the numbers of reports at these looks, up to the comparison's look."""
     wave = comparison.wave
     if is_of_final_snapshot(comparison):
         return list_looks_before_close(wave)
@@ -404,7 +404,7 @@ def _break_down(comparison: Comparison, manifest: Manifest, rows_file: RowsFile)
 
 
 def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFile) -> None:
-    """Raise TooFewToShow if figures about its groups, with all others, reveal few people."""
+    """Raise TooFewToShow if figures about the question's groups and others reveal few people."""
     if find_levels(read_background(rows_file.chosen or []), question.name) is not None:
         return
     if rows_file.broken_down is None:
@@ -445,7 +445,7 @@ def _count_jointly(
 
 
 def _read_batches(comparison: Comparison, take: Callable[[bytes, int], None]) -> None:
-    """Pass on every batch, and record progress after each group of batches."""
+    """Pass every batch to `take`, and record progress after each group of batches."""
     batches = Batch.objects.filter(
         wave_id=comparison.wave_id,
         number__range=(find_first_batch(comparison), comparison.through_batch),

@@ -22,19 +22,19 @@ from surveys.comparing.pairs import list_pair_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.planning.figures import COMPARED_AT
 
-Table = tuple[tuple[int, ...], ...]  # of codes: one row for each of the outcome
+Table = tuple[tuple[int, ...], ...]  # counts, with a row for each code of the outcome
 
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRule:
-    """One rule and the part of people for whom it is right; a constant has no predictor.
+    """One rule and the share of people for whom it is right; a constant has no predictor.
 
-    `gain` is how much more often it is right than the better constant, and `least_gain` the lower
-    end of the interval of that.
+    `gain` is how much more often the rule is right than the better constant, and `least_gain` is
+    the lower end of the interval of `gain`.
     """
 
     predictor: Indicator | None
-    says_same: bool  # a constant is always Yes, or always No
+    says_same: bool  # of a constant: whether it says Yes
     share: float
     low: float
     high: float
@@ -49,15 +49,15 @@ class RankedRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """The rules about an outcome, the best first; those with too few answers come last.
+    """The rules about an outcome, the best first; those that are not shown come last.
 
-    Each predictor is there with the better of its two rules, and the better constant too.
+    These are the better of the two rules of each predictor, and the better constant.
     """
 
     outcome: Indicator
     together: Together
     rules: tuple[RankedRule, ...]
-    left_out: tuple[Indicator, ...]  # too few were asked them and the outcome
+    left_out: tuple[Indicator, ...]  # pairs with the outcome were not tested
 
     @property
     def constant(self) -> RankedRule:
@@ -65,17 +65,17 @@ class Ranking:
 
     @property
     def best(self) -> RankedRule | None:
-        """The best rule that beats the better constant, in this estimate; None if none does.
+        """The best rule that, as estimated, beats the better constant; None if none does.
 
-        It beats it among those with both answers, and beside the share that pages show for the
-        constant, which may be of more people.
+        It does so among people with both answers, and beside the share that pages show for the
+        constant, which may describe more people.
         """
         better = (rule for rule in self.rules if rule.is_shown and rule.gain > 0)
         return next((rule for rule in better if rule.share > self.constant.share), None)
 
 
 def list_outcomes(manifest: Manifest) -> list[Indicator]:
-    """List the yes/no answers that can be predicted, and that can predict."""
+    """List the yes/no answers that can be outcomes and predictors."""
     return [one for one in list_pair_indicators(manifest) if one.is_plain]
 
 
@@ -158,7 +158,7 @@ def _describe_rule(
 def _describe_constant(table: Table, outcome: Indicator, *, level: float) -> RankedRule:
     n, yes = _count(table), sum(table[YES])
     mechanism = outcome.symbol.mechanism
-    # A channel of two codes is the same for No.
+    # A channel of two codes is the same for Yes and No.
     says_yes = 2 * yes > n
     return _make_rule(
         successes=yes if says_yes else n - yes,

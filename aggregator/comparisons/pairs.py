@@ -27,7 +27,7 @@ class PairCodes:
     def __init__(self, manifest: Manifest, indicators: Sequence[Indicator]) -> None:
         self._columns, self._symbols = Columns.of(manifest), manifest.symbols
         sources: list[Source] = [(one.gate_place, one.place) for one in indicators]
-        # The second of two items that share a gate counts without it.
+        # The second of two items that share a gate counts without the gate.
         sources += [(None, place) for _, place in sources]
         self._rows: dict[Source, range] = {}
         start = 0
@@ -92,7 +92,7 @@ class PairTables:
     def count(self, first: Indicator, second: Indicator) -> NDArray[np.int64]:
         """Count the codes of two indicators over the reports that contain both.
 
-        Under an unset mask all codes are 0, so rows of other codes are those of both.
+        Under an unset mask all codes are 0, so reports with two other codes contain both.
         """
         own, other = self._find_rows(first), self._find_rows(second)
         mask, other_mask = self.masks[first.place], self.masks[second.place]

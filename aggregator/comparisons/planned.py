@@ -62,7 +62,7 @@ def find_waves_to_compare() -> QuerySet[Wave]:
 def request_planned(*, wave_id: int) -> None:
     """Request the planned comparisons of an ended wave; those requested already stay as they are.
 
-    One that cannot be made, as if a later version had stricter rules, is stored with its problem.
+    A comparison that a later version's stricter rules forbid is stored with its problem.
     """
     wave = Wave.objects.get(pk=wave_id)
     snapshot = newest_snapshot(wave)
@@ -91,7 +91,7 @@ def request_planned(*, wave_id: int) -> None:
 class PlannedResult:
     """One planned comparison; `comparison` is None until the wave has ended and it is requested.
 
-    `sentence` is the finding, or why it must not be used; empty until it is computed.
+    `sentence` is the finding, or says why not to use it; empty until there is a result.
     """
 
     title: str
@@ -118,7 +118,7 @@ class PlannedResult:
 
 
 def list_planned(results: Results) -> tuple[PlannedResult, ...]:
-    """List the planned comparisons in the order of the manifest, with what was found."""
+    """List the planned comparisons in the order of the manifest, with their results."""
     manifest = results.manifest
     if not manifest.planned_comparisons:
         return ()

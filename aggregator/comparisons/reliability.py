@@ -15,9 +15,9 @@ WIDEST_FACTOR = 50.0
 
 
 def rate_share(figure: AssociationEstimate, *, values: float = 1.0) -> Reliability:
-    """Rate the share of one group by the design, as a part of all `values` that it could have.
+    """Rate a figure by its design; `values` is the length of its possible range.
 
-    No interval is shown that spans more than half of them.
+    A figure whose interval spans more than half of this range is not shown.
     """
     if figure.estimate is None or figure.high - figure.low > WIDEST * values:
         return Reliability.NOT_SHOWN
@@ -41,7 +41,7 @@ def _is_shown(low: float, high: float) -> bool:
 
 
 def rate_profile(profile: Profile) -> Reliability:
-    """Rate a profile by whichever moves further, its size or its shares."""
+    """Rate a profile by the larger of the spreads of its size and its shares."""
     return rate(max(profile.spread, profile.size_spread), Z_95)
 
 

@@ -34,10 +34,10 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """What the intervals of a comparison hold for at 95 %, all together."""
+    """How many tests and looks the intervals hold for together, at 95 %."""
 
-    family: int  # planned comparisons, or tests of a regression; 1 for one that was not planned
-    looks: int  # shown looks up to this one; 0 if nothing could be chosen by the results
+    family: int  # planned comparisons, or tests of a regression; 1 for an unplanned table
+    looks: int  # shown looks up to this one; 0 if none could decide when to stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,8 @@ class TwoQuestionsResult:
     n: int
     together: Together
     contradiction: Contradiction
-    # Only if the outcome is a number: a share of 0 is a mean at the first end, 1 at the second.
+    # Only if the outcome is a number: a share of 0 is a mean at the first end, a share of 1 at the
+    # second.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
@@ -143,7 +144,7 @@ def _read_answer(text: str) -> Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class FactorTest:
-    """The likelihood-ratio test of a factor: none of its answers matters."""
+    """The likelihood-ratio test of whether any answer of a factor matters."""
 
     indicator: str
     degrees_of_freedom: int
@@ -162,7 +163,7 @@ class RegressionResult:
     log_likelihood: float
     level: float
     terms: tuple[Term, ...]
-    factors: tuple[FactorTest, ...]  # those with several coefficients
+    factors: tuple[FactorTest, ...]  # only those with several coefficients
 
     @property
     def indicators(self) -> set[str]:
@@ -180,9 +181,10 @@ class PairTest:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
-    # How many reports show each two codes, if both are scrambled with two codes; otherwise None.
+    # Reports by pair of codes, if both questions are scrambled with two codes; otherwise None.
     counts: tuple[tuple[int, ...], ...] | None
-    # 1 if Yes to both is more frequent than by chance, otherwise 0; None if there are more answers.
+    # 1 if Yes to both is more frequent than by chance, otherwise 0; None if either has more
+    # answers.
     more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
     statistic: float | None
@@ -196,7 +198,7 @@ class UntestedPair:
 
     indicators: tuple[str, str] = field(metadata={STORED_AS: "questions"})
     n: int
-    reason: str  # aggregator.comparisons.analysis has all
+    reason: str  # listed in aggregator.comparisons.analysis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +224,7 @@ class PairsResult:
 class Profile:
     """One segment: the share of people in it, and their shares of Yes to each question.
 
-    The spreads say how far the size and the shares typically move, by chance and scrambling.
+    The spreads say how much the size and the shares typically vary, by chance and scrambling.
     """
 
     size: float

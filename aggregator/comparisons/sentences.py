@@ -17,7 +17,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# It was not planned.
+# For a comparison that was not planned.
 TRIED = (
     "Exploratory: this was not planned before the survey opened. Its intervals count no other "
     "comparison. If you try many, some will look related by chance."
@@ -86,7 +86,7 @@ def name_planned(together: Together, planned: int) -> str:
 def describe_together(
     together: Together, *, what: str = "Lines", of: str = "planned comparisons"
 ) -> str:
-    """Say what the intervals of a comparison hold for; `of` names what they are several of."""
+    """Say what the intervals of a comparison hold for; `of` is the noun for their number."""
     number = "both" if together.family == 2 else f"all {together.family}"
     several = [f"{number} {of}"] if together.family > 1 else []
     several += ["all looks"] if together.looks else []
@@ -101,9 +101,9 @@ def describe_standing(
 ) -> str:
     """Say what a result may be used for.
 
-    `is_whole` says whether it counts all reports of a wave that has ended, `planned` how many
-    comparisons were planned, if this is one of them, `is_warned` whether the results page warns
-    about the reports.
+    `is_whole` says whether it counts all reports of an ended wave, and `is_warned` whether the
+    results page warns about the reports. `planned` is the number of planned comparisons if this is
+    one of them.
     """
     if planned and not is_whole:
         return PLANNED_STILL_OPEN if wave.is_open else PLANNED_BEFORE_THE_END
@@ -156,15 +156,15 @@ def write_p_value(p: float) -> str:
 
 
 def adjust_p(p: float, together: Together) -> float | None:
-    """Adjust a p-value so that it is at most .05 where the interval excludes no effect.
+    """Adjust a p-value so that it is at most .05 where the interval excludes the null value.
 
-    By Bonferroni's method; None for several looks, for which only the interval holds.
+    Uses Bonferroni's method; None for several looks, at which only the interval holds.
     """
     return None if together.looks else min(1.0, together.family * p)
 
 
 def subtract_shown(first: float, second: float, *, digits: int = 0) -> float:
-    """Subtract two shares as they are shown, so that readers who do it find the same."""
+    """Subtract two shares as shown, so that readers get the same difference."""
     return round(100 * first, digits) - round(100 * second, digits)
 
 
@@ -175,7 +175,7 @@ def write_points(number: float, digits: int = 0) -> str:
 
 
 def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
-    """Write an end of an interval, with more digits if it would seem to be where it is not.
+    """Write an interval's end, with more digits if it would be rounded to `beside`.
 
     `beside` is the value of no difference: 0, or 1 for a ratio.
     """
@@ -187,14 +187,14 @@ def write_end(value: float, *, digits: int = 0, beside: float = 0.0) -> str:
 
 
 def write_p(p: float) -> str:
-    """p = 0.012, on one line."""
+    """Write p = 0.012 without a line break."""
     text = write_p_value(p)
     phrase = text if text.startswith("<") else f"= {text}"
     return f"p {phrase}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def write_number(value: float | None, digits: int = 2) -> str:
-    """Write digits, a dash for an undefined number, or words for an unlimited one."""
+    """Write digits, a dash for an undefined number, or words for an infinite one."""
     if value is None:
         return "–"
     if isinf(value):
@@ -212,6 +212,6 @@ def write_ends(low: float, high: float, *, beside: float = 0.0) -> str:
 
 
 def write_range(low: str, high: str) -> str:
-    """Join two ends as 8–21, or with a word if a minus sign or words would confuse."""
+    """Join two ends as 8–21, or with "to" if one begins with a minus sign or a word."""
     is_plain = low[:1].isdigit() and high[:1].isdigit()
     return f"{low}–{high}" if is_plain else f"{low} to {high}"

@@ -33,7 +33,7 @@ from aggregator.results.snapshots import (
 from surveys.comparing.indicators import list_names
 from surveys.manifest.manifest import Manifest
 
-# The first method whose groups, and crossings of blocks, are those that the file of rows allows.
+# The first method with only those groups and crossings of blocks that the file of rows allows.
 FIRST_WITH_ROWS_FILE = 11
 
 
@@ -52,29 +52,29 @@ class ComparisonStanding:
 
     @property
     def contradiction(self) -> bool:
-        """Whether no true answers at all agree with the joint codes, by the test that is valid."""
+        """Whether the valid test says that no true answers at all agree with the joint codes."""
         return self.result is not None and self.result.contradiction.applies(
             fixed_end=self.fixed_end
         )
 
     @property
     def is_impossible(self) -> bool:
-        """Whether the design could hardly produce these codes, so that nothing may be used."""
+        """Whether the design could hardly produce these codes, so no result may be used."""
         return self.contradiction or bool(self.alarms)
 
 
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether this version knows the kind, and the survey has all the indicators.
 
-    Breakdowns have other pages, so they do not count.
+    Breakdowns do not count, because they have other pages.
     """
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read the result, and the wave as it is now: once it ends, an exploratory result may be valid.
+    """Read the result and the present state of its wave, whose end may change what is valid.
 
-    A stored result that this version cannot read goes back to waiting, so that the sweep finds it.
+    A stored result that this version cannot read is queued again, so that the sweep finds it.
     """
     wave = comparison.wave
     manifest = wave.description
@@ -112,10 +112,10 @@ def _find_result(comparison: Comparison, manifest: Manifest) -> StoredResult | N
 
 
 def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
-    """Say why a result of an earlier version is not shown any more; empty if it is.
+    """Say why an earlier version's result is no longer shown; empty if it is shown.
 
-    It compared groups of open waves, groups that no file of rows has, and each two blocks that
-    enough people were asked.
+    Earlier versions compared groups of open waves, groups that no file of rows has, and any two
+    blocks that enough people were asked.
     """
     if comparison.kind == Comparison.Kind.CLAIM:
         return ""  # the halves were checked when they were drawn
@@ -129,7 +129,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Whether an open half has it: all pairs without groups, or a table whose groups are large."""
+    """Whether an open half may have it: all pairs without groups, or a table with large groups."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None
@@ -152,7 +152,7 @@ def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
 
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     """Questions of this comparison that are in alarm in the snapshot of the same batches."""
-    # Looks only advance, so only the first snapshot from there on can have the same ones.
+    # Looks only advance, so only the first snapshot from that batch on can have the same looks.
     same = (
         comparison.wave.snapshots.filter(
             through_batch__gte=comparison.through_batch, method_version=METHOD_VERSION

@@ -61,7 +61,7 @@ def respond_with_breakdown(
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    # The same in every row: which data, and by which question it is broken down.
+    # The same in every row: which data these are, and the question that divides them.
     head: dict[str, Cell] = {
         **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,
@@ -92,7 +92,7 @@ def _list_group_cells(
 
 
 def _find_codes(results: Results) -> dict[str, dict[int, int | None]]:
-    """For each symbol, the codes of reports.csv by the codes in batches."""
+    """Map the codes in batches to those in reports.csv, for each symbol."""
     return {
         column.symbol.name: {sent: code.written for code in column.codes for sent in code.sent}
         for column in list_columns(results.manifest)

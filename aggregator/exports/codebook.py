@@ -43,7 +43,7 @@ WITHOUT_ANSWER: Mapping[CodeKind, str] = {
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
 )
-# The only column of estimates.csv whose values are codes with a rule behind them.
+# The only column of estimates.csv whose values are codes that follow a rule.
 RELIABILITY_COLUMN = "reliability"
 RELIABILITIES: Mapping[Reliability, str] = {
     Reliability.PUBLISHABLE: (
@@ -229,7 +229,7 @@ def stream_codebook(results: Results) -> Iterator[bytes]:
 
 
 def list_columns_of_rows(wave: Wave, manifest: Manifest) -> list[ReportColumn]:
-    """List the columns of all files of rows; of every question before there is a choice."""
+    """List the columns of all files of rows; before the choice, those of every question."""
     rows_file = find_rows_file(wave)
     if rows_file is None or rows_file.chosen is None:
         return list_columns(manifest)

@@ -71,7 +71,7 @@ class Quantity:
 
     section: str  # estimates, test, cells, coefficients, factors, pairs or profiles
     row: str
-    first: str  # the outcome, or the first question of a pair, that of a profile’s share
+    first: str  # the outcome, the first question of a pair, or that of a profile’s share
     second: str  # the group, the predictor, or the second question of a pair
     quantity: str
     value: float | None
@@ -104,7 +104,7 @@ def _rows(
 
 
 def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
-    """Write its questions with their variables; a row may be named after two of them."""
+    """Name its questions by their variables; the name of a row may contain two."""
     return replace(
         quantity,
         row=";".join(map(manifest.name_in_files, quantity.row.split(";"))),
@@ -145,7 +145,7 @@ def _list_data_cells(
 
 
 def _list_together(result: ComparisonResult) -> dict[str, float | None]:
-    """What the intervals hold for at 95 %; the levels follow from it."""
+    """What the intervals hold for at 95 %, which decides their levels."""
     if isinstance(result, PairsResult | SegmentsResult):
         return {"family": None, "looks": None}
     return {"family": result.together.family, "looks": result.together.looks}

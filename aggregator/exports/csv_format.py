@@ -25,7 +25,7 @@ _NEEDS_QUOTES = frozenset('",\r\n')
 
 DESIGN = "k-ary randomized response"
 
-# What files say about their wave, each by the name of its column.
+# What files say about their wave, by name of the column.
 _WAVE_COLUMNS: Mapping[str, Callable[[Wave], Cell]] = {
     "survey": lambda wave: wave.survey.slug,
     "title": lambda wave: wave.description.title,
@@ -60,7 +60,7 @@ def name_file(*, results: Results, kind: str) -> str:
 
 
 def name_wave(wave: Wave, *, slug: str) -> str:
-    """Return the beginning of the file names."""
+    """Return the beginning of the names of a wave's files."""
     of_coins = "_coins" if wave.mode == Wave.Mode.MANUAL else ""
     of_rehearsal = "_rehearsal" if wave.survey.rehearsal else ""
     return f"{slug}_w{wave.number}{of_coins}{of_rehearsal}_{wave.manifest_hash_hex[:8]}"

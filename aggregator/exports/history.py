@@ -16,7 +16,7 @@ from surveys.history.recording import OWNER, PERSON
 from surveys.models import HistoryChanges, HistoryRow, Kind, Verb
 
 CHUNK = 500
-# What these changes name is the number of an account.
+# Changes with these names hold numbers of accounts.
 PEOPLE = frozenset({PERSON, OWNER})
 # Who acted where no account did.
 NOBODY: Mapping[str, str] = {Verb.ENDED: "its end", Verb.EXPIRED: "its date"}
@@ -42,7 +42,7 @@ class Act:
 
     @property
     def shown(self) -> list[tuple[str, str, str]]:
-        """List the changes as texts; empty where there was or is nothing."""
+        """List the changes as texts; a value that is missing is empty."""
         return [
             (name.replace("_", " "), self._write(name, before), self._write(name, after))
             for name, before, after in self.changes
@@ -76,7 +76,7 @@ def write_value(value: Any) -> str:
 
 
 def find_rows(slug: str, *, verb: str = "") -> QuerySet[HistoryRow]:
-    """Find the rows of a survey, newest first; an end is written later than its day."""
+    """Find the rows of a survey, newest first; an end is recorded after its day."""
     rows = HistoryRow.objects.filter(slug=slug).order_by("-day", "-number")
     return rows.filter(verb=verb) if verb else rows
 
@@ -107,7 +107,7 @@ def _name(row: HistoryRow, accounts: Mapping[int, User]) -> str:
 
 
 def name_account(number: int, accounts: Mapping[int, User]) -> str:
-    """Name an account that a row has the number of, as long as it exists."""
+    """Name the account with this number, or say that it was deleted."""
     account = accounts.get(number)
     if account is None:
         return f"account {number}, deleted"

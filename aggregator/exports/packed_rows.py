@@ -1,6 +1,6 @@
 """Rows of small numbers in little memory: several numbers in each byte, so that sorting is quick.
 
-Packed rows sort as the rows of numbers do. The numbers are the ranks of a column's cells, so the
+Packed rows sort like the rows of numbers. The numbers are the ranks of a column's cells, so the
 lines of a file are sorted as text.
 """
 
@@ -56,27 +56,27 @@ def _check_range(numbers: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
 
 
 def as_keys(packed: NDArray[np.uint8]) -> NDArray[np.bytes_]:
-    """View each packed row as one string of bytes, which compares as the row does."""
+    """View each packed row as one string of bytes, which compares like the row."""
     keys: NDArray[np.bytes_] = packed.view(f"S{packed.shape[1]}").reshape(-1)
     return keys
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LineColumn:
-    """One column of lines: its possible cells in the order of their text, and which code has which.
+    """One column of lines: its possible cells, sorted as text, and the rank of each code's cell.
 
     A column with a single cell needs no code.
     """
 
     cells: tuple[bytes, ...]
     place: int  # of the symbol among the codes of a report
-    ranks: NDArray[np.uint8]  # of the cell of each code; an unknown code has an impossible one
+    ranks: NDArray[np.uint8]  # of each code's cell; an unknown code has an impossible rank
 
     @classmethod
     def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
         """Make a column from the cell of every code as sent.
 
-        Codes with the same cell share a rank: otherwise the order of the lines told them apart.
+        Codes with the same cell share a rank: otherwise the order of lines would reveal them.
         """
         texts = sorted(set(cells.values()))
         ranks = np.full(VALUES_PER_BYTE, VALUES_PER_BYTE - 1, dtype=np.uint8)
@@ -110,7 +110,7 @@ class Lines:
         self._added = end
 
     def write(self, *, at_once: int) -> Iterator[bytes]:
-        """Sort the lines as text and write so many at once, without a loop over lines."""
+        """Sort the lines as text; write `at_once` lines at a time, without a loop over lines."""
         packed = self._packed[: self._added]
         as_keys(packed).sort()
         tables = [self._write_table(group) for group in self._packing.groups]
@@ -118,7 +118,7 @@ class Lines:
             yield _write_lines(packed[start : start + at_once], tables)
 
     def _write_table(self, group: Sequence[int]) -> NDArray[np.uint8]:
-        """Write the text of every value of one byte, filled up with zero bytes."""
+        """Write the text of every value of one byte, padded with zero bytes."""
         texts = [b""]
         for index in group:
             end = b"\r\n" if index == len(self._columns) - 1 else b","

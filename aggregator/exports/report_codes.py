@@ -1,8 +1,8 @@
 """What the cells of reports.csv contain: its columns and their codes, assigned only here.
 
 Batches hold codes as sent: they count from 0, and "prefer not to say" and "not asked" follow the
-last answer. The file has the codes that were asked for: points of a scale as people saw them,
-options from 1 as in rules, and negative codes, which no answer has, for those without an answer.
+last answer. The file has codes for readers: points of a scale as people saw them, options from 1 as
+in rules, and negative codes, which no answer has, where there is no answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQue
 ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
-# The same after a variable, so short that the name has at most 32 characters.
+# The same after a variable, short enough for names of at most 32 characters.
 SHORT_RANDOMIZED, SHORT_ROUNDED = "_rnd", "_rounded"
 
 
@@ -52,10 +52,10 @@ class ReportColumn:
 def list_columns(
     manifest: Manifest, background: Background | None = None, *, block: int | None = None
 ) -> list[ReportColumn]:
-    """List the columns that have one symbol of a report each.
+    """List the columns; each has one symbol of a report.
 
-    With a background: those of the file of rows, which has its levels and no other declared
-    question; with a block, those of that block's own file.
+    With a background, these are the columns of the file of rows, which has the background's levels
+    and no other declared question. With a block, they are those of that block's own file.
     """
     questions = {question.name: question for question in manifest.questions}
     return [
@@ -73,7 +73,7 @@ def list_columns(
 
 
 def name_column(symbol: Symbol, question: ManifestQuestion) -> str:
-    """Say in the name that the codes are not answers, unless they are sent as they are."""
+    """Say in the name that the codes are not answers, unless answers are sent as they are."""
     name = question.name_in_files(symbol.name)
     if symbol.threshold is None:
         return name
@@ -101,7 +101,7 @@ def _list_codes(
 def _merge(
     codes: Sequence[ReportCode], levels: Levels, question: ManifestQuestion
 ) -> Iterator[ReportCode]:
-    """Yield the levels that are shown, by the smallest code of an answer, then the hidden one."""
+    """Yield the shown levels, each with the smallest code of an answer, then the hidden level."""
     for level in levels.shown:
         own = [code for code in codes if set(code.sent) <= set(level)]
         # Answers come first.
@@ -140,7 +140,7 @@ def _pair_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[tuple[
 
 
 def _name_number(question: ManifestQuestion, place: int) -> str:
-    """Name a number in a range by its place, with its unit, or what an end of a scale means."""
+    """Name the number at a place of a range, with its unit and, at an end, its label."""
     assert question.minimum is not None
     number = f"{question.minimum + place} {question.unit}".rstrip()
     words = {0: question.low_label, question.points - 1: question.high_label}.get(place)

@@ -19,13 +19,13 @@ from aggregator.models import Batch
 from aggregator.results.display import Results
 from surveys.formatting import join_list
 
-# Batches are read until they hold this many reports; only packed rows are kept of all of them.
+# Batches are read together up to this many reports; only packed rows are kept of all batches.
 ROWS_AT_ONCE = 65_536
 MOST_NAMED = 6
 
 
 class ReportsDeleted(Exception):
-    """The survey was deleted while its file was made."""
+    """The survey was deleted while its file was being made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class NoSuchRowsError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfWave:
-    """What the file of rows contains, or that of one block if each has its own file."""
+    """What the file of rows contains, or a block's own file."""
 
     results: Results
     columns: list[ReportColumn]
@@ -52,7 +52,7 @@ class RowsOfWave:
 
     @property
     def kind(self) -> str:
-        """What the file's name says it is."""
+        """The kind of file, as in its name."""
         return "reports" if self.block is None else f"reports_block_{self.block + 1}"
 
     @property
@@ -63,7 +63,7 @@ class RowsOfWave:
         """Write one row for each person: all codes, and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
-        lines are sorted as text. A file is therefore always the same, it shows neither batches nor
+        lines are sorted as text. A file is therefore always the same. It shows neither batches nor
         who answered when, and its rows cannot be joined to those of another file.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
@@ -72,7 +72,7 @@ class RowsOfWave:
 
 
 def find_rows(results: Results, *, number: str = "") -> RowsOfWave:
-    """Find the file of rows, or by its number that of a block; the wave must have rows."""
+    """Find the file of rows, or a block's file by its number; the wave must have rows."""
     if not results.has_rows:
         raise ValueError("only a wave that is closed, counted and large enough has rows")
     rows_file = find_rows_file(results.wave)
@@ -179,7 +179,7 @@ def _cells(column: ReportColumn) -> dict[int, str]:
 def find_batches(results: Results) -> list[BatchKey]:
     """Find the batches behind a snapshot, without their content.
 
-    All rows are read at once: a cursor that stays open during a slow download would keep SQLite
+    All keys are read at once: a cursor that stays open during a slow download would keep SQLite
     from shortening its log.
     """
     rows = (
@@ -191,7 +191,7 @@ def find_batches(results: Results) -> list[BatchKey]:
 
 
 def _read_batches(found: Sequence[BatchKey], layout: Columns) -> Iterator[NDArray[np.uint8]]:
-    """Yield the reports of several batches at once, one column for each of a batch."""
+    """Yield the reports of several batches at once, with the columns of a batch."""
     for keys in group_batches(found, limit=ROWS_AT_ONCE):
         batches = list(Batch.objects.filter(pk__in=[key.pk for key in keys]))
         if len(batches) < len(keys):

@@ -1,7 +1,7 @@
 """The intake as an ASGI application: checks, limit per address, one commit for many reports.
 
-A request waits twice, for the limiter's count and for the commit, each time with the requests
-that arrived in the meantime. At most MAX_WAITING wait; others are told to come back.
+A request waits twice, for the limiter's count and for the commit, each time with the requests that
+arrived meanwhile. At most MAX_WAITING wait; others are told to retry later.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 
 def _check_transport(scope: HTTPScope, headers: Mapping[str, str]) -> None:
-    """Refuse a report that others could read on its way, as Django redirects all pages."""
+    """Refuse a report sent without encryption, just as Django redirects pages to HTTPS."""
     scheme = headers.get("x-forwarded-proto", "") if settings.BEHIND_PROXY else scope["scheme"]
     if settings.HTTPS and scheme != "https":
         raise Refused(problems.PLAIN_HTTP, "Send reports over HTTPS only.")

@@ -73,6 +73,6 @@ def read_sheet(posted: QueryDict, *, manifest: Manifest, manifest_hash: bytes) -
 
 
 def _decode(text: str) -> bytes | None:
-    """Return an id or a hash; None if it is neither."""
+    """Return an id or a hash; None for anything else."""
     value = decode_base64url(text)
     return value if value is not None and len(value) == ID_BYTES else None

@@ -5,10 +5,10 @@ reports that all three may send are counted, so one /64 that sends without end d
 limit of its neighbors.
 
 Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
-writes nothing to disk, and is then forgotten. Without the key, the counters, which live for a
-minute, cannot be traced back by trying all addresses.
+writes nothing to disk, and is then forgotten. The counters live for a minute. Without the key,
+nobody can trace them back by trying all addresses.
 
-The intake and pages ask the same counters, so forms and scripts from one network count together.
+The intake and pages share the counters: forms and scripts of one network count together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
 # The key is read again after this time, so that processes soon agree after Redis is emptied.
 KEY_FRESH_SECONDS = 10.0
-# A limiter that does not answer is not asked again for a while: each attempt would cost time.
+# A limiter that does not answer is left alone for a while: each attempt would cost time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
 KEY_NAME = "murmur:limiter:key"
@@ -89,8 +89,8 @@ class Limiter:
     def admit(self, networks: Sequence[bytes]) -> Sequence[int]:
         """Return 0 for each report that may be sent, otherwise the number of seconds to wait.
 
-        Reports from unknown networks must not share the limit of one network. They share the cap
-        that applies to everyone while the limiter is unreachable.
+        Reports from unknown networks must not share one network's limit. They share the cap that
+        applies to everyone while the limiter is unreachable.
         """
         now = time.monotonic()
         known = [network for network in networks if network != UNKNOWN]

@@ -69,7 +69,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """What is stored for a spent id; the symbols are gone once the report is sealed."""
+    """The stored data of a spent id; its symbols are gone once the report is sealed."""
 
     manifest_hash: bytes
     symbols: bytes | None
@@ -86,8 +86,8 @@ def record_report(upload: Upload) -> Outcome:
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     """Commit a group of reports in one transaction; one result for each, in order.
 
-    After a lost connection the group is tried again on a new one. Every report has its own
-    id, so this does no harm even if the first commit went through unnoticed.
+    After a lost connection, the group is sent again on a new one. Every report has its own id, so
+    this does no harm even if the first commit went through unnoticed.
     """
     try:
         return _record_together(uploads)
@@ -138,7 +138,7 @@ def _judge(
     known: _Known | None,
     terms: Terms | RetryLater | None,
 ) -> Outcome | IntakeError:
-    """Answer a report that was not recorded now.
+    """Answer a report that this call did not record.
 
     A known id is answered in any state of its wave: its report was acknowledged before.
     """
@@ -146,8 +146,8 @@ def _judge(
         return refusal or refused_as_closed()  # there is no other reason
     if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
         return refusal
-    # A sealed report can no longer be compared: its id alone shows that it was counted. If seals
-    # must not show, because each one tells the number of reports to within K, none is compared.
+    # A sealed report can no longer be compared: its id alone shows that it was counted. If sealing
+    # must stay hidden, because it tells the number of reports to within K, none is compared.
     is_compared = not (isinstance(terms, Terms) and terms.hides_seals)
     has_same_symbols = not is_compared or known.symbols in (None, upload.symbols)
     if known.manifest_hash == upload.manifest_hash and has_same_symbols:

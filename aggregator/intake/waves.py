@@ -19,7 +19,7 @@ MANIFEST_RETRY_SECONDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What a launched manifest fixes."""
+    """Terms that a launched manifest fixes."""
 
     opens_at: datetime | None
     closes_at: datetime | None
@@ -30,7 +30,7 @@ class Terms:
     hides_seals: bool
 
 
-# Only the state of a launched wave changes, so these never become stale.
+# Only the state of a launched wave changes, so terms never become stale.
 _terms: dict[bytes, Terms] = {}
 
 

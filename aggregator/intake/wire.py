@@ -27,7 +27,7 @@ SHAPE = '{"format":1,"manifest":"…","id":"…","symbols":"…"}'
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """A report as it arrived: its format is checked, but not compared with a manifest yet."""
+    """A report as it arrived: well-formed, but not yet compared with a manifest."""
 
     manifest_hash: bytes
     report_id: bytes

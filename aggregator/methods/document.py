@@ -27,7 +27,7 @@ GLOSSARY = "glossary"
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What stands below one heading; the text below a chapter's title is a section too."""
+    """The content below one heading; the text below a chapter's title is a section too."""
 
     chapter: str
     anchor: str
@@ -143,7 +143,7 @@ def find_section(anchor: str) -> Section | None:
 
 @cache
 def read_figure(name: str) -> bytes | None:
-    """Return a picture of the document; None if there is no such picture."""
+    """Return a picture of the document, or None."""
     path = _docs() / "figures" / name
     if not FIGURE_NAME.fullmatch(name) or not path.is_file():
         return None

@@ -12,7 +12,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 THIN = '<mspace width="0.167em" />'
 NAME = "<mi>(?:ln|exp)</mi>"
 OPENING = '(?:<mo stretchy="false">&#x00028;|<mrow><mo stretchy)'
-# What browsers, which know only MathML Core, would otherwise draw too close or too far apart.
+# Signs that browsers, limited to MathML Core, would draw too close or too far apart.
 REPAIRS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (

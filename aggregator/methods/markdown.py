@@ -21,7 +21,7 @@ OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """The text is ours, but HTML in it is escaped all the same."""
+    """The text is ours, but its HTML is escaped anyway."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     return add_formulas(markdown).use(anchors_plugin, max_level=4)
 
@@ -39,9 +39,9 @@ def parse(text: str, *, chapter: str) -> list[Token]:
 
 
 def resolve_link(link: str, *, chapter: str) -> str:
-    """Return the address on this site of what a file links to.
+    """Return the address on this site for a link in a file.
 
-    Links inside a chapter name it too, because its sections are also shown on other pages.
+    Links inside a chapter also name it, because its sections appear on other pages too.
     """
     path, _, anchor = link.partition("#")
     if OUTSIDE.match(link):
@@ -58,7 +58,7 @@ def resolve_link(link: str, *, chapter: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # Wide tables and formulas scroll in their own boxes, by keyboard too, not the page.
+    # Wide tables and formulas, not the page, scroll in their own boxes, also by keyboard.
     html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')

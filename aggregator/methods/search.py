@@ -1,7 +1,7 @@
 """Finds the sections and the terms of the glossary that contain all words of a query.
 
-Words of questions, such as "why" and "is", are ignored, because sections that answer a question
-need not repeat it.
+Words such as "why" and "is" are ignored, because sections that answer a question need not repeat
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ END_OF_BLOCK = re.compile(r"</(?:p|li|t[dhr]|pre|h[1-6]|div)>")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something that can be found."""
+    """A section or a term that can be found."""
 
     url: str
     title: str
@@ -76,7 +76,7 @@ def search(query: str) -> list[Result]:
 
 
 def _choose_words(query: str) -> list[str]:
-    """Leave out words of questions, unless the query has no others."""
+    """Leave out words such as "why", unless the query has no others."""
     words = [word.strip(PUNCTUATION) or word for word in query.casefold().split()]
     return list(dict.fromkeys([word for word in words if not STOP_WORDS.fullmatch(word)] or words))
 
@@ -115,7 +115,7 @@ def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
 
 
 def _find_middle(text: str, words: list[re.Pattern[str]], pattern: re.Pattern[str]) -> int:
-    """Find the word after which most of the others follow soon; 0 if only the title has them."""
+    """Find the word that most other words follow soon; 0 if only the title has them."""
     places = [match.start() for match in pattern.finditer(text)]
     return max(
         places,

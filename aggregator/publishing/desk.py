@@ -25,14 +25,14 @@ class Obstacle(StrEnum):
     OPEN = "open"
     COUNTING = "counting"
     EMPTY = "empty"
-    OFF = "off"  # the owner took the public page back
+    OFF = "off"  # the owner withdrew the public page
     SUSPENDED = "suspended"
     SPENT = "spent"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """What the pages about releases know of one wave."""
+    """What pages about releases need to know about one wave."""
 
     survey: Survey
     mode: Mode
@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def promise(self) -> str:
-        """What all releases so far, and the whole cap, tell about taking part."""
+        """What all releases so far, and the whole cap, reveal about taking part."""
         assert self.account is not None
         return promise_together(
             self.manifest,

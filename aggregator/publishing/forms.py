@@ -1,4 +1,4 @@
-"""What to release: questions and ε, and for how many people the price is worked out."""
+"""What to release: questions, ε, and the number of people for the price."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReleaseForm(forms.Form):
     people = WholeNumber(
         low=1, high=MAX_PEOPLE, label="People, for the preview", help_text=PEOPLE_HELP
     )
-    # Filled in by the link of a planned table by groups that was lost.
+    # The link for a lost planned table by groups fills this in.
     group = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
@@ -76,7 +76,7 @@ class ReleaseForm(forms.Form):
         return people
 
     def write_query(self) -> str:
-        """Write the address of this choice with its price."""
+        """Write the query that shows this choice with its price."""
         request = self.request
         return _write(request, people=self.people_planned)
 

@@ -1,7 +1,8 @@
 """What a release would show and cost, computed before it is paid for.
 
-It follows from the request, the manifest and a number of people that the researcher expects: never
-from reports. A choice of ε that depends on answers would tell readers something about them.
+The price follows from the request, the manifest and the number of people that the researcher
+expects, never from reports. A choice of ε that depends on answers would tell readers something
+about them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from surveys.releasing.words import find_group
 
 @dataclass(frozen=True, kw_only=True)
 class FigurePrice:
-    """The interval of a share of 20 % of one question, for this many people."""
+    """The interval of a share of 20 % in one question, for this many people."""
 
     question: ManifestQuestion
     people: int
@@ -56,7 +57,7 @@ class Price:
     request: ReleaseRequest
     people: int
     left: int  # after it
-    guess: str  # about taking part, in guesses of 100
+    guess: str  # about taking part: right guesses in 100
     took_part: str
     readers: str
     readers_together: str  # with all earlier releases; empty if they add nothing
@@ -66,10 +67,10 @@ class Price:
     # Of a table: one figure of each question, the widest interval first.
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
-    groups: int = 1  # of equal size, each of which has its own counts
-    enough: int = 0  # the least ε that is enough for this many people; 0 if that is not left
+    groups: int = 1  # assumed to be equal; each has its own counts
+    enough: int = 0  # the least ε that is enough for these people; 0 if less is left
     reach: str = ""  # of a choice: what to expect of the published answer
-    is_blunt: bool = False  # so far that the choice says next to nothing
+    is_blunt: bool = False  # whether that says next to nothing
 
     @property
     def typical(self) -> FigurePrice | None:
@@ -81,14 +82,14 @@ class Price:
 
 
 def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people: int) -> Price:
-    """Price a request; raises NotReleasable if it cannot be made."""
+    """Price a request; raise NotReleasable if it is not allowed."""
     manifest = wave.description
     request = check_requested(request, manifest)
     plan = plan_release(request, manifest, delta_nanos_left=account.delta_left)
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
     readers = _describe_readers(manifest, [row], questions)
-    # Lost ones too: after a backup was restored, readers may know them.
+    # Lost releases too: after a backup was restored, readers may know them.
     together = _describe_readers(manifest, [*account.releases, row], questions)
     price = Price(
         request=request,
@@ -108,7 +109,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
 
 
 def _plan_row(wave: Wave, request: ReleaseRequest, plan: ReleasePlan) -> Release:
-    """Return the row that the request would become; it is not stored."""
+    """Return the row for a request, without storing it."""
     return Release(
         wave=wave,
         kind=request.kind,
@@ -173,7 +174,7 @@ def _price_table(
         )
         for parts, question in spreads
     )
-    # The scale of noise, and with it the number of people, falls as ε grows.
+    # The scale of noise, and with it the number of people needed, falls as ε grows.
     fewest = min(figure.people for figure in figures)
     enough = ceil(plan.epsilon_hundredths * noise.least / fewest)
     return replace(

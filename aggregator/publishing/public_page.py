@@ -1,9 +1,9 @@
 """A survey's published results for anyone: no account, session, cookie or script.
 
-Exact results are the blocks of the owner's page, for everyone together: no codes, no groups, and no
-question whose rule depends on an answer that was not scrambled; nothing of an open survey, and
-nothing before the last reports are counted. Until then, and if there is nothing to show, the page
-does not depend on how many reports have come. A protected survey shows its releases and nothing
+Exact results are the blocks of the owner's page for everyone together. They leave out codes,
+groups, and questions whose rule depends on an answer that was not scrambled. They appear once the
+survey is closed and the last reports are counted. Until then, and if there is nothing to show, the
+page does not depend on the number of reports. A protected survey shows its releases and nothing
 else, in each of its languages; exact results are in English.
 """
 
@@ -53,8 +53,8 @@ OK = 200
 def store_public_page(wave: Wave) -> None:
     """Make the page of final results before anyone visits it.
 
-    Workers call it when they have counted the last reports. If one stops here, or after an upgrade,
-    the first visit makes the page, one at a time.
+    Workers call it when they have counted the last reports. If a worker stops here, or after an
+    upgrade, the first visit makes the page. Pages are made one at a time.
     """
     try:
         wave = find_published_wave(wave.survey.slug, Mode(wave.mode))
@@ -105,7 +105,7 @@ def build_translated_context(wave: Wave, language: str) -> dict[str, Any]:
 
 
 def render_in(language: str, template: str, context: dict[str, Any]) -> SafeString:
-    # Without the request, whose context processors would read the session.
+    # Without the request, because context processors would read the session.
     with override(language):
         return render_to_string(f"aggregator/{template}", context)
 
@@ -161,9 +161,9 @@ def _render_releases(
 
 
 def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[ReleaseRequest]:
-    """Find the planned releases that may still appear; `releases` are the public ones of the day.
+    """Find the planned releases that may still appear; `releases` are those public on the day.
 
-    A lost one leaves on the day on which its figure would have come, as pages change at midnight.
+    A lost release is dropped on the day when its figure would have come: pages change at midnight.
     """
     lost = wave.releases.filter(state=Release.State.LOST, public_from__lte=day)
     gone = {release.request_hash for release in (*lost, *releases)}
@@ -176,7 +176,7 @@ class NothingToShow(Exception):
 
 
 def build_exact_page(wave: Wave, context: dict[str, Any]) -> Text:
-    """Describe the page of final results. It is stored once there are some."""
+    """Describe the page of final results, which is stored once they exist."""
     decides = ("pk", "method_version", "earlier_final", "final", "looks", "counts", "told")
     newest = wave.snapshots.order_by("-through_batch").values_list(*decides).first()
     return Text(

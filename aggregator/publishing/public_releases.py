@@ -1,7 +1,8 @@
 """What anyone may see of a protected survey: its releases, from the day on which they are public.
 
-It reads the manifest and stored releases, and no report, batch or snapshot. Therefore nothing here
-changes when reports come or are counted. Pages change at 00:00 UTC, when a release becomes public.
+Only the manifest and stored releases are read, and no report, batch or snapshot. Therefore nothing
+here changes when reports arrive or are counted. Pages change at 00:00 UTC, when a release becomes
+public.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class PublicRelease:
     name: str
     release: Release
     figures: ShownFigures | None
-    too_few: str  # why there are none
+    too_few: str  # why there are no figures
     unplanned: str
     promise: str
     lines: tuple[Line, ...]
@@ -63,7 +64,7 @@ def list_public(
 ) -> list[PublicRelease]:
     """Describe releases for readers: tables first, then the newest first.
 
-    `spent` is that of `Charged`.
+    `spent` is `Charged.spent`.
     """
     figures = read_shown(releases, manifest)
     found = [
@@ -94,7 +95,7 @@ def _list_lines(release: Release, manifest: Manifest, *, spent: int) -> tuple[Li
 
 
 def find_why_not(figures: Figures | Unsure) -> str:
-    """Say why readers see nothing of a release; empty if they see something."""
+    """Say why readers see no figures of a release; empty if they see some."""
     if isinstance(figures, Unsure):
         return figures.why
     if isinstance(figures, TableFigures | KeyDriverFigures) and not figures.is_enough:
@@ -104,10 +105,10 @@ def find_why_not(figures: Figures | Unsure) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Charged:
-    """What counts on a day: every release that was requested before, drawn, waiting or lost.
+    """What counts on a day: every release requested earlier, whether drawn, waiting or lost.
 
-    It follows from the days of the requests, so that it changes at midnight and never when a worker
-    draws. `is_suspended` says that releases may be known which are no longer stored.
+    The days of the requests decide this, so it changes at midnight and never when a worker draws.
+    `is_suspended` says that readers may know releases that are no longer stored.
     """
 
     releases: tuple[Release, ...]
@@ -123,7 +124,7 @@ class Charged:
 
     @property
     def delta(self) -> int:
-        """δ in 10⁻⁹, of all of these releases."""
+        """The δ of all these releases, in 10⁻⁹."""
         if self.is_suspended:
             return self.delta_cap
         return sum(release.delta_nanos for release in self.releases)

@@ -41,7 +41,7 @@ from surveys.respondent.label.parts import join_sentences
 CONTRADICTING = noop(
     "The noisy counts contradict the design of this question. Treat this figure as a warning."
 )
-# The score compares the two sides of a point. It does not see how many chose the point itself.
+# The score compares the two sides of a point. It ignores how many people chose the point itself.
 PREFERS = noop(
     "Chance names a point, most likely one for which the numbers of answers below and above differ "
     "least. Few people may have chosen it, and it can be far from the middle answer."
@@ -86,7 +86,7 @@ class ShownQuestion:
 
     @property
     def widest(self) -> Spread | None:
-        """The parts of the widest interval of a share, which stands for all."""
+        """The parts of the widest interval of a share, shown for all of them."""
         shares = [one for one in self.rows if not one.row.is_mean] or list(self.rows)
         if not shares:
             return None
@@ -187,7 +187,7 @@ def _describe_scale(question: ManifestQuestion) -> str:
 
 
 def _describe_limits(figures: ChosenFigure) -> str:
-    """Say what publication noise does to a choice; it is not all that can be wrong with it."""
+    """Say how publication noise limits a choice, and that other errors come on top."""
     if figures.bound is None:
         return _(PREFERS)
     limit = (
@@ -218,7 +218,7 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     if figures.question.follow_up:
         # Translators: the question of a follow-up.
         notes.append(_("Then: %(question)s") % {"question": figures.question.follow_up})
-    # For questions that everyone was asked, one sentence above all questions says it.
+    # If everyone was asked, one sentence above all questions says how many took part.
     is_said = shows_people and figures.of_everyone and figures.group is None
     notes += [] if is_said else [build_asked_cells(figures)]
     return ShownQuestion(
@@ -249,7 +249,7 @@ def _show_row(question: ManifestQuestion, row: FigureRow) -> ShownRow:
 
 
 def _write_points(half_width: float, *, factor: float) -> str:
-    """Write the half-width of a 95 % interval as one of those that hold together."""
+    """Write the half-width of a 95 % interval, times `factor` for the simultaneous level."""
     return write_points(factor * half_width)
 
 

@@ -22,7 +22,7 @@ class KindChoice:
 
 
 def suggest_epsilon(kind: ReleaseKind, *, left: int) -> int:
-    """Suggest an ε in hundredths: not all that is left, so that more can follow."""
+    """Suggest an ε in hundredths: not all that is left, so that other releases can follow."""
     return max(1, min(KINDS[kind].usual_hundredths, left // 2))
 
 

@@ -1,7 +1,7 @@
-"""How many reports of a closed wave agree in two questions, for the key drivers that need it.
+"""How many reports of a closed wave agree in two questions, for key drivers.
 
-Batches have it for every pair. Below the minimum batch there are no batches, and the counts that
-the planned key drivers need were kept.
+Batches give it for every pair. Below the minimum batch there are no batches; only the counts for
+planned key drivers were kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from surveys.models import Wave
 def find_agreeing(
     wave: Wave, request: ReleaseRequest, *, through_batch: int
 ) -> dict[Pair, int] | None:
-    """Count the pairs of a request up to a batch; None if nothing was kept for one of them."""
+    """Count the pairs of a request up to a batch; None if the count of a pair was not kept."""
     manifest, pairs = wave.description, list_pairs([request])
     if not through_batch:
         kept = _find_kept(wave)

@@ -1,10 +1,10 @@
-"""Looks at planned alerts: one a day while a survey is open, and one when all reports are counted.
+"""Looks at planned alerts: daily while a survey is open, and once when all reports are counted.
 
 This is the sparse vector technique (privacy.central.above_threshold). Noise on the threshold is
-drawn at the first look and stored; every look adds fresh noise to the distance, and the first one
-that reaches the threshold ends the alert. Nothing else of a look is stored, so looks cost nothing
-more, however many there are. As for other releases, a file outside the database records first that
-noise is drawn (aggregator.releases.drawing).
+drawn at the first look and stored. Every look adds fresh noise to the distance, and the first look
+that reaches the threshold ends the alert. Nothing else is stored, so further looks cost nothing. As
+for other releases, a file outside the database first records that noise is drawn
+(aggregator.releases.drawing).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def find_alerts_to_look_at() -> QuerySet[Release]:
 
 
 def look_at_alert(release_id: int) -> bool:
-    """Look at an alert once. Return False if no look was due or this server could not make it."""
+    """Look at an alert once; return False if no look was due or this server could not look."""
     release = find_alerts_to_look_at().select_related("wave").filter(pk=release_id).first()
     return release is not None and attempt(release, _look_in)
 
@@ -70,7 +70,7 @@ def _look_in(release: Release, folder: Path) -> None:
 
 @transaction.atomic(durable=True)
 def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, folder: Path) -> None:
-    # The wave's row first, as in charging. While it is locked, nothing is sealed.
+    # Lock the wave's row first, as in charging. While it is locked, nothing is sealed.
     wave = lock_wave(release.wave_id)
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     found = find_alerts_to_look_at().filter(pk=release.pk).first()
@@ -101,8 +101,8 @@ def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, fold
         try:
             append_key(path, found.key)
         except OSError:
-            # Another look would have new noise, and its outcome would be one more than was paid
-            # for. That there was none below may show in logs, so the alert is over.
+            # Another look would draw new noise and give an outcome that was not paid for. Logs may
+            # show that this look did not stay below the threshold, so the alert is over.
             logger.exception("release %s: the file that counts draws cannot be written", found.pk)
             give_up(ours, NEVER_AGAIN)
             return

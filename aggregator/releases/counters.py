@@ -1,4 +1,4 @@
-"""Files outside the database that record draws, so that restoring it never draws twice.
+"""Files outside the database that record draws: a restored backup never draws twice.
 
 There is one file for each wave, named by its manifest's hash, with the key of a release on each
 line. A key is written to the disk before its figure is drawn. Nothing here is ever removed. One
@@ -19,12 +19,12 @@ KEY_BYTES = 16
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 _WAVE = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = "identity"
-# Stands for releases that may have been drawn before the folder was made, and is no release's key.
+# Stands for releases that may have been drawn before the folder existed; no release's key.
 UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 
 class DamagedFile(Exception):
-    """The file holds something that this module did not write."""
+    """The file has content that this module did not write."""
 
 
 def find_file(folder: Path, manifest_hash: bytes) -> Path:
@@ -37,18 +37,18 @@ def has_draws(folder: Path) -> bool:
 
 
 def name_start(key: str) -> str:
-    """Name the start of an alert, whose noise is drawn first for the threshold."""
+    """Name the start of an alert: the draw of the threshold's noise."""
     return hashlib.sha256(f"start {key}".encode()).hexdigest()[: len(key)]
 
 
 def read_keys(path: Path) -> frozenset[str]:
-    """Return the keys of all releases that were drawn, or about to be; none without a file."""
+    """Return the keys of all releases drawn or about to be drawn; empty without a file."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return frozenset()
     keys = [line.decode("ascii", errors="replace") for line in lines]
-    # Every line ends, so the last piece is empty.
+    # Every line ends with a line break, so the last piece is empty.
     if keys.pop() or not all(_KEY.fullmatch(key) for key in keys):
         raise DamagedFile(str(path))
     return frozenset(keys)
@@ -68,7 +68,7 @@ def append_key(path: Path, key: str) -> None:
 
 
 def append_new_keys(path: Path, keys: Iterable[str]) -> None:
-    """Write those keys that the file does not have yet."""
+    """Write the keys that the file lacks."""
     known = read_keys(path)
     for key in keys:
         if key not in known:
@@ -76,7 +76,7 @@ def append_new_keys(path: Path, keys: Iterable[str]) -> None:
 
 
 def read_identity(folder: Path) -> str:
-    """Return the key that identifies a folder; empty if it has none, or a damaged one."""
+    """Return the key that identifies a folder; empty if it is missing or damaged."""
     try:
         keys = read_keys(folder / _IDENTITY)
     except DamagedFile:
@@ -85,7 +85,7 @@ def read_identity(folder: Path) -> str:
 
 
 def make_identity(folder: Path) -> str:
-    """Give a folder an identity unless it has one; return it. Two callers get the same one."""
+    """Return the folder's identity, making it if needed. Two callers get the same identity."""
     path = folder / _IDENTITY
     if not path.exists():
         # Written under another name first, so that no worker reads a partial file.

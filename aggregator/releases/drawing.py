@@ -1,9 +1,9 @@
-"""Drawing a reserved release once and storing it; no worker may ever draw it a second time.
+"""Draw a reserved release once and store it; no worker may ever draw it again.
 
 One transaction draws and stores. If it fails, the figure is rolled back but the draw is not, and a
-restored backup forgets both. A file outside the database therefore records first that a draw begins
-(aggregator.releases.counters). Where file and database contradict each other, the figure may be
-known to someone, and the release is given up with its loss.
+restored backup forgets both. A file outside the database therefore first records that a draw begins
+(aggregator.releases.counters). If file and database contradict each other, someone may know the
+figure: the release is given up, and its loss stays.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INTERRUPTED = (
     "restored. What it cost stays spent, because the figure may be known. You can make the same "
     "release again; it costs the same again."
 )
-# Of what must be planned before the survey opens.
+# For kinds that must be planned before the survey opens.
 NEVER_AGAIN = (
     "The server stopped while this release was made, could not write the file that counts draws, "
     "or restored a backup from before. What it cost stays spent, because the figure may be known. "
@@ -76,12 +76,12 @@ NOT_COUNTED = (
 
 
 def find_releases_to_draw() -> QuerySet[Release]:
-    """Find releases that are paid for and not drawn."""
+    """Find releases that are charged but not drawn."""
     return Release.objects.filter(state=Literal(Release.State.RESERVED.value)).order_by("pk")
 
 
 def draw_release(release_id: int) -> bool:
-    """Draw a release, or give it up; False if there was nothing to do, or not here or not now."""
+    """Draw a release or give it up; False if nothing was due or it cannot be done here or now."""
     release = find_releases_to_draw().select_related("wave__survey").filter(pk=release_id).first()
     return release is not None and attempt(release, _draw_in)
 
@@ -89,7 +89,7 @@ def draw_release(release_id: int) -> bool:
 def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
     """Do the work of a release in the folder that counts draws.
 
-    If that is not possible here or now, the release says why, and this returns False.
+    If that is impossible here or now, store why with the release, and return False.
     """
     if settings.RELEASES is None:
         return False
@@ -108,14 +108,14 @@ def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
 
 
 def _draw_in(release: Release, folder: Path) -> None:
-    # Everything slow comes before the transaction: on SQLite, nobody else writes during it.
+    # Slow steps come before the transaction: on SQLite, it blocks all other writers.
     draw = _Draw(release)
     claim_folder(folder)
     _settle(release, draw, folder)
 
 
 class _Draw:
-    """A release with all that its draw needs; drawing itself is one call."""
+    """A release with the data for its draw; drawing itself is one call."""
 
     def __init__(self, release: Release) -> None:
         manifest = release.wave.description
@@ -169,7 +169,7 @@ def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[
 
 @transaction.atomic(durable=True)
 def _settle(release: Release, draw: _Draw, folder: Path) -> None:
-    # The ledger's row first, as in reserving: it makes all draws of a wave happen one by one.
+    # Lock the ledger's row first, as in reserving: draws of a wave then happen one by one.
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     ours = find_releases_to_draw().filter(pk=release.pk)
     if ledger is None or not ours.exists():
@@ -190,14 +190,14 @@ def _settle(release: Release, draw: _Draw, folder: Path) -> None:
             result=draw.draw(),
             library=draw.sampler.library,
             problem="",
-            # If midnight has passed, readers see it after the next one: pages change at no other
-            # time.
+            # If midnight has passed, readers see it after the next midnight: pages change only
+            # then.
             public_from=max(release.public_from, find_public_day(release.wave.survey, today())),
         )
 
 
 def is_contradicted(wave_id: int, path: Path) -> bool:
-    """Whether the file has draws that the database does not know, or the other way around."""
+    """Whether the file and the database disagree about which releases were drawn."""
     try:
         counted = read_keys(path)
     except DamagedFile:
@@ -207,7 +207,7 @@ def is_contradicted(wave_id: int, path: Path) -> bool:
 
 
 def suspend(ledger: ReleaseLedger) -> None:
-    """Count the whole cap as spent, and give up what is not drawn."""
+    """Count the whole cap as spent, and give up releases not drawn."""
     ReleaseLedger.objects.filter(pk=ledger.pk).update(
         suspended=RESTORED,
         spent_hundredths=F("cap_hundredths"),
@@ -217,7 +217,7 @@ def suspend(ledger: ReleaseLedger) -> None:
 
 
 def give_up(releases: QuerySet[Release], problem: str) -> int:
-    """Give up those of these releases that are not drawn; return how many.
+    """Give up the releases that are not drawn; return how many.
 
     The public page stops announcing them on the next day, so it changes at midnight only.
     """

@@ -1,7 +1,7 @@
 """The figures of a release, computed only from its stored noisy result and the manifest.
 
-Everything here is computed after the noise: nothing reads a count, and nothing draws. A page may
-therefore show these figures any number of times.
+All code here works on noisy results: it reads no count and draws nothing. A page may therefore show
+these figures any number of times.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from surveys.releasing.words import find_group, name_question
 NOT_ASKED_TEXT = "Not asked"
 MEAN_TEXT = noop("Mean")
 NEEDS_TABLE = noop("It is shown only beside a table of the same question.")
-# The noise of two cells or more is within so many standard deviations with 95 %: Laplace noise of
-# two cells is the widest, exp(-x / b) (1 + x / 2 b) of which is beyond x.
+# The noise of two or more cells is within so many standard deviations with probability 95 %.
+# Laplace noise of two cells is the widest: exp(-x / b) (1 + x / 2 b) of it is beyond x.
 _DEVIATIONS = 2.1
 
 
@@ -59,8 +59,8 @@ _DEVIATIONS = 2.1
 class FigureRow:
     """A share of everyone who was asked, or a mean in the unit of its question.
 
-    `share` is cut to what is possible and `estimate` is not. `parts` are standard errors in the
-    same unit. `count` is the noisy number of reports; a mean has none.
+    `share` is cut to the possible range, `estimate` is not. `parts` are standard errors in the same
+    unit. `count` is the noisy number of reports; a mean has none.
     """
 
     key: str  # a code, "refused", "not_asked" or "mean"
@@ -71,8 +71,8 @@ class FigureRow:
     estimate: float
     count: int | None
     parts: SpreadParts
-    is_authors: bool  # whether the words are the survey's
-    # No share from 0 to 1 is plausible; the nearest one stands for it.
+    is_authors: bool  # whether the author wrote `text`
+    # No share from 0 to 1 is plausible; the nearest share is shown.
     contradiction: bool = False
     level: float = LEVEL  # of the interval
 
@@ -95,16 +95,16 @@ class Group:
 
     @property
     def is_authors(self) -> bool:
-        """Whether the words are the survey's."""
+        """Whether the survey's author wrote the text."""
         return self.code != self.question.refused_code
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """`people` were asked, noise included. Without enough of them there are no rows.
+    """`people` were asked, noise included. With too few people there are no rows.
 
-    With 95 %, their number without noise is within `margin`. Of random subsets, most questions are
-    asked of some people only, so not `of_everyone`. In a table by groups, they are in one `group`.
+    With probability 95 %, their number without noise is within `margin`. With random subsets, most
+    questions are not `of_everyone`. In a table by groups, the people are in one `group`.
     """
 
     question: ManifestQuestion
@@ -120,7 +120,7 @@ class QuestionFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """`people` took part, noise included; None if each question was asked of some people only.
+    """`people` took part, noise included; None if each question was asked of only some people.
 
     A table by groups has every question once for each group.
     """
@@ -139,7 +139,7 @@ class TableFigures:
 
     @property
     def group(self) -> ManifestQuestion | None:
-        """The question that divides it; None for a table of everyone together."""
+        """The question that divides the table; None for a table of everyone together."""
         first = self.questions[0].group
         return first.question if first else None
 
@@ -148,10 +148,9 @@ class TableFigures:
 class ChosenFigure:
     """One answer that chance named: a leader, a median, or a typical answer of earlier versions.
 
-    With 95 %, no option is more than `bound` people ahead of a leader, and a point would be the
-    median if `bound` people answered differently. People are estimated as they are without the
-    noise of the release. Scrambling comes on top. A typical answer has no bound: that of its score
-    is not the distance from any answer.
+    At 95 % confidence, no option is more than `bound` people ahead of a leader, and a point would
+    be the median if `bound` people answered differently. The bound covers the noise of the release;
+    scrambling comes on top. A typical answer has no bound: its score is no distance from an answer.
     """
 
     question: ManifestQuestion
@@ -163,7 +162,7 @@ class ChosenFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertFigure:
-    """Whether an alert came: whether more than `percent` of all who were asked gave an answer."""
+    """Whether an alert came: more than `percent` of all who were asked gave an answer."""
 
     question: ManifestQuestion
     code: int
@@ -174,11 +173,11 @@ class AlertFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class KeyDriverFigures:
-    """The rule that chance named, and how often it is right; all from the noisy cells behind it.
+    """The rule that chance named, and how often it is right, from its noisy cells.
 
-    `predictor` is None if no rule was named, or if the one that was named is right no more often
-    than the better constant. The last row is that constant, the first the rule. With 95 %, no
-    other rule is right for `bound` more people, as far as the choice by chance is concerned.
+    `predictor` is None if no rule was named, or if the named rule is right no more often than the
+    better constant. The first row is the rule, the last that constant. At 95 % confidence about the
+    random choice, no other rule is right for `bound` more people.
     """
 
     question: ManifestQuestion  # the outcome
@@ -198,7 +197,7 @@ Figures = TableFigures | ChosenFigure | AlertFigure | KeyDriverFigures
 
 @dataclass(frozen=True, kw_only=True)
 class Unsure:
-    """An answer that chance named and that is not shown; `why` is a sentence."""
+    """An answer that chance named but that is not shown; `why` is a sentence."""
 
     question: ManifestQuestion
     why: str
@@ -207,8 +206,8 @@ class Unsure:
 def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Figures | Unsure]:
     """Read drawn releases that the same people see, by primary key.
 
-    An answer that chance named is shown only beside a table of its question that has enough people,
-    because the table's intervals say how sure it is. The noisy table decides, so this costs no ε.
+    An answer that chance named is shown only beside a table of its question with enough people: the
+    table's intervals say how sure it is. The noisy table decides, so this costs no ε.
     """
     found = {release.pk: read_figures(release, manifest) for release in releases}
     tables = [
@@ -304,7 +303,7 @@ def _read_table(
     of_everyone = [
         cells[symbol.name] for symbol in symbols if manifest.drawn is None or symbol.block is None
     ]
-    # Of a table by groups, all cells of a symbol together count its people.
+    # In a table by groups, all cells of a symbol together count its people.
     groups = list(_split(cells, find_group(manifest, request)))
     return TableFigures(
         people=_pool(of_everyone) if of_everyone else None,
@@ -347,14 +346,14 @@ def _read_cells(symbol: Symbol, counts: Sequence[int]) -> _Cells:
 
 
 def _pool(cells: Sequence[_Cells]) -> int:
-    """Combine noisy sums that count the same people; the variance of each grows with its codes."""
+    """Combine noisy sums over the same people; the variance of each grows with its codes."""
     weights = [1 / len(one.counts) for one in cells]
     total = fsum(weight * one.people for weight, one in zip(weights, cells, strict=True))
     return max(0, round(total / fsum(weights)))
 
 
 def _pool_margin(cells: Sequence[_Cells], noise: Noise) -> int:
-    """Return how far the pooled number may be from the one without noise, with 95 %."""
+    """Return how far noise may move the pooled number, with probability 95 %."""
     # Each sum has the variance k v and the weight 1 / k.
     variance = noise.variance / fsum(1 / len(one.counts) for one in cells)
     return ceil(_DEVIATIONS * sqrt(variance))
@@ -390,7 +389,7 @@ def _read_question(
 def _list_rows(
     question: ManifestQuestion, cells: Mapping[str, _Cells], noise: Noise
 ) -> Iterator[FigureRow]:
-    """List a share for each answer, then for each code that is no answer."""
+    """List a share for each answer, then for each other code."""
     if question.has_items:
         for option in question.options:
             item = cells[question.item_name(option.code)]
@@ -460,7 +459,7 @@ def _read_share(
 
 
 def _has_mean(question: ManifestQuestion) -> bool:
-    """Whether its codes have a mean that is one of everyone: none is a refusal or "not asked"."""
+    """Whether everyone's codes have a mean: none is a refusal or "not asked"."""
     return question.has_mean and not question.has_extra_codes
 
 
@@ -513,9 +512,9 @@ def _stretch(row: FigureRow, *, least: int, width: int) -> FigureRow:
 def _read_key_driver(
     release: Release, request: ReleaseRequest, manifest: Manifest
 ) -> KeyDriverFigures:
-    """Read the rule that was named, and how often it is right.
+    """Read the named rule, and how often it is right.
 
-    It was chosen among many, so its interval is one of those that hold for all together.
+    The rule was chosen among many, so its interval is a simultaneous one.
     """
     outcome, *predictors = (find_question(manifest, name) for name in request.questions)
     assert release.result is not None

@@ -1,11 +1,11 @@
-"""The folder that counts draws is the one whose identity the database knows; no other one draws.
+"""The folder that counts draws: only the folder whose identity the database knows may be used.
 
-Two folders do not know each other's draws, and an empty one knows none: a release that was drawn
-before a process died, or before a backup was restored, would be drawn a second time. So the first
-folder that a worker sees becomes the one that counts, and this is committed before any draw. From
-then on, a worker with another folder, or with one that was lost or is not mounted, draws nothing.
-Where releases were drawn before the database knew any folder, as in an older version, one without
-any draws is not the one in which they were, and is not taken.
+Two folders do not know each other's draws, and an empty folder knows none: a release drawn before a
+process died, or before a backup was restored, would be drawn again. The first folder that a worker
+sees therefore becomes the one that counts, and this is committed before any draw. From then on, a
+worker draws nothing if its folder is another one, is lost or is not mounted. If releases were drawn
+before the database knew any folder, as in an older version, a folder without draws is the wrong
+folder and is refused.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _describe(folder: Path, known: str) -> str:
 
 def _describe_unclaimed(folder: Path) -> str:
     """Say why a folder cannot become the one that counts; empty if it can."""
-    # Those that only wait prove nothing: no worker may have had a folder yet.
+    # Waiting releases prove nothing: perhaps no worker had a folder yet.
     settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
     return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""
 

@@ -1,7 +1,7 @@
-"""The ledger of a wave: what its releases spent, and the reservation of another one.
+"""The ledger of a wave: what its releases spent, and how a new release is reserved.
 
-The loss is entered before anything is drawn, and is never removed. A worker that dies in between
-leaves a loss without a figure, never a figure without its loss.
+The loss is entered before the draw and never removed. A worker that dies in between leaves a loss
+without a figure, never a figure without its loss.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ State = Release.State
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """What all releases of a wave together reveal about taking part; `basic` is what counts.
+    """What all releases of a wave together reveal about taking part; only `basic` is charged.
 
-    The others allow `delta` on top of the factor. A sum is None where it does not apply.
+    The other sums also need `delta`. A sum is None where it does not apply.
     """
 
     basic: float
@@ -99,7 +99,7 @@ def _new_ledger(wave: Wave, manifest: Manifest) -> ReleaseLedger:
 def _add_up(releases: tuple[Release, ...], *, delta_cap: int) -> Sums:
     epsilons = [release.epsilon_hundredths / HUNDREDTHS for release in releases]
     rhos = [release.rho for release in releases if release.rho is not None]
-    # These two sums are about losses without δ.
+    # The advanced and exact sums need losses without δ.
     is_pure = all(release.delta_nanos == 0 for release in releases)
     # Some sums need a δ even in a survey whose own δ is zero.
     delta = (delta_cap or USUAL_RELEASE_DELTA) / NANOS
@@ -119,10 +119,10 @@ def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
 
 
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
-    """Charge a release that was not planned, and leave it to a worker to draw.
+    """Charge a release that was not planned; a worker draws it.
 
-    Returns the stored release if the same one was planned or requested before, at no charge. May
-    raise NotReleasable.
+    If the same release was already planned or requested, returns it at no charge. May raise
+    NotReleasable.
     """
     with transaction.atomic(durable=True):
         with suppress(Survey.DoesNotExist):
@@ -149,9 +149,9 @@ def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
 
 
 def reserve_planned(*, wave_id: int) -> None:
-    """Charge all planned releases of a counted wave at once, whatever came; once each.
+    """Charge all planned releases of a counted wave once, however many reports came.
 
-    Of an open wave, these are the alerts.
+    In an open wave, charge only the alerts.
     """
     with transaction.atomic(durable=True):
         locked = lock_wave(wave_id)
@@ -176,7 +176,7 @@ def find_waves_to_release() -> QuerySet[Wave]:
 
 
 def has_final_counts(wave: str) -> Q:
-    """Whether `find_final_counts` finds something; `wave` is the field with the wave's key."""
+    """Whether `find_final_counts` finds counts; `wave` is the field with the wave's key."""
     own = {"wave": OuterRef(wave)}
     return Exists(Snapshot.objects.filter(**own, final=True)) | Exists(
         Discard.objects.filter(**own, counts__isnull=False)
@@ -195,19 +195,19 @@ def lock_wave(wave_id: int) -> Wave | None:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalCounts:
-    """How often each code was sent in a closed wave, and the last batch; 0 if there was none."""
+    """How often each code was sent in a closed wave, and the last batch; 0 without a batch."""
 
     counts: list[list[int]]
     through_batch: int
-    # Without a batch, the cells of planned tables by groups, as the row of discarded reports has
-    # them. With one, the batches have them.
+    # The cells of planned tables by groups, from the row of discarded reports; empty if there is a
+    # batch, which has them.
     grouped: Mapping[str, Cells] = field(default_factory=dict)
 
 
 def find_final_counts(wave: Wave) -> FinalCounts | None:
-    """Find what releases are made of; None until the last reports are counted.
+    """Find the counts behind releases; None until the last reports are counted.
 
-    Below the minimum batch there is nothing, unless the manifest plans releases.
+    Below the minimum batch there are none, unless the manifest plans releases.
     """
     last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
     if last is not None:
@@ -238,7 +238,7 @@ def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
 
 
 def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
-    """Charge what is planned and not charged; before the close, only what may come earlier."""
+    """Charge planned releases not charged yet; before the close, only kinds that may come then."""
     charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
     for request in wave.description.planned_releases or ():
         if request.digest not in charged and (counted or request.kind.comes_while_open):
@@ -254,7 +254,7 @@ def _charge(
     plan = plan_release(
         request, manifest, delta_nanos_left=ledger.delta_cap_nanos - ledger.delta_spent_nanos
     )
-    # Once everything counts as spent, what was planned is still noted, for a worker to give up.
+    # If everything counts as spent, planned releases still get a row, for a worker to give up.
     if not (planned and ledger.suspended) and not _spend(ledger, plan):
         raise NotReleasable(_describe_left(ledger, plan))
     return Release.objects.create(
@@ -276,7 +276,7 @@ def _charge(
 
 
 def _spend(ledger: ReleaseLedger, plan: ReleasePlan) -> bool:
-    """Charge a loss if the ledger still has it, in one statement that no other can overtake."""
+    """Charge a loss if enough is left, in one statement that no other can interrupt."""
     epsilon, delta = plan.epsilon_hundredths, plan.delta_nanos
     return 1 == ReleaseLedger.objects.filter(
         Q(spent_hundredths__lte=F("cap_hundredths") - epsilon),
@@ -296,15 +296,15 @@ def _describe_left(ledger: ReleaseLedger, plan: ReleasePlan) -> str:
 
 
 def find_public_day(survey: Survey, drawn_on: date) -> date:
-    """Return the day from which readers see a release: the day after, unless it is invented.
+    """Return the day from which readers see a release: the next day, except for invented data.
 
-    Pages then change with the calendar, and a moment tells nothing about the answers.
+    Pages then change at midnight, and the moment of a change says nothing about answers.
     """
     return drawn_on if survey.origin != Survey.Origin.SURVEY else drawn_on + timedelta(days=1)
 
 
 def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> ReleasePlan:
-    """Return the noise that a release was charged for, with today's sensitivity of its question."""
+    """Return the noise that a release was charged for, with its question's current sensitivity."""
     today_plan = plan_release(request, manifest, delta_nanos_left=release.delta_nanos)
     return ReleasePlan(
         mechanism=Mechanism(release.mechanism),
@@ -319,7 +319,7 @@ def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> 
 
 
 def list_keys(releases: Iterable[Release]) -> tuple[set[str], set[str]]:
-    """Return the keys that the file may have of these releases, and those that it must have."""
+    """Return which keys of these releases the file may have, and which it must have."""
     known, drawn = set(), set()
     for release in releases:
         known.add(release.key)

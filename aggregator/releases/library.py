@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-# Another version of OpenDP may state its losses or draw in another way.
+# Another version of OpenDP may state losses or draw differently.
 SERIES = "0.16."
 
 

@@ -1,7 +1,6 @@
-"""Drawing with OpenDP, in workers only: no other module imports it, and pages never wait for it.
+"""Drawing with OpenDP, in workers only: no other module imports it, and no page waits for it.
 
-Before anything is drawn, OpenDP states the loss of what it is about to do, and that must be what
-the ledger was charged.
+Before each draw, OpenDP states its loss, which must be what the ledger was charged.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class Sampler:
 
 
 def prepare_sampler(plan: ReleasePlan) -> Sampler:
-    """Load OpenDP and check what it says it does; may raise NotDrawable.
+    """Load OpenDP and check its stated loss; may raise NotDrawable.
 
-    It takes half a second the first time, so do this before a transaction opens.
+    The first load takes half a second, so do this before a transaction opens.
     """
     version = _find_version()
     try:
@@ -65,7 +64,7 @@ def _check_loss(stated: float, charged: float | None) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertSampler:
-    """Adds noise to a whole number: to the threshold once, and to the distance of every look."""
+    """Adds noise to whole numbers: once to the threshold, and at every look to the distance."""
 
     draw_threshold: Callable[[int], int]
     draw_look: Callable[[int], int]
@@ -73,10 +72,10 @@ class AlertSampler:
 
 
 def prepare_alert_sampler(plan: ReleasePlan) -> AlertSampler:
-    """Load OpenDP and check what it says it does; may raise NotDrawable.
+    """Load OpenDP and check its stated loss; may raise NotDrawable.
 
-    One report moves the distance by one. In the proof, half of the loss is a threshold moved by
-    one, and half a distance moved by two against it.
+    One report moves the distance by one. In the proof, half of the loss comes from moving the
+    threshold by one, and half from moving the distance by two.
     """
     version = _find_version()
     try:
@@ -110,7 +109,7 @@ def _round_up(scale: Fraction) -> float:
     return round_up_fraction("scale", scale)
 
 
-# Distances are between two sets of reports of which one has one report more.
+# Distances are between two sets of reports, one of which has one more report.
 def _laplace(plan: ReleasePlan) -> tuple[Any, float]:
     from opendp import prelude as dp
 

@@ -1,7 +1,7 @@
-"""The whole numbers that noise is added to, or that an answer is chosen by.
+"""The whole numbers that get noise, or by which an answer is chosen.
 
-Everything is a whole number until after the draw: sums of floats depend on their order, and one
-report then changes them by more than it seems.
+All numbers are whole until after the draw: sums of floats depend on their order, and one report can
+change them by more than expected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
 from surveys.releasing.noise import find_other_probability, find_question, list_symbols
 
-Counts = list[list[int]]  # of columns, as batches and snapshots have them
+Counts = list[list[int]]  # of columns, as in batches and snapshots
 
 
 def table_cells(
@@ -30,7 +30,7 @@ def table_cells(
 ) -> dict[str, list[int]]:
     """Return how often each code was sent, for every symbol of these questions.
 
-    One report more adds 1 to one cell of each symbol that it has.
+    One more report adds 1 to one cell of each symbol that it has.
     """
     by_symbol = _by_symbol(counts, manifest)
     return {symbol.name: by_symbol[symbol.name] for symbol in list_symbols(manifest, questions)}
@@ -39,7 +39,7 @@ def table_cells(
 def grouped_cells(counted: FinalCounts, wave: Wave, request: ReleaseRequest) -> Cells:
     """Return how often each code was sent in each group, for a planned table by groups.
 
-    One report is in one group, so one more adds 1 to one cell of each symbol that it has.
+    Each report is in one group: one more adds 1 to one cell of each symbol that it has.
     """
     if counted.through_batch:
         return count_sealed(wave, request, through_batch=counted.through_batch)
@@ -49,7 +49,7 @@ def grouped_cells(counted: FinalCounts, wave: Wave, request: ReleaseRequest) -> 
 def leader_scores(counts: Counts, manifest: Manifest, question: ManifestQuestion) -> dict[int, int]:
     """Return how many reports name each option, by its code.
 
-    One report more adds at most 1 to each, and takes nothing from any: the scores are monotone.
+    One more report adds at most 1 to each score and lowers none: the scores are monotone.
     """
     by_symbol = _by_symbol(counts, manifest)
     if question.has_items:
@@ -61,9 +61,9 @@ def leader_scores(counts: Counts, manifest: Manifest, question: ManifestQuestion
 
 
 def median_scores(counts: Counts, manifest: Manifest, question: ManifestQuestion) -> dict[int, int]:
-    """Return how close each point of a scale is to being the median of all answers, by its code.
+    """Return, by code, how close each point of a scale is to being the median of all answers.
 
-    One report more changes no score by more than `privacy.central.median.scaled_sensitivity`.
+    One more report changes no score by more than `privacy.central.median.scaled_sensitivity`.
     """
     cells = _by_symbol(counts, manifest)[question.name]
     points = question.answers
@@ -77,7 +77,7 @@ def median_scores(counts: Counts, manifest: Manifest, question: ManifestQuestion
 
 @dataclass(frozen=True, kw_only=True)
 class RuleCounts:
-    """The counts of which a key driver is drawn; the predictors are in the order of its request."""
+    """The counts from which a key driver is drawn; predictors are in the order of its request."""
 
     predictors: tuple[ManifestQuestion, ...]
     agreeing: tuple[int, ...]
@@ -105,7 +105,7 @@ class RuleCounts:
         )
 
     def score(self) -> list[int]:
-        """Score every rule. One report more adds 0 to `privacy.central.key_driver.FACTOR` to it."""
+        """Score every rule. One more report adds from 0 to `privacy.central.key_driver.FACTOR`."""
         return rule_scores(
             agreeing=self.agreeing,
             yes=self.yes,
@@ -114,7 +114,7 @@ class RuleCounts:
         )
 
     def list_cells(self, rule: Rule) -> list[int]:
-        """List the cells that say how often a rule is right. One report more adds 1 to one of them.
+        """List the cells that say how often a rule is right. One more report adds 1 to one cell.
 
         For a constant, No and Yes to the outcome. Otherwise, the codes of outcome and predictor:
         No and No, No and Yes, Yes and No, Yes and Yes.
@@ -122,8 +122,7 @@ class RuleCounts:
         if rule.predictor is None:
             return [self.total - self.yes, self.yes]
         same, other = self.agreeing[rule.predictor], self.yes_to[rule.predictor]
-        # Of the reports that agree, those with two No are fewer than those with two Yes by n less
-        # than the numbers of Yes.
+        # Reports with two No are as many as those with two Yes, plus n, minus the numbers of Yes.
         both = (same + self.yes + other - self.total) // 2
         return [same - both, other - both, self.yes - both, both]
 

@@ -1,9 +1,9 @@
 """What readers of releases can learn about one person's answers: a second promise, for readers.
 
-The server has every scrambled report, and its ε stays as it is. A reader has releases only. What
-they say about a report, added up over all of them, passes through the scrambling once (section
-"Epsilon for readers" of docs/methods/releases.md). Releases are added first: two of them describe
-the same scrambled report.
+The server has every scrambled report, and its ε stays as it is. A reader has only releases. What
+all releases together say about a report passes through the scrambling once (section "Epsilon for
+readers" of docs/methods/releases.md). They are added up first, because they describe the same
+scrambled report.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from surveys.manifest.rules import leaves
 from surveys.releasing.alerts import find_target
 from surveys.releasing.noise import Mechanism, count_most_symbols, list_symbols
 
-# At which the ε of exact results is stated.
+# The δ at which the ε of exact results is stated.
 EXACT_DELTA_NANOS = 1000
 MOST_HONEST = 2000
 
@@ -41,9 +41,8 @@ MOST_HONEST = 2000
 class ReaderLine:
     """What readers and the server can learn about the answer to one question, in nats.
 
-    Both count all that tells about it: questions that depend on it or ask for the same fact. The
-    server's is infinite for an answer that was sent as it is. The reader's holds with
-    `delta` added to the chance of everything.
+    Both include questions that depend on it or ask for the same fact. The server's is infinite for
+    an answer that was sent as it is. The reader's holds with `delta` added to every chance.
     """
 
     question: ManifestQuestion
@@ -74,7 +73,7 @@ class _Loss:
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
     """List what readers of all these releases can learn, for every answer they tell about.
 
-    Only what decides a release's noise is read, so it need not be drawn or stored.
+    Only the fields that decide the noise are read: a release need not be drawn or stored.
     """
     made = tuple(releases)
     losses = _add_losses(manifest, made)
@@ -133,14 +132,14 @@ def _list_losses(manifest: Manifest, release: Release) -> Iterator[tuple[str, _L
 def _find_loss(release: Release, *, is_item: bool) -> _Loss:
     scale = Fraction(release.scale)
     if release.mechanism == Mechanism.SPARSE_VECTOR:
-        # One report less and one more: their distance changes by one, as with one report more.
+        # Replacing a report changes the distance by one, just as adding a report does.
         return _Loss(epsilon=release.epsilon_hundredths / HUNDREDTHS)
     if release.mechanism == Mechanism.LAPLACE:
         return _Loss(epsilon=float(2 / scale))  # two cells change by one
     if release.mechanism == Mechanism.GAUSSIAN:
         return _Loss(rho=float(1 / scale**2))  # Δ₂² = 2, and ρ = Δ₂² / (2 σ²)
-    # A replaced code is one report less and one more. An item has one count, that of Yes.
-    # It changes by one, and the other items do not change.
+    # Replacing a code removes one report and adds one. An item has one count, that of Yes. It
+    # changes by one, and the other items do not change.
     one = release.epsilon_hundredths / HUNDREDTHS
     return _Loss(epsilon=one if is_item else 2 * one)
 
@@ -157,8 +156,7 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, names)]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # What is released about one symbol is independent of the others, so their δ add up: each
-    # takes an equal part.
+    # Releases about different symbols are independent, so their δ add up: each takes an equal part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
@@ -179,7 +177,7 @@ def _write_line(
         (summed, min(1.0, delta * exp(min(summed, 700.0))) if joins else delta),
     ]
     if delta:
-        # What the manifest promises holds for all releases together. Without δ, it is never less.
+        # The manifest's promise covers all releases together. Without δ, it is never smaller.
         promised = find_answered(manifest, question)
         bounds.append((promised.epsilon, promised.delta))
     reader, added = min(bounds)
@@ -187,10 +185,10 @@ def _write_line(
 
 
 def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
-    """Return what is left of a loss about a symbol for the answer behind it.
+    """Return how much of a loss about a symbol remains for the answer behind it.
 
-    With δ too: with e^r for the reader's ε, the δ about the answer is at most
-    δ (t − e^r c), which is less than δ.
+    This also holds with δ. If r is the reader's ε, the δ about the answer is at most δ (t − e^r c),
+    which is less than δ.
     """
     epsilon = loss.total(delta)
     if epsilon == 0 or symbol.threshold is None:
@@ -201,7 +199,7 @@ def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
 def _bound_together(
     telling: Sequence[ManifestQuestion], releases: Sequence[Release], *, delta: float
 ) -> float:
-    """Bound the loss by that of whole releases, and by how far two reports can be apart.
+    """Bound the loss by that of whole releases and the distance between two reports.
 
     Replacing a report removes one and adds one, so pure losses double. A replaced code moves two
     cells of each symbol, so squared sensitivities of Gaussian noise double too.
@@ -216,7 +214,7 @@ def _bound_together(
 
 
 def _find_distance(questions: Sequence[ManifestQuestion]) -> float:
-    """Bound the total-variation distance between the reports of two people to these questions."""
+    """Bound the total-variation distance between two people's reports on these questions."""
     if any(question.is_declared for question in questions):
         return 1.0
     slopes = (_add(one.list_differing(lambda code: code.mechanism.slope)) for one in questions)
@@ -228,7 +226,7 @@ def add_up(
     questions: Sequence[ManifestQuestion],
     own: Callable[[ManifestQuestion], float],
 ) -> float:
-    """Add up what these questions reveal; of random subsets, the largest sum that can be drawn."""
+    """Add up what these questions reveal; for random subsets, the largest possible sum."""
     return _add(manifest.pick_drawn({one.name: own(one) for one in questions}))
 
 
@@ -260,8 +258,8 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
     Exact counts of at least as many honest reports as the display minimum, a frozen lower bound
     (cut to `MOST_HONEST`), hide one scrambled report among the others. Questions that a rule or a
-    gate ties to others are estimated from joint counts, which do not. Void if anyone publishes
-    rows.
+    gate ties to others are estimated from joint counts, which do not hide it. Void if anyone
+    publishes rows.
     """
     tied = _find_tied(manifest)
     published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
@@ -292,7 +290,7 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
 
 def count_honest(manifest: Manifest) -> int:
-    """Return among how many honest reports one hides in what is said about exact results.
+    """Return how many honest reports hide one report, as stated for exact results.
 
     Fewer hide less, so the bound also holds for more; computing it for millions takes seconds.
     """

@@ -73,7 +73,7 @@ class Line:
 def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -> tuple[Line, ...]:
     """List what every release says below its figure.
 
-    `spent_hundredths` is what all releases that the same readers see have spent, with this one.
+    `spent_hundredths` is what all releases for the same readers have spent, including this one.
     """
     return (
         Line(name="Took part", text=describe_took_part(release), anchor="two-promises"),
@@ -112,7 +112,7 @@ def promise(release: Release, manifest: Manifest) -> str:
 
 
 def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
-    """Say what all releases so far tell about taking part, and what all may ever tell."""
+    """Say what all releases so far, and all that may follow, tell about taking part."""
     most = manifest.release_epsilon_hundredths or 0
     # Translators: how often a guess is right, in all of these.
     if spent_hundredths == 0:
@@ -140,8 +140,8 @@ def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: 
 def _promise(sentence: str, manifest: Manifest) -> str:
     if manifest.planned_releases is not None:
         return sentence
-    # With one report less than the smallest batch there is no release, so one person can decide
-    # whether there are any figures.
+    # With one report fewer than the smallest batch there is no release, so one person can decide
+    # whether any figures exist.
     condition = _("This holds if at least %(others)s others took part.")
     return join_sentences((sentence, condition % {"others": whole(manifest.minimum_batch)}))
 
@@ -159,7 +159,7 @@ def describe_took_part(release: Release) -> str:
 
 
 def describe_readers(lines: Sequence[ReaderLine]) -> str:
-    """Say what readers can learn about the answer of which they learn most, and what the server."""
+    """Say what readers and the server can learn about the answer that readers learn most about."""
     worst = find_worst(lines)
     if worst is None:
         return "nothing"
@@ -206,7 +206,7 @@ def write_own_scale(release: Release) -> str:
 
 
 def find_own_scale(release: Release) -> Fraction:
-    """Return the scale in reports; that of some choices is stored in thousandths of one."""
+    """Return the scale in reports; some choices store it in thousandths."""
     return Fraction(release.scale) / _FACTORS.get(ReleaseKind(release.kind), 1)
 
 
@@ -219,14 +219,14 @@ def describe_people(figures: TableFigures) -> str:
 
 
 def build_asked_cells(figures: QuestionFigures | KeyDriverFigures) -> str:
-    """Say roughly how many people were asked one question."""
-    # The margin is that of the noise, with 95 %.
+    """Say roughly how many people were asked a question."""
+    # The margin covers the noise with probability 95 %.
     asked = _("About %(people)s ± %(margin)s people were asked (noise included).")
     return asked % {"people": whole(figures.people), "margin": whole(figures.margin)}
 
 
 def describe_exact_readers(manifest: Manifest) -> str:
-    """Say what readers of exact results can learn about an answer, and why; empty for nothing."""
+    """Say what readers of exact results can learn about an answer, and why; empty if nothing."""
     lines = exact_reader_epsilons(manifest)
     hidden = [line for line in lines if line.reader < line.server]
     bare = [line for line in lines if line not in hidden]

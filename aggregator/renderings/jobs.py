@@ -1,9 +1,10 @@
 """Files that workers make on request: charts and reports of the newest look at a survey.
 
-A file of an older look, or of other inputs, is never shown and never made.
+Files of older looks or of other inputs are never shown or made.
 
-Files are kept next to the reports, so few are: the newest of each survey, as many bytes of each
-account as a setting allows, and a large one only until it was sent. The others are made again.
+Files are kept next to the reports, so few are kept: the newest of each survey, as many bytes of
+each account as a setting allows, and large files only until they are sent. The others are made
+again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from surveys.models import Role, Wave
 logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Rendering, lease=timedelta(minutes=3), pause=timedelta(seconds=10))
 find_renderings_to_run = QUEUE.find_due
-# A visit makes a row, so the oldest go: files that are asked for again are made again.
+# A visit adds a row, so the oldest are deleted; they are made again on request.
 KEPT_PER_WAVE = 8
 KEPT_BYTES = 1_000_000
 GAVE_UP = (
@@ -46,7 +47,7 @@ NO_ROOM = (
 
 
 def request_rendering(*, results: Results, name: str, inputs: str) -> Rendering:
-    """Return the file of this name for these results: made, waiting or failed."""
+    """Return the file of this name for these results, whether made, waiting or failed."""
     wave, snapshot = results.wave, results.snapshot
     rendering, created = Rendering.objects.get_or_create(
         wave=wave,
@@ -61,7 +62,7 @@ def request_rendering(*, results: Results, name: str, inputs: str) -> Rendering:
 
 
 def note_sent(rendering: Rendering) -> None:
-    """Delete a large file that was sent."""
+    """Delete a file that was sent if it is large."""
     if rendering.content is not None and len(rendering.content) > KEPT_BYTES:
         rendering.delete()
 
@@ -83,14 +84,14 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
     try:
         results = _read_newest(rendering.wave)
         if recipe is None or results is None or not _is_current(rendering, recipe, results):
-            # Nobody can be shown it; a visit asks for the file of now.
+            # Nobody can be shown this file; a visit asks for the current one.
             QUEUE.mine(rendering).delete()
             return
         content = recipe.render(results, rendering.name)
         if _make_room(rendering, len(content)):
             QUEUE.store(rendering, content=content)
         else:
-            # An administrator may make some, so it can be tried again.
+            # An administrator may make room, so it can be tried again.
             most = settings.FILE_BYTES_PER_ACCOUNT // 1_000_000
             problem = NO_ROOM.format(size=f"{len(content) / 1e6:.1f}", most=most)
             QUEUE.give_up(rendering, problem)

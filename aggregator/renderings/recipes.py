@@ -1,4 +1,4 @@
-"""What a worker needs to know to make a kind of file, such as a chart or a report."""
+"""How a worker makes a kind of file, such as a chart or a report."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class NotRenderable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A kind of file: its names, what decides its content, and how it is made.
+    """A kind of file: its names, its inputs, and how it is made.
 
-    `find_inputs` returns a text that changes whenever the same results would give another file; it
-    returns None if there is no file of that name. `render` runs in a worker only. Both may raise
+    `find_inputs` returns a text that changes whenever the same results would give another file, or
+    None if there is no file of that name. `render` runs in a worker only. Both may raise
     NotRenderable.
     """
 

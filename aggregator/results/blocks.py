@@ -63,7 +63,7 @@ class RowKind(StrEnum):
     SHARE = "share"
     MEAN = "mean"
     ASKED = "asked"  # the share of people who were asked a question behind a rule
-    GROUP = "group"  # of an answer that was sent as it is
+    GROUP = "group"  # the share of an answer that was sent as it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +73,11 @@ class BlockRow:
     key: str  # unique in a survey: "q3 1"
     kind: RowKind
     label: str
-    among: str = ""  # the group that it describes, if it is not the one of its block
+    among: str = ""  # the group that it describes, if not that of its block
     value: float | None  # as displayed: a fraction, or in the unit of a mean
     low: float | None
     high: float | None
-    axis: Axis = SHARES  # that of a mean has ends in words
+    axis: Axis = SHARES  # a mean's axis has ends in words
     number: str  # "45 %", or empty
     range: str  # "39–51", or empty
     text: str  # "45 % (39–51)", or why there is no value
@@ -126,7 +126,7 @@ class Block:
     warning: str = ""  # why its figures may not be used
     contradiction: bool = False
     alarm: bool = False
-    details: Details | None = None  # how sure its figures are, if that was wanted
+    details: Details | None = None  # how certain its figures are, if requested
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """What its rows are or describe; empty if they are one scrambled answer of everyone."""
+        """What its rows are or describe; empty for one scrambled answer of everyone."""
         several = SEVERAL if self.question.has_items else ""
         described = "; ".join(part for part in (self.among, several) if part)
         return self.note or described[:1].upper() + described[1:]

@@ -54,7 +54,7 @@ class GroupResult:
     text: str
     code: int
     count: int | None
-    share: float | None  # of all who were asked; None where the count is, as are its ends
+    share: float | None  # of all who were asked; None, like its ends, if there is no count
     low: float | None = None
     high: float | None = None
 
@@ -79,7 +79,7 @@ class Results:
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended as fixed in advance
     # Whether no other snapshot will be shown: the wave is closed and counted. The snapshot need not
-    # be final: one that an earlier version showed stays where the final one has fewer than C.
+    # be final: one that an earlier version showed stays if the final one has fewer reports than C.
     is_settled: bool
 
     def find_look(self, question: ManifestQuestion) -> int:
@@ -99,15 +99,14 @@ class Results:
 
     @property
     def is_one_look(self) -> bool:
-        """Whether nobody saw anything before: only then are there inner intervals."""
+        """Whether nobody saw earlier results: only then are there inner intervals."""
         return any(one.intervals.inner for each in self.questions for one in each.estimates)
 
     @property
     def has_rows(self) -> bool:
         """Whether the rows may be exported; rows of coins never may, because few people use coins.
 
-        Figures that an earlier version showed with fewer reports stay, but their rows are not
-        exported.
+        Figures of fewer reports that an earlier version showed stay, but without rows.
         """
         return (
             self.is_final
@@ -147,7 +146,7 @@ class View:
 
     @property
     def seen(self) -> str:
-        """Changes exactly when there is something new to show; part of the panel's address."""
+        """A text that changes exactly with what is shown; part of the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"
@@ -170,7 +169,7 @@ class View:
 
     @property
     def first_look(self) -> int:
-        """How many reports must come before results are shown: K of them always wait."""
+        """How many reports must arrive before results are shown: K always stay unsealed."""
         assert self.manifest is not None
         return self.shown_from + self.manifest.minimum_batch
 
@@ -222,7 +221,7 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
 
 
 def _standing_without_batches(wave: Wave) -> Standing:
-    # Also if nothing came to a protected survey: whether anybody took part is told to nobody.
+    # WAITING also if nobody answered a protected survey: whether anybody did stays secret.
     if hasattr(wave, "discard"):
         return Standing.DISCARDED
     if (
@@ -334,10 +333,10 @@ def _read_groups(
 
 @lru_cache(maxsize=256)
 def find_share_ends(counts: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the ends of each group's 95 % interval, about the population that people stand for.
+    """Return the ends of each group's 95 % interval, for the population that people represent.
 
-    The guaranteed one for a plain sample share: groups are shown at the close only, so nobody can
-    have watched them.
+    It is the guaranteed interval of a plain sample share: groups are shown only at the close, so
+    nobody can have watched them.
     """
     found = clopper_pearson(
         successes=counts,

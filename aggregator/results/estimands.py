@@ -1,6 +1,6 @@
 """What is estimated for each type of question: shares of some group, and means.
 
-A pure function of the manifest. Estimates, pages, charts and files all follow this list, so an
+The list is a pure function of the manifest. Estimates, pages, charts and files all follow it, so an
 estimand has the same meaning everywhere.
 """
 
@@ -86,7 +86,7 @@ class Estimand:
 
     @property
     def is_complement(self) -> bool:
-        """Whether the event is all codes but one; if so, the share of that one is estimated."""
+        """Whether the event is all codes but one, whose share is then estimated."""
         return len(self.event) > 1
 
     def single_code(self, codes: Iterable[int]) -> int:

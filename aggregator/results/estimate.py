@@ -34,7 +34,7 @@ class Status(StrEnum):
 class Interval:
     """An interval with its level for all looks together.
 
-    `critical_value` is how many standard errors it reaches to either side, about.
+    It reaches about `critical_value` standard errors to either side.
     """
 
     low: float
@@ -56,9 +56,9 @@ class Interval:
 class Intervals:
     """The intervals of one estimate.
 
-    `inner` intervals lie inside the main one and cover less reliably at small n; there are none
-    where the main one holds for all looks together. The `simultaneous` interval holds together with
-    those of all estimates that the page shows.
+    `inner` intervals lie inside the main one and cover less reliably at small n; there are none if
+    the main one holds for all looks together. The `simultaneous` interval holds jointly with those
+    of all other estimates on the page.
     """
 
     main: Interval
@@ -85,8 +85,8 @@ class Intervals:
 class Levels:
     """The confidence levels of the intervals of one estimate, for all looks together.
 
-    `times` are the looks at which results were shown, as fractions of the reports expected; there
-    are none where one interval is all that anybody ever sees.
+    `times` lists the looks at which results were shown, as fractions of the reports expected; it is
+    empty if nobody ever sees more than one interval.
     """
 
     main: float
@@ -95,7 +95,7 @@ class Levels:
     times: tuple[float, ...]
 
     def now(self, level: float) -> float:
-        """Return the level of a single interval that spends what this look may."""
+        """Return the level for this look, so that `level` holds for all looks."""
         return repeated_level(level, times=self.times)
 
     @property
@@ -128,7 +128,7 @@ class Estimate:
     standard_error: float | None
     effective_sample_size: float | None = None
     # The standard error that the design and the number of reports give at a share of 20 %, as a
-    # part of all possible values; None where nobody seems to have answered.
+    # fraction of the possible range; None if nobody seems to have answered.
     design_error: float | None = None
     intervals: Intervals
     contradiction: bool
@@ -152,7 +152,7 @@ class Estimate:
 
     @property
     def critical_value(self) -> float | None:
-        """Standard errors to either side that the level at this look stands for."""
+        """How many standard errors to either side the level at this look means."""
         return self.intervals.main.critical_value
 
     @property
@@ -185,7 +185,7 @@ class Estimate:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the value lies between the least and the greatest possible one."""
+        """Whether the value lies between the least and the greatest possible value."""
         least, greatest = self.estimand.scale
         return self.value is None or least <= self.value <= greatest
 
@@ -258,7 +258,7 @@ class QuestionResult:
 
     @property
     def shown(self) -> tuple[Estimate, ...]:
-        """The estimates shown on pages and in charts; of yes/no questions, only that of Yes."""
+        """The estimates shown on pages and in charts; for yes/no questions, only that of Yes."""
         return tuple(estimate for estimate in self.estimates if estimate.estimand.shown)
 
     @property
@@ -285,7 +285,7 @@ class QuestionResult:
     def from_json(
         cls, stored: Mapping[str, Any], question: ManifestQuestion, *, minimum: int
     ) -> QuestionResult:
-        """Read the part of a snapshot about one question, for a smallest crowd."""
+        """Read one question from a snapshot; below `minimum` reports, it has no estimates."""
         rows = {row["estimand"]: row for row in stored["estimates"]}
         is_enough = stored["total"] >= minimum
         return cls(

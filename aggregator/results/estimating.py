@@ -1,6 +1,6 @@
 """Estimates from counts: a pure function of manifest, counts and tables.
 
-Which interval is valid depends on the looks before, never on what the reports say.
+Which interval is valid depends on earlier looks, never on what the reports say.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def compute_estimates(
 ) -> list[QuestionResult]:
     """Estimate every estimand of every protected question, unclipped, with the allowed interval.
 
-    `shown_at` are the numbers of reports at the looks that were shown, up to the one in question;
-    there are none where the wave ended as frozen, or nothing was shown before.
-    `told` names the declared questions whose sizes are shown (`results.groups.told`): none
-    before the close. `broken_down_by` names a declared question if only one of its groups, or only
-    the others, are counted. `counts` holds the counts for the columns of the wave's batches, and
-    `tables` those of `aggregator.batches.joint_tables`. A question that nobody has been asked yet
-    has a total of 0 and no estimates.
+    `shown_at` lists the numbers of reports at the looks that were shown, up to this one; it is
+    empty if the wave ended as frozen, or nothing was shown before. `told` names the declared
+    questions whose sizes are shown (`results.groups.told`): none before the close. `broken_down_by`
+    names a declared question if only one of its groups, or only the others, are counted. `counts`
+    holds the counts for the columns of the wave's batches, and `tables` those of
+    `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
+    and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:
@@ -75,7 +75,7 @@ def compute_estimates(
 
 
 def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
-    """Return the level for each question at which all its intervals that can be empty are tested.
+    """Return the level at which each question's intervals are tested for being empty.
 
     These are the intervals of its codes and of sums of them.
     """

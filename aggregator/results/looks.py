@@ -112,13 +112,13 @@ class Replay:
     def look_at_all(self, number: int) -> None:
         """Count everything, as when the wave is closed and nothing waits.
 
-        This is not a look of its own: whoever closes a wave has seen only the last one.
+        This does not count as a look: whoever closes a wave has seen only the last look.
         """
         for part in range(len(self.looks)):
             self._look(part, number)
 
     def _is_due(self, part: int, number: int) -> bool:
-        """No block has a look before the number of reports has had its first one."""
+        """Whether a look is due; blocks have none before the number of reports has its first."""
         if number <= self._looks_from:
             return True
         seen, new = self._count_reports(part)

@@ -19,7 +19,7 @@ class People:
 
 
 def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
-    """Estimate the people described; None for everyone, and where too little is known of them."""
+    """Estimate how many people are described; None for everyone, or if too little is known."""
     everyone = {
         one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
     }

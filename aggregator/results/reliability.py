@@ -1,10 +1,10 @@
 """Whether an estimate is precise enough to publish, or to show at all.
 
-It depends on the design and the number of reports, not on the estimate: if it did, shares that came
-out high by chance would be shown, and those that came out low would not. The marks start from the
-standards by which the US National Center for Health Statistics presents proportions (Parker et al.
-2017). What these standards suppress is shown here with a mark of caution, because the interval
-beside it is honest. Figures whose interval says next to nothing are hidden.
+The rating depends on the design and the number of reports, not on the estimate. Otherwise, shares
+that came out high by chance would be shown, and those that came out low would not. The marks are
+based on the standards by which the US National Center for Health Statistics presents proportions
+(Parker et al. 2017). What these standards suppress is shown here with a mark of caution, because
+the interval beside it is honest. Figures whose interval says next to nothing are hidden.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from surveys.planning.figures import COMPARED_AT, WIDEST
 
-# Widths of the 95 % interval at that share, as parts of all possible values. With one look they
-# are those of about 36 and 10 direct answers.
+# Widths of the 95 % interval at a share of 20 %, as fractions of the possible range. With one look,
+# about 36 and 10 direct answers have these widths.
 WIDE = 1.3 * COMPARED_AT
 
 

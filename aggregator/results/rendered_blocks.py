@@ -19,12 +19,13 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.respondent.label.label import PrivacyLabel
 
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
-# questions. So each process keeps those that were read last, in all up to this many characters.
+# questions. Each process therefore keeps the blocks that were read last, up to this many characters
+# in all.
 _MOST_CHARACTERS = 8_000_000
 _MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
-# Requests are answered by several threads. Rendering is Python code, so two at once would not be
-# faster, and two of the same part would both take twice as long.
+# Several threads answer requests. Python renders one thing at a time, so two threads would be no
+# faster, and two on the same part would each take twice as long.
 _lock = RLock()
 
 
@@ -39,11 +40,10 @@ def render_blocks(
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
-    Anyone may read the public ones: they leave out codes, and what describes a known group. Only
-    readers who may compare and download get links to these pages.
-    `describe_label` says what respondents were told, and `describe_readers` what readers of the
-    blocks can learn. Both follow from the manifest, and may take a second, so they are called only
-    if the blocks are rendered.
+    Anyone may read public blocks, which leave out codes and what describes a known group. Only
+    readers who may compare and download get links to these pages. `describe_label` says what
+    respondents were told, and `describe_readers` what readers of the blocks can learn. Both follow
+    from the manifest, and may take a second, so they are called only if the blocks are rendered.
     """
     key = (is_public, has_links, make_content_key(results, has_truth=bool(truth)))
     return render_once(
@@ -121,7 +121,7 @@ def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
 
 
 def list_epsilons(manifest: Manifest) -> list[tuple[int, ManifestQuestion, float, float]]:
-    """List each question's number, its own ε, and ε with others that tell about it, or 0."""
+    """List each question's number, its own ε, and its ε with related questions, or 0."""
     return [
         (
             question.number,

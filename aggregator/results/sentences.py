@@ -36,7 +36,7 @@ _COUNTED = "How many were asked is counted: the answers that decide it are not s
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
-_USUAL = 1.97  # standard errors: a greater critical value is a higher level, for few reports
+_USUAL = 1.97  # standard errors: a greater critical value means a higher level, for few reports
 # Where the methods page explains each kind of interval.
 ANCHORS: Mapping[str, str] = {
     EARLIER: "intervals-at-looks",
@@ -256,7 +256,7 @@ def is_in_survey_language(estimand: Estimand) -> bool:
 
 
 def describe_people(result: QuestionResult, estimate: Estimate) -> str:
-    """Say roughly how many people a figure of only some describes; empty for everyone."""
+    """Say roughly how many people a figure about only some describes; empty for everyone."""
     people = find_people(result, estimate)
     if people is None:
         return ""
@@ -281,7 +281,7 @@ class DetailRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """How certain the figures of one question are: a table, and what else there is to say."""
+    """How certain the figures of one question are: a table and sentences."""
 
     headings: tuple[Heading, ...]
     rows: tuple[DetailRow, ...]
@@ -389,7 +389,7 @@ def _write_inner(estimate: Estimate, *, level: float) -> str:
 
 
 def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
-    """Write another interval as precisely as the main one; none if the main one is not shown."""
+    """Write another interval with the digits of the main one; a dash if that is not shown."""
     if interval is None or not estimate.is_shown or estimate.method == EXACT:
         return NOTHING
     digits = digits_for(estimate)

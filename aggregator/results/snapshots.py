@@ -38,12 +38,12 @@ def ended_as_frozen(wave: Wave) -> bool:
 
 
 def ended_at_cap(wave: Wave) -> bool:
-    """Whether the wave ended at a number of reports, which people who submit can bring about."""
+    """Whether the wave ended at a number of reports, which people who send them can bring about."""
     return not wave.is_open and wave.ending == Wave.Ending.CAP
 
 
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
-    """Decide which looks the newest batches make, and store the newest of them.
+    """Decide which looks the newest batches make, and store the newest look.
 
     Returns the newest snapshot; None if there was no look yet. It is computed outside any
     transaction. If a batch is sealed in the meantime, the next sweep notices.
@@ -75,11 +75,11 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
-    """Take the batches since the looks of a snapshot; return also the number of the last one."""
+    """Replay the batches since a snapshot's looks; also return the last batch's number."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        # What a half counts all at once is no look: after its opening, looks begin again.
+        # Counting a half all at once is no look: after its opening, looks begin again.
         is_current = newest.method_version == METHOD_VERSION and newest.tables is not None
         if is_current and not newest.is_half:
             assert newest.tables is not None
@@ -101,11 +101,11 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
 
 
 def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[int]:
-    """List the numbers of reports at the looks that were shown, of all looks until now.
+    """List the numbers of reports at the shown looks; `totals` has those at all looks.
 
-    There are none where the end was frozen and nobody could choose it by the results. A random
-    subset is not shown before the close, unless an earlier version did so, and a wave that keeps
-    half of its batches sealed is not either.
+    There are none if the end was frozen, so that nobody could choose it by the results. A random
+    subset is not shown before the close, unless an earlier version showed it. Nor is a wave that
+    keeps half of its batches sealed.
     """
     if final and ended_as_frozen(wave):
         return []
@@ -145,7 +145,7 @@ def _store(
     half: SealedHalf | None,
     newest: Snapshot | None,
 ) -> Snapshot | None:
-    """Store the state of a replay, unless another worker has stored it as the last one since.
+    """Store the state of a replay, unless another worker has stored it as final in the meantime.
 
     Returns None if the halves were drawn or opened since: then other batches count.
     """
@@ -193,7 +193,7 @@ def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
 
 
 def compute_told(wave: Wave) -> tuple[str, ...]:
-    """Name the declared questions whose sizes are shown; verifying calls it too."""
+    """Name the declared questions whose sizes are shown; verification calls it too."""
     manifest = wave.description
     if not list_declared(manifest):
         return ()
@@ -243,16 +243,16 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 def _may_have_first_look(wave: Wave) -> bool:
-    """Whether enough reports are sealed: what everybody is asked has the first look."""
+    """Whether enough reports are sealed for the first look, at what everybody is asked."""
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
-        return True  # the manifest is broken: then this wave's task fails, and not every sweep
+        return True  # broken manifest: this wave's task fails, instead of every sweep
     return count_sealed(wave) >= least
 
 
 class UnreadableSnapshotError(Exception):
-    """The stored snapshot names estimands unknown to this code, as after half an upgrade."""
+    """The stored snapshot names estimands unknown to this code, as after an incomplete upgrade."""
 
 
 def recompute_later(snapshot: Snapshot) -> None:
@@ -269,9 +269,10 @@ def recompute_later(snapshot: Snapshot) -> None:
 def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
     """Return the newest snapshot that may be shown: the newest one, one shown earlier, or None.
 
-    It needs the crowd C. Where each person is asked only some blocks of questions, a look at one
-    of them could move by few people, so nothing but the total is shown before the close. Nor is it
-    where half of the batches will stay sealed: figures of all would show those of the sealed half.
+    A snapshot needs the crowd C. Where each person is asked only some blocks of questions, a look
+    at one block could move by few people, so nothing but the total is shown before the close. The
+    same holds if half of the batches will stay sealed: figures of all would reveal those of the
+    sealed half.
     """
     manifest = wave.description
     comes_early = manifest.drawn is None and not manifest.sealed_half

@@ -31,7 +31,7 @@ from surveys.releasing.noise import count_most_symbols
 
 GUESSING = 0.5  # both stories are equally likely beforehand
 MOST_PEOPLE = 200  # whose answers are reconstructed
-# Fewer would make the shares of recovered answers too rough.
+# Fewer people would make the shares of recovered answers too rough.
 LEAST_PEOPLE = 20
 RUNS = 20  # draws of noise; more would change no whole percent
 SEED = 20261123  # the page is the same at every visit
@@ -48,7 +48,7 @@ class Target:
 
     @property
     def people(self) -> int:
-        """How many are reconstructed: as many with this answer as without, an even number."""
+        """How many people are reconstructed: half of them gave this answer."""
         return min(MOST_PEOPLE, 2 * min(self.count, self.total - self.count))
 
 
@@ -77,7 +77,7 @@ class Attacks:
     both_noisy: float
     figure_scale: float
     noise_bound: int  # the noise is smaller in at least 95 % of draws
-    leader: float | None  # of two tied answers; None if the question can have none
+    leader: float | None  # of two tied answers; None if it can have no leader
     differencing: tuple[Bar, ...]
     # Look for one person.
     symbols: int
@@ -96,9 +96,9 @@ class Attacks:
 
     @property
     def replaced_epsilon(self) -> float:
-        """What an attacker can learn about an answer or a code: one report is replaced by another.
+        """The ε about an answer or a code, where one report is replaced by another.
 
-        To replace a report is to remove one and to add one, so it costs twice.
+        Replacing a report removes one and adds one, so it costs twice.
         """
         return 2 * self.epsilon
 
@@ -109,14 +109,14 @@ class Attacks:
 
 
 def play_attacks(results: Results, *, epsilon_hundredths: int) -> Attacks | None:
-    """Play the attacks; None if too few reports differ for anything to be told apart."""
+    """Play the attacks; None if too few reports differ to distinguish anything."""
     target = find_target(results)
     if target is None:
         return None
     epsilon = epsilon_hundredths / HUNDREDTHS
     asked = [one.name for one in results.manifest.questions if one.is_answered]
     symbols = count_most_symbols(results.manifest, asked)
-    # Of a list to select from, one person may give several answers.
+    # In "select several", one person may give several answers.
     has_leader = not target.question.has_items and target.question in list_candidates(
         results.manifest, ReleaseKind.LEADER
     )
@@ -170,7 +170,7 @@ def _lead(epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def _reconstruct(people: int, smallest: int, epsilon_hundredths: int | None) -> Reconstruction:
-    """Recover who gave the answer that half of these people gave; None publishes exact counts."""
+    """Recover which half of these people gave an answer; with None for ε, counts are exact."""
     bits = np.random.default_rng(SEED).permutation(np.arange(people) % 2)
     groups = 2 * people
     return reconstruct(

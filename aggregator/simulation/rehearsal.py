@@ -8,7 +8,7 @@ a mixture of groups can express any joint distribution. In JSON:
 
 An answer is a code (for a number question, the number), a list of chosen items, null for "prefer
 not to say", or weights to draw from. Unstated answers are drawn with equal chances. For a scale
-with two codes, state both or neither; without them, its items are drawn.
+with two codes, state both or neither; if neither, answers to its items are drawn.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def find_asked(
 def _find_answer(question: ManifestQuestion, answers: Answers) -> Answer:
     answer = answers.get(question.name)
     if question.is_second and question.name not in answers:
-        answer = answers.get(question.scale)  # of its items, or a refusal of all of them
+        answer = answers.get(question.scale)  # answers to its items, or a refusal
         if isinstance(answer, int):
             raise ValueError(f"{question.name} needs answers to the items of {question.scale}")
     if question.score is None or answer is None or isinstance(answer, int):

@@ -43,7 +43,7 @@ def describe_truth(survey: Survey) -> str:
 
 
 def compute_truth(manifest: Manifest, people: Sequence[Answers]) -> dict[str, float]:
-    """Compute the true value of each estimand by its key; it has none if it describes nobody."""
+    """Compute the true value of each estimand that describes anybody, by its key."""
     questions = {question.name: question for question in manifest.questions}
     asked = [find_asked(manifest, answers) for answers in people]
     codes = {

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from surveys.axis import Whisker
 
-# Increased whenever the same content would give other files.
+# Increased whenever the same content would give different files.
 LAYOUT_VERSION = 2
 
 
@@ -116,7 +116,7 @@ class StudyReport:
     title: str
     tag: str
     direction: str
-    # What the report is, if it is not that of a finished study: interim, a rehearsal, a demo.
+    # What readers must know first, such as that the report is interim, or of a rehearsal.
     marks: tuple[str, ...]
     facts: Facts
     sections: tuple[Section, ...]
@@ -153,7 +153,7 @@ def list_texts(report: StudyReport) -> Iterator[str]:
 
 
 def to_json(report: StudyReport) -> dict[str, Any]:
-    """Write the report as values that JSON has; each part says of which kind it is."""
+    """Convert the report to JSON values; each part names its kind."""
     day = report.day.isoformat() if report.day else None
     return asdict(report) | {
         "day": day,
@@ -170,5 +170,5 @@ def _write_part(part: Part) -> dict[str, Any]:
 
 
 def identify(report: StudyReport) -> str:
-    """Return a text of everything that decides what the files contain."""
+    """Return a text of everything that determines the content of the files."""
     return json.dumps([LAYOUT_VERSION, to_json(report)], ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The top of every page of a survey: its title, where it stands, and the tabs."""
+"""The top of every page of a survey: its title, its state, and the tabs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from surveys.models import Survey
 
 register = template.Library()
 
-RELEASES = "releases"  # only of surveys that publish protected figures
-# In this order everywhere: the name of a tab, its words and its page.
+RELEASES = "releases"  # only for surveys that publish protected figures
+# Tabs in their order everywhere: name, words and page.
 TABS = (
     ("overview", "Overview", "surveys:edit"),
     ("questions", "Questions", "surveys:questions"),
@@ -31,14 +31,14 @@ TABS = (
 def survey_head(
     context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
 ) -> dict[str, object]:
-    """Show the head; with `heading=False` the title is no heading, and the page writes its own."""
+    """Show the head; with `heading=False`, the title is not a heading: the page has its own."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_build_context(context, survey),
         "tabs": _list_tabs(survey),
         "tab": tab,
         "heading": heading,
-        # The tab Releases has its own things to do.
+        # The tab Releases has its own actions.
         "quiet": not heading or tab == RELEASES,
     }
 
@@ -63,7 +63,7 @@ def _build_context(context: template.RequestContext, survey: Survey) -> dict[str
     step = limit_to_role(head.step, survey, is_draft=head.sealed is None)
     address = reverse(step.route, args=[survey.slug]) if step.route else ""
     if address == context["request"].path:
-        address = ""  # no link to the page that shows it, but to its part
+        address = ""  # link to the part, not to the page that is open
     return {
         "survey": survey,
         "head": head,

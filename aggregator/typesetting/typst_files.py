@@ -1,7 +1,7 @@
-"""Makes PDF and PNG files from a layout and data. Only workers do: Typst is imported here alone.
+"""Makes PDF and PNG files from a layout and data, in workers only: only this module imports Typst.
 
-Fonts come from this package and from Typst's own, and never from the computer, so that a file looks
-the same wherever it is made.
+Fonts come from this package and from Typst's, never from the computer, so that a file looks the
+same everywhere.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 _FONTS = Path(__file__).with_name("fonts")
-# Tagged and with a language and a title, for readers that speak. It forbids characters without a
-# picture.
+# Tagged, with a language and a title, for screen readers. It forbids characters without a glyph.
 _ACCESSIBLE: Literal["ua-1"] = "ua-1"
 _NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
-# A mark that no accessible PDF may have, three that would end a line, and one that the fonts have
-# under another number only.
+# A mark that accessible PDFs may not have, three that would end a line, and one for which the fonts
+# have only another code point.
 _REPLACED = {0xFEFF: None, 0x85: " ", 0x2028: " ", 0x2029: " ", 0x301C: "\uff5e"}
 
 
 class NoFontError(Exception):
-    """No font has a character, which is the message."""
+    """A character, given as the message, is in no font."""
 
 
 def typeset(
@@ -34,10 +33,10 @@ def typeset(
     is_accessible: bool = False,
     dots_per_inch: int | None = None,
 ) -> bytes:
-    """Return one file of a layout, which finds the data as JSON in `sys.inputs.data`.
+    """Return a file made from a layout, which reads the data as JSON in `sys.inputs.data`.
 
-    The words in it are data to Typst, so nothing in them is run. If a file is to be accessible and
-    no font has one of its characters, NoFontError is raised; otherwise an empty box is drawn.
+    Its words are data to Typst, which runs nothing in them. If no font has one of its characters,
+    an accessible file raises NoFontError; any other shows an empty box.
     """
     import typst  # 25 MB that web processes do not need
 

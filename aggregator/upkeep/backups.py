@@ -56,7 +56,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
 
 
 def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawReport]]) -> None:
-    # In memory, because a journal on the disk would keep what is deleted here.
+    # In memory, because a journal on the disk would keep the deleted rows.
     copy.execute("PRAGMA journal_mode=MEMORY")
     copy.execute("PRAGMA secure_delete=ON")
     for model in models:

@@ -1,7 +1,7 @@
 """How many messages wait in the broker, so that sweeps do not let them pile up.
 
-Messages contain no time: one with a wave and a time would date the wave's batches to the second. A
-message therefore cannot show that it is out of date.
+Messages contain no time: a wave with a time would date its batches to the second. A message
+therefore cannot show that it is out of date.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from kombu.transport.redis import Channel
 
 PATIENCE_SECONDS = 5
-SWEEPS = 0  # the priority of sweeps, and of nothing else
+SWEEPS = 0  # the priority of sweeps only
 
 
 def find_queue(task_name: str) -> str:
@@ -30,9 +30,9 @@ def count_waiting(queue: str, priority: int) -> int:
 
 
 def drop_waiting_sweeps() -> None:
-    """Delete the sweeps that piled up while no worker ran; they would go before all other work.
+    """Delete the sweeps that piled up while no worker ran; they would precede all other work.
 
-    The caller is a sweep itself and finds the same work.
+    The caller is itself a sweep and finds the same work.
     """
     with _connected() as client:
         client.delete(_key(settings.CELERY_TASK_DEFAULT_QUEUE, SWEEPS))
@@ -40,7 +40,7 @@ def drop_waiting_sweeps() -> None:
 
 @contextmanager
 def _connected() -> Iterator[redis.Redis]:
-    """Connect to the broker; raise what sending a message raises if it is unavailable."""
+    """Connect to the broker; if it is unavailable, raise the error that sending raises."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL,

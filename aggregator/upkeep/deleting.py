@@ -1,6 +1,6 @@
 """Deleting a closed survey with everything that was collected and computed.
 
-The rows go in one transaction. A worker then erases what the database's files keep of them
+The rows are deleted in one transaction. A worker then erases their traces in the database's files
 (aggregator/upkeep/purging.py).
 """
 
@@ -39,7 +39,7 @@ _COLLECTED = (
     RowsFile,
     SealedHalf,
     Comparison,
-    # Drawing locks it first, then the release.
+    # In the order in which drawing locks them.
     ReleaseLedger,
     Release,
 )
@@ -47,16 +47,16 @@ _COLLECTED = (
 
 @transaction.atomic(durable=True)
 def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
-    """Delete a closed survey; of each wave, a row of DeletedWave stays, and its history.
+    """Delete a closed survey; its history stays, and a row of DeletedWave for each wave.
 
-    Its people's counts of what was asked go up (surveys.models.asked_questions).
+    This raises the counts of questions asked of its people (surveys.models.asked_questions).
 
     Raises Survey.DoesNotExist if someone else was faster.
     """
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, Action.DELETE)
-    # Waits for a batch that is being sealed. Workers that are still computing results cannot
-    # store them afterwards, because the row that theirs would refer to is gone.
+    # Waits for a batch that is being sealed. Workers that still compute results cannot store them
+    # afterwards, because the wave's row is gone.
     waves = list(Wave.objects.select_for_update().filter(survey=locked).order_by("pk"))
     if not waves or any(wave.is_open for wave in waves):
         raise NotClosed

@@ -1,7 +1,7 @@
 """Delete surveys on the day that respondents were told, and tell owners a week before.
 
-The day is frozen with the survey. A sweep that finds that the day has come, however late, has the
-survey deleted as its owner would have deleted it. No mail and no page can delay that.
+The day is frozen with the survey. Once a sweep finds that it has come, however late, the survey is
+deleted just as its owner would delete it. No mail or page can delay that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surveys.models import Role, Survey, Verb, Wave, today
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(hours=1)
 SUBJECT = "A survey will be deleted on {day}"
-# Without the title, which can tell what people are asked about.
+# Without the title, which may reveal the topic of the questions.
 MESSAGE = (
     "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
@@ -43,7 +43,7 @@ def find_waves_to_delete() -> QuerySet[Wave]:
 def delete_on_its_date(*, wave_id: int) -> None:
     """Close a survey whose day has come, if it is still open, and delete it.
 
-    A worker that dies between the two leaves a closed survey, which is due all the same.
+    A worker that dies in between leaves a closed survey, which is still due.
     """
     wave = find_waves_to_delete().select_related("survey").filter(pk=wave_id).first()
     if wave is None or _is_locked(wave_id):
@@ -58,7 +58,7 @@ def delete_on_its_date(*, wave_id: int) -> None:
 
 @transaction.atomic
 def _is_locked(wave_id: int) -> bool:
-    """Whether somebody holds the wave's row: workers with other work must not wait for them."""
+    """Whether the wave's row is locked: workers with other work must not wait for it."""
     free = Wave.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=wave_id)
     return not free.values_list("pk").first()
 
@@ -68,7 +68,7 @@ def is_deletion_mail_due() -> bool:
 
 
 def send_next_deletion_mail() -> None:
-    """Send one mail; if that fails, all of them wait before the next attempt."""
+    """Send one mail; if that fails, all mails wait before the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
     survey = _find_due(now).order_by("?").first()

@@ -1,7 +1,7 @@
-"""Due work: what the database rows show still has to be done, and since when.
+"""Due work: work that the database rows show to be waiting, and since when.
 
 Reports and batches have no timestamps, so a sweep stores when it first saw each piece of work.
-Nothing is claimed here: the task that does the work makes sure that it happens once.
+Nothing is claimed here: the task that does the work ensures that it happens once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def find_due_work() -> list[Due]:
     newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
-        # One query for each wave: PostgreSQL would join them with all batches.
+        # A subquery for each wave: PostgreSQL would otherwise join waves with all batches.
         .annotate(progress=Coalesce(Subquery(newest_batch.values("number")[:1]), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()
@@ -69,7 +69,7 @@ def find_due_work() -> list[Due]:
         WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
         WorkKind.RESERVE: find_waves_to_release().values_list("pk", Value(0)),
-        # Drawn at once or not at all, so it makes no progress.
+        # A release is drawn at once or not at all, so it has no progress.
         WorkKind.RELEASE: find_releases_to_draw().values_list("pk", Value(0)),
         WorkKind.LOOK: find_alerts_to_look_at().values_list("pk", Value(0)),
         WorkKind.DELETE: find_waves_to_delete().values_list("pk", Value(0)),
@@ -83,10 +83,10 @@ def find_due_work() -> list[Due]:
 
 
 def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
-    """Store what is newly due, what has progressed and what is done, and that a sweep ran.
+    """Store which work is newly due, has progressed or is done, and that a sweep ran.
 
-    Two sweeps at the same time may see different things. The one that writes last may be a little
-    out of date, which the next sweep corrects.
+    Two sweeps at the same time may see different states. The one that writes last may be a little
+    out of date; the next sweep corrects that.
     """
     known = {(row.kind, row.subject): row for row in DueWork.objects.all()}
     new = [item for item in due if (item.kind, item.subject) not in known]
@@ -114,7 +114,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
                 progress=item.progress, since__lte=now
             ).update(progress=item.progress, since=now)
         for row in done:
-            # Unless another sweep has seen it progress since.
+            # Not if another sweep has seen it progress since.
             DueWork.objects.filter(pk=row.pk, progress=row.progress).delete()
 
 
@@ -128,7 +128,7 @@ def _note_sweep(now: datetime) -> None:
 
 
 def was_just_swept(*, now: datetime) -> bool:
-    """Whether a sweep ended so recently that another one would find the same.
+    """Whether a sweep ended so recently that another would find the same work.
 
     Sweeps that pile up, or that two beats send, must not delay other work.
     """
@@ -139,13 +139,13 @@ def was_just_swept(*, now: datetime) -> bool:
 
 
 def find_due_since(kind: WorkKind, subject: int) -> datetime | None:
-    """Return the time since which a piece of work has been due, None if no sweep has seen it."""
+    """Return since when a piece of work has been due; None if no sweep has seen it."""
     return (
         DueWork.objects.filter(kind=kind, subject=subject).values_list("since", flat=True).first()
     )
 
 
 def find_oldest_due() -> datetime | None:
-    """Return the time since which the oldest due work has been waiting."""
+    """Return since when the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]
     return oldest

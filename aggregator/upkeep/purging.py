@@ -1,4 +1,4 @@
-"""Erase what a database keeps of sealed reports and deleted surveys: dead rows, log files.
+"""Erase traces of sealed reports and deleted surveys in a database: dead rows, log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.
@@ -30,7 +30,7 @@ LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for this error
 MOST_WAITING = 200_000
 CHECKPOINT_TRIES = 5
 SPENT_IDS = "aggregator_spent_id"
-# Everything that names a survey, a wave or a question, or counts reports; raw reports come first.
+# Tables that name a survey, a wave or a question, or count reports; raw reports come first.
 TABLES_OF_SURVEYS = (
     "aggregator_batch",
     "aggregator_discard",
@@ -87,11 +87,11 @@ STATISTICS_KEPT = (
 
 
 class PurgePostponed(Exception):
-    """The database is too busy, or a transaction may still read what was deleted."""
+    """The database is too busy, or a transaction may still read deleted rows."""
 
 
 def purge_is_due() -> bool:
-    """Whether rows were sealed, discarded or deleted since the last purge, long enough ago."""
+    """Whether the last purge is long ago and rows were sealed, discarded or deleted since."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
@@ -118,7 +118,7 @@ def _reached_before() -> dict[str, Any]:
 
 
 def purge_traces() -> None:
-    """Erase what can be erased; store how far it got, and sentences about what is left.
+    """Erase all traces that it can; store how far it got, and sentences about the rest.
 
     It must not run in a transaction. If it cannot run now, it stays due.
     """
@@ -147,7 +147,7 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
 
 
 def _rewrite_raw_reports() -> dict[str, int]:
-    """Write waiting reports into new files, ordered by their random ids, without deleted rows.
+    """Rewrite waiting reports to new files, ordered by random id and without deleted rows.
 
     VACUUM alone frees the space of a deleted row but leaves its bytes there.
     """
@@ -165,7 +165,7 @@ def _rewrite_raw_reports() -> dict[str, int]:
 def _rewrite_tables_of_surveys() -> None:
     """Rewrite the tables that held a deleted survey, one after another.
 
-    Spent ids, which no row connects with anything else, stay in the file of a long table.
+    Spent ids, which no row connects with other data, stay in the file if the table is long.
     """
     tables = [name for name in TABLES_OF_SURVEYS if name != SPENT_IDS or not _is_long(name)]
     for table in tables:
@@ -187,7 +187,7 @@ def _rewrite_statistics() -> None:
 
 
 def _find_kept_statistics() -> list[str]:
-    """Return what to do if a survey was deleted and its samples could not be written over."""
+    """Return remedies if a survey was deleted and its samples could not be overwritten."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -234,10 +234,10 @@ def _is_long(table: str) -> bool:
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
-    """Refuse while an earlier transaction may read deleted rows: CLUSTER then copies them too.
+    """Refuse while an earlier transaction may read deleted rows: CLUSTER would copy them too.
 
-    Sealing inserts its batch in the transaction that deletes, so the batch is as old as the
-    deletion. A transaction that began before it may be a backup or a query on a standby.
+    Sealing inserts its batch in the transaction that deletes the reports, so both have the same
+    age. An earlier transaction may be a backup or a query on a standby.
     """
     reached = _reached_before()
     cursor.execute(
@@ -283,7 +283,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Return which of the functions and roles that purging needs are granted to our role."""
+    """Return which functions and roles for purging our role has been granted."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -312,7 +312,7 @@ def _list_log_files(cursor: CursorWrapper) -> set[str]:
 def _purge_sqlite() -> tuple[dict[str, int], list[str]]:
     """Move the write-ahead log into the database file and truncate it.
 
-    In the file itself, `secure_delete` has overwritten what was deleted.
+    In the file itself, `secure_delete` has overwritten deleted rows.
     """
     reached = _newest()
     with connection.cursor() as cursor:

@@ -1,8 +1,8 @@
-"""Putting a folder in the place of one that is lost, so that nothing is drawn a second time.
+"""Replacing a lost folder that counted draws, so that nothing is drawn a second time.
 
-What the lost folder knew beyond the database may be known to someone. A database that holds all it
-ever acknowledged lacks only draws that were interrupted, so what waits is given up. One that was
-restored may lack whole releases, so everything that its surveys may publish counts as spent.
+Someone may know draws that only the lost folder recorded. A database that was never restored lacks
+only interrupted draws, so waiting releases are given up. A restored database may lack whole
+releases, so everything that its surveys may publish counts as spent.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class NotLost(Exception):
 def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
-    `is_restored` says that the database may lack releases that were drawn. Returns the number of
-    waves that can publish nothing more, or else the number of releases that were given up. If this
-    stops halfway, it can run again. May raise NotLost, and OSError.
+    If `is_restored`, the database may lack releases that were drawn. Returns the number of waves
+    that can publish nothing more, or else of releases given up. If this stops halfway, it can run
+    again. May raise NotLost, and OSError.
     """
     identity = make_identity(folder)
-    # In the order in which draws lock them. From here on, none is under way.
+    # In the order in which draws lock them. From here on, no draw is under way.
     ledgers = list(ReleaseLedger.objects.select_for_update().order_by("pk"))
     known = ReleaseFolder.objects.select_for_update().first()
     # After a restore, a worker may have taken an empty folder before anyone could call this.
@@ -57,7 +57,7 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
         given_up = give_up(Release.objects.all(), RECORD_LOST)
     for wave in waves:
         _, drawn = list_keys(wave.releases.all())
-        # A wave that is not charged yet meets the other key when its first release is drawn.
+        # In a wave that is not charged yet, the first draw finds the key of unknown draws.
         unknown = [UNKNOWN_DRAWS] if is_restored else []
         append_new_keys(find_file(folder, bytes(wave.manifest_hash)), [*drawn, *unknown])
     ReleaseFolder.objects.update_or_create(pk=1, defaults={"identity": identity})

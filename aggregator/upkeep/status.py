@@ -1,4 +1,4 @@
-"""How late work is: "ok" or "late" for anyone who asks, everything for the operator.
+"""How late work is: "ok" or "late" for anyone who asks, details for the operator.
 
 Work is late once it has been due, or no sweep has run, for LATE_SECONDS. That is never less than a
 minute: while workers do their work, strangers must not see when a survey reached a full batch.

@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 logger = logging.getLogger(__name__)
 RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py migrate."
-# The last commit whose migrations can bring an older database to where these begin.
+# The last commit that can migrate an older database to where these migrations begin.
 UPGRADES_OLDER = "1fec5159"
 TOO_OLD = (
     "The database was made by an older version, which this code cannot upgrade. "
@@ -39,7 +39,7 @@ def describe_missing_migrations() -> str:
 
 
 def is_too_old() -> bool:
-    """Return whether the database has some, but not all, of what the first migrations replace."""
+    """Return whether the database has some, but not all, migrations that the first ones replace."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
     loader = MigrationLoader(None)
     on_disk = loader.disk_migrations.keys()
@@ -57,7 +57,7 @@ def report_missing_migrations() -> None:
     """Log what to run when a process starts, or why the database cannot be asked."""
     try:
         missing = describe_missing_migrations()
-    except Exception:  # nobody waits for this thread, so nobody else would see what went wrong
+    except Exception:  # nothing waits for this thread, so the error would be lost
         logger.exception("The database cannot be asked.")
         return
     finally:

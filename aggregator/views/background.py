@@ -31,7 +31,7 @@ NOTHING_CHANGED = "The background had been chosen before, perhaps in another win
 @needs(Action.CHOOSE_BACKGROUND)
 @require_http_methods(["GET", "HEAD", "POST"])
 def background(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Show the form, or what was chosen; POST chooses."""
+    """Show the form or the choice; POST stores the choice."""
     view = view_of(survey, mode=Mode.ELECTRONIC)
     if view.results is None or not view.results.has_rows:
         return explain(request, view, status=SURVEY_NOT_COUNTED.status)
@@ -64,7 +64,7 @@ def _show(
     form: BackgroundForm | None,
 ) -> HttpResponse:
     proposed = read_background(rows_file.proposed) if rows_file else ()
-    record_seen(results.wave.survey)  # what is proposed depends on the sizes of groups
+    record_seen(results.wave.survey)  # the proposal depends on the sizes of groups
     context = {
         "survey": results.wave.survey,
         "results": results,

@@ -65,7 +65,7 @@ def _show_menu(request: HttpRequest, view: View) -> HttpResponse:
 @needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def breakdown(request: HttpRequest, survey: Survey, question: str) -> HttpResponseBase:
-    """Show a breakdown, which a worker makes at the first visit; POST tries again."""
+    """Show a breakdown, which a worker makes on the first visit; POST tries again."""
     view = find_view(survey)
     declared = _find_declared(view, question)
     results = view.results

@@ -111,7 +111,7 @@ def compare(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     through_batch = results.snapshot.through_batch
     half = find_half_with_groups(results.wave, through_batch=through_batch)
     shown = _list_shown(results, rows_file)
-    # Of an open half, only tables have groups.
+    # In an open half, only tables have groups.
     groups = [one for one in list_indicators(results.manifest) if half and one.is_known]
     forms = {
         kind: form(
@@ -184,7 +184,7 @@ def _build_forms(
 def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]:
     """List all predictors except empty groups and groups that are not in the file of rows.
 
-    There are no groups before they are counted.
+    Before groups are counted, none is listed.
     """
     nobody = results.nobody
     return [

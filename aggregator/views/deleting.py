@@ -38,7 +38,7 @@ class DeleteForm(forms.Form):
 
 
 def _as_read(text: str) -> str:
-    """Texts that look the same on a page are equal: it shows several spaces as one."""
+    """Make texts equal that look the same on a page, which shows several spaces as one."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

@@ -27,7 +27,7 @@ from surveys.models import Survey
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     """Send the rows of the browsers' reports, of one block if each has its own file.
 
-    Before their background is chosen, show the page of the choice. Answers from coins have no rows.
+    Until their background is chosen, show the page of that choice. Answers from coins have no rows.
     """
     view = view_of(survey, mode=Mode.ELECTRONIC)
     if view.results is None:

@@ -29,10 +29,10 @@ from surveys.downloads import attach
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
-# The page reloads itself after so many seconds: soon at first, then as often as sweeps come.
+# Seconds until the page reloads itself: few at first, then as many as between sweeps.
 RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
-# After so long, the page says what it waits for.
+# After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)
@@ -102,7 +102,7 @@ def _send(rendering: Rendering) -> HttpResponse:
 
 
 def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
-    """Say that the file is being made; the browser asks again by the header alone."""
+    """Say that the file is being made; a header makes the browser ask again."""
     waited = _read_waited(request)
     is_late = waited >= PATIENCE_SECONDS
     seconds = PATIENT_RELOAD_SECONDS if is_late else RELOAD_SECONDS
@@ -125,7 +125,7 @@ def _read_waited(request: HttpRequest) -> int:
 
 
 def _is_worker_answering() -> bool:
-    """Whether a worker has looked for work just now, so that other work must come first."""
+    """Whether a worker has just looked for work, so that other work must come first."""
     swept = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     return swept is not None and timezone.now() - swept < WORKER_ANSWERS
 

@@ -1,8 +1,8 @@
 """Health checks for load balancers and monitoring: does this process answer, is work being done?
 
-They do not ask the broker, because web processes never use it: if messages are lost, the age of the
-last sweep shows it. Strangers can ask too, so the answer is "ok" or "late" and no more; operators
-read the rest with `manage.py status`.
+They do not ask the broker, because web processes never use it: the age of the last sweep shows lost
+messages. Strangers can ask too, so the answer is only "ok" or "late"; operators read the rest with
+`manage.py status`.
 """
 
 from __future__ import annotations

@@ -50,13 +50,13 @@ def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
 
 
 def _read_verb(request: HttpRequest) -> str:
-    """Read which acts to show; anything else than a verb shows all."""
+    """Read which acts to show; anything but a verb shows all."""
     verb = request.GET.get("verb", "")
     return verb if verb in Verb.values else ""
 
 
 def _ended_today(wave: Wave | None) -> bool:
-    """Whether its end closed the survey today, which the history says from tomorrow on."""
+    """Whether the survey closed by itself today; the history says so from tomorrow."""
     if wave is None or wave.closed_at is None or wave.ending == Wave.Ending.OWNER:
         return False
     return wave.closed_at.date() == today()

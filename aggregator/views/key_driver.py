@@ -57,7 +57,7 @@ class OutcomeForm(forms.Form):
 @needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_driver(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Show the ranking of a chosen outcome; a POST has all pairs counted first."""
+    """Show the ranking of a chosen outcome; POST has all pairs counted first."""
     view, is_posted = find_view(survey), request.method == "POST"
     if view.results is None:
         status = TOO_FEW_RESPONSES.status if is_posted else 200

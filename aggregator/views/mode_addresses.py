@@ -1,7 +1,7 @@
 """The result pages of a survey's two modes: answered in the browser, or with two coins.
 
-Each mode has its own pages, pictures and files under the same names. One page compares the modes,
-and pools them if a researcher asks for it (aggregator/results/modes.py).
+Each mode has its own pages, pictures and files under the same names. One page compares the modes
+and pools them on request (aggregator/results/modes.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A survey's results page, and the panel inside it that follows new looks."""
+"""A survey's results page, and its panel, which follows new looks."""
 
 from __future__ import annotations
 

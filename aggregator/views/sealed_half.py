@@ -1,4 +1,4 @@
-"""The page of a sealed half: write claims down, test all of them once, read the verdicts."""
+"""The page of a sealed half: write claims, test all of them once, read the verdicts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ClaimForm(forms.Form):
             )
 
     def clean(self) -> dict[str, Any]:
-        """Say all that is missing at once."""
+        """Report all missing fields at once."""
         for name in (OUTCOME, GROUP):
             if name not in self.errors and not self.cleaned_data[name]:
                 self.add_error(name, f"{NOTHING_CHOSEN}.")

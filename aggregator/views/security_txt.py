@@ -11,7 +11,7 @@ from django.utils.timezone import now
 from django.views.decorators.http import require_safe
 
 PLAIN = "text/plain; charset=utf-8"
-# The file is written for each request, so it only has to outlive copies of it. RFC 9116 recommends
+# The file is written for each request, so the date matters only for copies. RFC 9116 recommends
 # less than a year.
 VALID_FOR = timedelta(days=180)
 

@@ -1,4 +1,4 @@
-"""The report of a study as a printable page, with the number of people invited."""
+"""The study report as a printable page, with the number of people invited."""
 
 from __future__ import annotations
 

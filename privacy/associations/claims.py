@@ -8,14 +8,14 @@ from privacy.checks import check_whole
 
 
 def count_possible_claims(claims: int, *, misses: int) -> int:
-    """Count the claims that could be tested, whatever the sealed half answers.
+    """Count the claims that could be tested, whatever the verdicts on the sealed half are.
 
     Parameters
     ----------
     claims : int
-        Most claims that are tested, at least 1.
+        Largest number of claims tested, at least 1.
     misses : int
-        Number of "not confirmed" after which no further claim is tested, at least 1.
+        Number of verdicts "not confirmed" after which no claim is tested, at least 1.
 
     Returns
     -------
@@ -30,13 +30,13 @@ def count_possible_claims(claims: int, *, misses: int) -> int:
     Notes
     -----
     Each claim is a function of the open half and of the verdicts so far. With fewer than `misses`
-    misses among the first t verdicts, there are as many dialogues as ways to place the misses:
+    misses among the first t verdicts, each way to place the misses is one sequence of verdicts:
 
     $$N = \\sum_{t=0}^{B-1} \\sum_{j=0}^{r-1} \\binom{t}{j}.$$
 
     Given the open half, these N claims are fixed before the sealed half is read, so Bonferroni's
-    inequality holds for all of them. Claims that are tested all at once learn nothing from each
-    other: they are the case of one miss, and N is their number.
+    inequality holds for all of them. Claims tested all at once do not depend on verdicts: they are
+    the case of one miss, and N is their number.
 
     References
     ----------

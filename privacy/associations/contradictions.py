@@ -14,7 +14,7 @@ from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_level
 
 CONTRADICTION_LEVEL = 0.99
-# With fewer reports for each cell, the likelihood ratio exceeds its quantile too often. In a large
+# With fewer reports per cell, the likelihood ratio exceeds its quantile too often. In a large
 # table, the excess grows with the number of cells, but its standard deviation only with the square
 # root of that number.
 _FEWEST_FOR_EACH_CELL = 5.0
@@ -45,7 +45,7 @@ class Contradiction:
         )
 
     def applies(self, *, fixed_end: bool) -> bool:
-        """Return the result of the test that is valid."""
+        """Return the result of the test that is valid for this end."""
         return self.after_fixed_end if fixed_end else self.while_watched
 
 
@@ -88,11 +88,11 @@ def find_contradiction(
       mixture against the most likely shares. A mixture of likelihood ratios is a nonnegative
       martingale, so Ville's inequality bounds the probability that it ever becomes this large.
     - After a fixed end: 2 (sum N ln(N / n) - L) >= the quantile of chi-square with as many degrees
-      of freedom as there are cells, minus one. That is the likelihood ratio of free shares of
-      reports against those that true shares can give. The true shares are among the latter, so it
-      never exceeds the ratio against them, which has this distribution for large n: the test is
-      conservative. With fewer reports for each cell than 5 and the square root of the number of
-      cells, the test for every look is used instead.
+      of freedom as there are cells, minus one. The statistic compares free shares of reports with
+      those that true shares can give. The actual shares are among the latter, so it never exceeds
+      the ratio against them, which has this distribution for large n: the test is conservative.
+      With fewer reports per cell than the larger of 5 and the square root of the number of cells,
+      the test for every look is used instead.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Comparing and pooling groups that are known, such as declared strata or modes of answering.
+"""Comparison and pooling of known groups, such as declared strata or modes of answering.
 
 For groups that are themselves randomized answers, see `privacy.associations.two_questions`.
 """
@@ -286,7 +286,7 @@ def _check(
 def _newcombe(first: _Group, second: _Group, level: float) -> tuple[float, float]:
     (low_1, high_1), (low_2, high_2) = (_wilson(group, level) for group in (first, second))
     apart = first.reported - second.reported
-    # Method 10: the distances of each end from its estimate, added as squares.
+    # Method 10: add the squared distances of ends from their estimates.
     below = sqrt((first.reported - low_1) ** 2 + (high_2 - second.reported) ** 2)
     above = sqrt((high_1 - first.reported) ** 2 + (second.reported - low_2) ** 2)
     return (apart - below) / first.d, (apart + above) / first.d
@@ -353,7 +353,7 @@ def _maximize(score: Callable[[float], float], low: float, high: float) -> float
 
 
 def _search(keeps: Callable[[float], bool], *, inside: float, end: float) -> float:
-    """Find the outermost kept value between a kept value and an end."""
+    """Find the outermost value not rejected, between one not rejected and an end."""
     if keeps(end):
         return end
     kept, dropped = inside, end

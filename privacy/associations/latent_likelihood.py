@@ -20,10 +20,10 @@ from privacy.checks import Floats
 
 _ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
 _FARTHEST = 4.0  # log odds: 1.8 %
-FAR = 6.0  # log odds: a coefficient beyond may be infinite
-_NEAR = 0.2  # how far below the limit of the log-likelihood finite coefficients may be
+FAR = 6.0  # log odds: a larger coefficient may be infinite
+_NEAR = 0.2  # how far finite coefficients may fall short of the limiting log-likelihood
 _SMOOTH = 1e-3
-_SMALLEST = 1e-7  # from 0, EM never moves
+_SMALLEST = 1e-7  # EM never moves a share away from 0
 _FLATTEST = 1e-12
 _NEWTON_ROUNDS = 50
 _CONVERGED = 1e-12
@@ -71,13 +71,13 @@ class LatentModel:
     layout: CellLayout
     design: Floats
     offset: Floats | float = 0.0  # log odds of each row that no coefficient changes
-    # People added to each row for each that it has, half of them with the event.
+    # People added to each row as a fraction, half of them with the event.
     added: float = 0.0
 
     def solve(self, *, near: Floats | None = None) -> ModelState:
         """Run EM close to the maximum, then Newton's method to the maximum.
 
-        EM starts near these shares of all cells: it hardly moves where an event is certain.
+        EM starts near these shares of all cells. Where an event is certain, it hardly moves.
         """
         start = None if near is None else np.maximum(near, _SMALLEST)
         coefficients: Floats | None = None
@@ -108,7 +108,7 @@ class LatentModel:
         return found if self.added else self._polish(found)
 
     def solve_twice(self, near: Floats) -> ModelState:
-        """Solve from two starts: from one alone, EM may end on a lower hill."""
+        """Solve from two starts: from either alone, EM may end at a lower peak."""
         states = self.solve(near=near), self.solve()
         return max(states, key=lambda state: state.log_likelihood)
 
@@ -193,7 +193,7 @@ class LatentModel:
         return None
 
     def find_slopes(self, masses: Floats, coefficients: Floats) -> Floats:
-        """Return the derivatives of the shares of all cells by masses and coefficients."""
+        """Return the derivatives of all shares with respect to masses and coefficients."""
         layout, rows, cells = self.layout, self.layout.rows, len(masses)
         event = self.find_events(coefficients)
         spread = masses[:rows] * event * (1 - event)
@@ -243,7 +243,7 @@ class LatentModel:
 
 @lru_cache(maxsize=2)  # 8 MB for 1,024 cells
 def find_contrasts(cells: int) -> Floats:
-    """Return orthonormal directions in which as many masses keep their sum."""
+    """Return orthonormal directions in which this many masses keep their sum."""
     return np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
 
 

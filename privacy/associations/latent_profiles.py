@@ -16,14 +16,14 @@ from privacy.checks import Floats
 
 _FLOOR = 1e-12  # the smallest share: a boundary that the search keeps away from
 _HAIR = 1e-9
-_LONGEST = 3.0  # log odds: a step of a search
+_LONGEST = 3.0  # log odds: the longest step of a search
 _FLAT = 25.0  # log odds: further out the likelihood does not change
 _SLACK = 1e-6  # how far a search may overstep the limit of the likelihood
 _PULLS = 40
-_BARRIERS = (0.01,)  # of the log-likelihood, for log odds of 1 in all rows
+_BARRIERS = (0.01,)  # fall of the log-likelihood if all log odds are 1
 _MORE_BARRIERS = (0.05,)  # where the likelihood is flat at its maximum
 
-# Maps masses and coefficients to a number and its derivatives by both.
+# Maps masses and coefficients to a number and its derivatives with respect to them.
 Estimand = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
 
 
@@ -34,11 +34,11 @@ class LatentProfiles:
     Attributes
     ----------
     model : LatentModel
-        With its reports.
+        The model with its reports.
     top : ModelState
-        Its maximum; with very large coefficients, if the likelihood keeps rising.
+        Its maximum, with very large coefficients if the likelihood keeps rising.
     best : ModelState
-        The same, or else a state with moderate coefficients close to it.
+        The same, or a state close to it with moderate coefficients.
     level : float
         Confidence level of one interval, in (0, 1).
     """
@@ -122,7 +122,7 @@ class LatentProfiles:
     def _left(self, u: Floats, barrier: float = 0.0) -> float:
         """Return how far the log-likelihood is above the limit; negative outside the region.
 
-        A `barrier` falls evenly with the log odds of each row, so that a search does not get stuck
+        A `barrier` falls evenly as log odds move away from 0, so that a search does not get stuck
         where nobody or everybody has the event: there the likelihood is flat.
         """
         masses, coefficients = self._split(u)
@@ -134,7 +134,7 @@ class LatentProfiles:
         masses, coefficients = self._split(u)
         reported = self.model.channel @ self.model.find_shares(masses, coefficients)
         slopes = self.model.find_slopes(masses, coefficients)
-        # From the left, so that no two matrices are multiplied.
+        # Multiplied from the left, which avoids products of two matrices.
         uphill = (self.model.counts / reported) @ self.model.channel @ slopes
         outward = np.sign(self.model.offset + self.model.design @ coefficients)
         uphill[len(masses) :] -= barrier / len(outward) * outward @ self.model.design

@@ -41,16 +41,16 @@ class AdjustedShare:
 class AdjustedShares:
     """The share of the event if everybody gave one answer to a predictor.
 
-    The answers to the other predictors are those that people have.
+    Everybody keeps their own answers to the other predictors.
 
     Attributes
     ----------
     name : str
         Name of the coefficient of this answer.
     share : AdjustedShare
-        If everybody gave this answer; the last answer of a trend.
+        The share if everybody gave this answer; for a trend, its last answer.
     reference : AdjustedShare
-        If everybody gave the predictor's first answer.
+        The share if everybody gave the predictor's first answer.
     difference : AdjustedShare
         `share` minus `reference`: the adjusted risk difference, with the sign of the coefficient.
     """
@@ -132,15 +132,15 @@ def fit_latent_logistic(
     variables : sequence of Variable
         Outcome and predictors. The outcome has two answers, 1 being the event.
     trends : collection of int, optional
-        Places among `variables` of the predictors whose answers are steps of equal length: they
-        have one coefficient, that of one step. Other predictors have one for each answer except
-        their first, which is the reference.
+        Places among `variables` of the predictors whose answers are steps of equal length: each has
+        one coefficient, for one step. Other predictors have one for each answer except the first,
+        which is the reference.
     names : sequence of str, optional
         Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
         Confidence level, in (0, 1).
     after_each : callable, optional
-        Called after each interval, of which some take seconds in a large table.
+        Called after each interval; in a large table, some take seconds.
 
     Returns
     -------
@@ -331,9 +331,9 @@ def _adjust(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Standardized:
-    """The share of the event in all rows, if they had the predictors of these designs.
+    """The share of the event in all rows if they had the predictors of `design`.
 
-    With `less`, the difference to the share with that design.
+    With `less`, the difference from the share with that design.
     """
 
     design: Floats

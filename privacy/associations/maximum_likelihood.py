@@ -60,8 +60,8 @@ def maximize_likelihood(
     channel : ndarray of float64, shape (reported, cells)
         Probabilities of the reported cell given the true one.
     start : ndarray of float64, shape (cells,), optional
-        Where the search begins under a model. Without one, if it is inside the simplex and the
-        reported shares are its image, it is the maximum itself.
+        Where the search begins under a model. Without a model, a start inside the simplex whose
+        image is the reported shares is the maximum itself.
     project : callable, optional
         Maps expected true counts to the model's most likely shares: the M step. Without it
         the shares are free.
@@ -86,7 +86,7 @@ def maximize_likelihood(
     -----
     p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
     likelihood. Free shares have converged when the log-likelihood is within 1e-10 of its maximum:
-    by concavity it cannot exceed its value by more than n (max(channel' (l / (channel p))) - 1).
+    by concavity the maximum cannot exceed it by more than n (max(channel' (l / (channel p))) - 1).
     Shares under a model have converged when none moves by more than `tolerance` in a round. The
     slower EM is, the less this guarantees: refine the result where it must be exact.
 
@@ -152,7 +152,7 @@ class _Climb:
 
     def settled(self, shares: Floats, moved: Floats, *, gap: float, tolerance: float) -> bool:
         if self.project is None:
-            # By concavity, no shares exceed this likelihood by more than this.
+            # By concavity, this bounds how far the log-likelihood can still rise.
             return bool(self.ratios(shares).max() - 1 < gap + _ROUNDING)
         return bool(np.abs(moved).max() < tolerance)
 
@@ -168,7 +168,7 @@ class _Climb:
         for halvings in range(20):
             moved: Floats = shares + (target - shares) / 2**halvings
             if self.height(moved) > start:
-                # Never to 0, because EM could not raise it again.
+                # Never to 0, because EM could not raise a share from there.
                 return np.maximum(moved, _TINY)
         return shares
 
@@ -183,7 +183,7 @@ class _Climb:
             return twice
         # Never to 0 in one step, because EM keeps a share of 0 at 0.
         far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
-        # One more step brings it back to the model and to shares that sum to one.
+        # One more EM step returns to the model and to shares that sum to one.
         settled = self.step(far / far.sum())
         return settled if self.height(settled) >= self.height(twice) else twice
 

@@ -101,11 +101,11 @@ class LikelyShares:
     counts, channel, shares, level
         As for `profile_interval`.
     parts : sequence of ndarray of bool, optional
-        Sets of cells whose sums the estimands are made of; by default single cells.
-        Searches start from where these sums are extreme.
+        Sets of cells on whose sums the estimands depend; by default single cells. Searches start
+        where these sums are extreme.
     spent : float, optional
-        By how much the log-likelihood of `shares` is below the maximum, if `shares` is the most
-        likely point under a restriction.
+        How far the log-likelihood of `shares` is below the maximum, if `shares` is the most likely
+        point under a restriction.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class LikelyShares:
         return axes
 
     def _drop(self, u: Floats) -> float:
-        """Return by how much the log-likelihood is below its maximum."""
+        """Return how far the log-likelihood is below its maximum."""
         change = self._channel @ (self._axes @ u) / self._reported
         if (change <= -1).any():
             return float("inf")

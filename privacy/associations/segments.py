@@ -55,11 +55,11 @@ class EstimatedSegments:
     total : int
         Number of reports.
     segments : Segments
-        Those of the most likely table.
+        Segments of the most likely table.
     spread : ndarray of float64, shape (segments,)
-        Root mean square by which the shares of a segment move in the parametric bootstrap.
+        Root mean square shift of the shares of each segment in the parametric bootstrap.
     size_spread : ndarray of float64, shape (segments,)
-        Root mean square by which its size moves.
+        Root mean square shift of its size.
     """
 
     total: int
@@ -90,14 +90,14 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
         If the table does not have two to six axes of length 2, its shares are not a distribution,
         or segments is neither 2 nor 3.
     TooFewRowsError
-        If fewer rows than `segments` have a share above 1e-9; a ValueError as well.
+        If fewer rows than `segments` have a share above 1e-9; a kind of ValueError.
 
     Notes
     -----
     Rows are points with coordinates 0 and 1, weighted by their shares. The iteration starts from
-    every set of different rows among the ten with the largest shares, so up to three questions it
-    starts from every set. Where it stops, the single row whose move to another segment lowers
-    the objective most is moved, and it goes on until no move does. This matters because many rows
+    every set of different rows among the ten with the largest shares, so with up to three questions
+    it starts from every set. Where it stops, the single row whose move to another segment lowers
+    the objective most is moved, and so on until no move lowers it. This matters because many rows
     are equally far from two centres. Nothing is random. The result is the one with the smallest
     objective. A row with the same distance from two centres belongs to the first of them, and the
     first of several equal objectives wins; values are equal if their first ten decimals are. The
@@ -143,7 +143,7 @@ def _iterate(points: Floats, weights: Floats, segments: int) -> Segments:
         centres = sums / np.maximum(sizes, _LEAST_SHARE / 2)[:, :, None]
         distances = _measure(points, centres)
         before = nearest
-        # A segment that lost all of its rows is near to none, until an exchange gives it one.
+        # A segment without rows attracts none until an exchange gives it one.
         nearest = np.where(sizes[:, None] > 0, distances, np.inf).argmin(axis=-1)
         settled = np.flatnonzero((nearest == before).all(axis=1))
         _exchange(nearest, settled, weights, sizes[settled], distances[settled])
@@ -220,12 +220,12 @@ def estimate_segments(
 
     Notes
     -----
-    Each sample draws as many reports as there are, as the most likely table would send them, and
+    Each sample draws as many reports as there are from the most likely table, scrambles them, and
     repeats the estimate. Its segments are matched to the estimated ones so that the centres, each
-    weighted by the size of its segment, move least. A sample whose table has too few rows counts
-    as a shift by 1 everywhere. The seed is fixed. The spread describes how far shares typically
-    move. It is no interval: the most likely table has less noise than its sampling distribution
-    where shares are 0, and matching makes shifts smaller where segments are not distinct.
+    weighted by the size of its segment, move least. A sample whose table has too few rows counts as
+    a shift of 1 everywhere. The seed is fixed. The spread describes how far shares typically move.
+    It is not an interval: the most likely table has less noise than its sampling distribution where
+    shares are 0, and matching makes shifts smaller where segments are not distinct.
 
     References
     ----------

@@ -2,8 +2,8 @@
 
 The channel is the same for everybody, and its noise is independent of everything else. Equal
 distributions of true answers therefore imply equal distributions of reports, and independent true
-answers imply independent reports. Because the channel is invertible, the converse holds too. So
-tests of these hypotheses are valid on the counts of reports as they are.
+answers imply independent reports. Because the channel is invertible, the converse holds too. Tests
+of these hypotheses are valid on unadjusted counts of reports.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Returns
     -------
     SignificanceTest
-        "pearson" on the reports if every category of both is an answer, or "fisher_exact" if the
-        table is 2 x 2 and an expected count is below 5, or "no_variation" (p = 1) if all reports of
-        one question are the same. Where there are refusals or structural "not asked", the symbols
-        depend on each other for trivial reasons; then "latent_likelihood_ratio" tests independence
-        among those who answered both.
+        "pearson" on the reports if every category of both questions is an answer, or "fisher_exact"
+        if the table is 2 x 2 and an expected count is below 5, or "no_variation" (p = 1) if all
+        reports of one question are the same. Where there are refusals or structural "not asked",
+        the symbols depend on each other for trivial reasons; then "latent_likelihood_ratio" tests
+        independence among those who answered both.
 
     Raises
     ------
@@ -123,8 +123,8 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     Raises
     ------
     ValueError
-        If the table has fewer than two rows or columns that hold a report, or a count is
-        negative or not whole.
+        If the table has fewer than two rows or columns with a report, or a count is negative or not
+        whole.
 
     Notes
     -----
@@ -212,8 +212,8 @@ def latent_independence_test(
     Returns
     -------
     SignificanceTest
-        "latent_likelihood_ratio", or `NO_VARIATION`. For two answers each, the intervals of
-        `two_questions.associate` exclude independence where it rejects.
+        "latent_likelihood_ratio", or `NO_VARIATION`. With two answers to each question, the
+        intervals of `two_questions.associate` exclude independence where the test rejects.
 
     Raises
     ------

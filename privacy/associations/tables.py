@@ -42,15 +42,15 @@ class Variable:
         How many of the categories, counting from the first, are answers; the others mean refused
         or not asked.
     gate : RandomizedResponse, optional
-        Mechanism of a second symbol that says whether the question was answered: its code 0 means
-        yes, and if it is any other, the question's true code is 0. A report's code is then that of
-        the gate times k plus that of the question. See `gated`.
+        Mechanism of a second symbol that says whether the question was answered: code 0 means yes,
+        and with any other, the question's true code is 0. A report's code is then that of the gate
+        times k plus that of the question. See `gated`.
 
     Raises
     ------
     ValueError
-        If the categories are not a partition of the codes, or fewer than one or more than all
-        of them are answers.
+        If the categories are not a partition of the codes, or answered is below one or above their
+        number.
 
     Examples
     --------

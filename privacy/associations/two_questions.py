@@ -41,9 +41,9 @@ class AssociationEstimate:
     level : float
         Confidence level.
     design_error : float or None
-        Only for the two shares and their difference: the standard error if `supposed` of either
-        group had the event. It does not depend on how often the event was reported. None where
-        nobody seems to be in a group.
+        Only for the two shares and their difference: the standard error if the share `supposed` of
+        either group had the event. It does not depend on how often the event was reported. None
+        where nobody seems to be in a group.
     """
 
     raw: float | None
@@ -57,7 +57,7 @@ class AssociationEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """Differences in the share of an answer between people with two answers to another question.
+    """Differences in the share of an answer between two groups by another question.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Association:
         Correlation of event and group.
     test : SignificanceTest
         Likelihood-ratio test of independence. The intervals of difference, odds ratio and phi
-        exclude independence where it rejects at 1 - level.
+        exclude independence where the test rejects at 1 - level.
     """
 
     table: TableEstimates
@@ -204,7 +204,7 @@ class _Analysis:
         a, b, c, d = (float(part) for part in cells.split(self.table.shares.ravel()))
         has_groups = a + b > 0 and c + d > 0
         all_positive = min(a, b, c, d) > 0
-        # The test and the search agree but for rounding, which must not show.
+        # The test and the search agree except for rounding, which must not show.
         same = [0.0] if self.may_be_independent else []
         odds = self.estimate(
             cells.odds_share,
@@ -276,7 +276,7 @@ class _Analysis:
 def _find_design_errors(
     table: TableEstimates, channel: Floats, cells: _Cells, *, supposed: float, total: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Return the errors of the shares and the difference if `supposed` had the event."""
+    """Return the errors of the shares and difference if a share `supposed` had the event."""
     shares = table.joint_shares.ravel().copy()
     for group, event in zip(cells.groups, cells.masks[::2], strict=True):
         people = shares[group].sum()

@@ -1,11 +1,11 @@
-"""An alert about a share that may come once while reports arrive: the sparse vector technique.
+"""An alert about a share, given at most once as reports arrive: the sparse vector technique.
 
-A distance is looked at again and again. Noise on the threshold is drawn once, noise on the distance
-for every look, and the first look whose noisy distance reaches the noisy threshold ends it. All
-looks together then cost what one comparison costs, however many there are.
+A distance is checked repeatedly. Noise on the threshold is drawn once, noise on the distance for
+every look, and the first look whose noisy distance reaches the noisy threshold ends the series. All
+looks together then cost as much as one comparison, however many there are.
 
-Nothing here draws. The functions give the distance, the scales of the noise, and how often an alert
-comes.
+Nothing here draws noise. The functions give the distance, the scales of the noise, and how often an
+alert comes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from privacy.checks import (
 )
 
 _PRIOR = 0.5  # parameter of the beta mixture
-# Threshold noise beyond so many scales has a probability below 1e-15, and is left out.
+# Threshold noise beyond this many scales has a probability below 1e-15 and is left out.
 _SCALES = 36
 _HALVINGS = 54  # from 2**53 reports to one
 _ROUNDING = 1e-12
 
 
 def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> NDArray[np.int64]:
-    """Find how many reports must show a code to be surely more than a share of all of them.
+    """Find how many reports with a code are surely more than a given share of all.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     Raises
     ------
     ValueError
-        If a number is not whole or negative, or share or level is out of range.
+        If a number is negative or not whole, or share or level is out of range.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     n = np.asarray(check_whole_counts("people", people), dtype=np.float64)
     p = check_share("share", share, ends="()")
     need = -log1p(-check_level(level)) + betaln(_PRIOR, _PRIOR)
-    # `low` is never enough and `high` always is.
+    # `low` is never enough and `high` is always enough.
     low, high = np.floor(n * p), n + 1
     for _ in range(_HALVINGS):
         middle = np.floor((low + high) / 2)
@@ -139,21 +139,21 @@ def above_threshold_scales(epsilon: float | Fraction) -> tuple[Fraction, Fractio
 def first_alert_probabilities(
     distances: Sequence[int], *, threshold: int, epsilon: float | Fraction
 ) -> Floats:
-    """Compute at which look the alert comes.
+    """Compute the probability of the alert at each look.
 
     Parameters
     ----------
     distances : sequence of int
         Distance at each look, at least one.
     threshold : int
-        What the noisy distance must reach, noise on the threshold apart.
+        What the noisy distance must reach, before noise on the threshold.
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
 
     Returns
     -------
     ndarray of float64
-        Probability that the first alert comes at each look, and at last that none comes.
+        Probability that the first alert comes at each look and, last, that none comes.
 
     Raises
     ------
@@ -187,11 +187,11 @@ def choose_alert_threshold(*, looks: int, epsilon: float | Fraction, level: floa
     Parameters
     ----------
     looks : int
-        Most looks there are, at least 1.
+        Largest number of looks, at least 1.
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
     level : float
-        Probability with which no look gives an alert if no distance is above -1, in (0, 1).
+        Probability that no look gives an alert if no distance is above -1, in (0, 1).
 
     Returns
     -------
@@ -259,7 +259,7 @@ def noticed_share(
     -------
     float
         The share, rounded up to a tenth of a percent; above 1 if no share is noticed so often. The
-        number of reports with the code and the noise are taken as one normal variable.
+        number of reports with the code plus noise is treated as a normal variable.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Attacks on published figures, both exact ones and ones with central noise.
+"""Attacks on published figures, exact or with central noise.
 
 Each attacker decides between two hypotheses that are equally likely beforehand, so a random guess
 is right in half of all cases. A scale of 0 stands for exact publication.
@@ -35,7 +35,7 @@ LARGEST_SCALE = 1e12  # numpy's geometric numbers cannot exceed about 1e19
 
 
 def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
-    """Find the greatest chance that any attacker can tell which of two neighbours was published.
+    """Find the best chance of any attacker to tell which of two neighbours was published.
 
     Parameters
     ----------
@@ -100,10 +100,9 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     Notes
     -----
     Neighbours: one report added or removed, which changes the count by one. The best attacker says
-    "counted" if the difference is at least 1. Noise and difference of two noises are symmetric and
-    log-concave, so TV is the probability of their value 0. With one noise, it is
-    P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack then reaches `success_bound` at
-    epsilon = 1/b.
+    "counted" if the difference is at least 1. One noise and the difference of two are symmetric and
+    log-concave, so TV is their probability of 0. With one noise, this is
+    P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack then reaches `success_bound` at epsilon = 1/b.
 
     References
     ----------
@@ -136,7 +135,7 @@ def _largest_probability(scale: float) -> float:
 def needle_log_ratio(
     *, published: Sequence[int] | NDArray[np.int64], others: Sequence[int], scale: float
 ) -> float:
-    """Compute the evidence of a published table that one report is in it, given all others.
+    """Compute a published table's evidence that one report is in it, given all others.
 
     Parameters
     ----------
@@ -151,12 +150,12 @@ def needle_log_ratio(
     -------
     float
         Log of P(published | report in the table) / P(published | report not in it); positive values
-        favour that it is. Infinite for exact counts.
+        favour the former. Infinite for exact counts.
 
     Raises
     ------
     ValueError
-        If published is not whole numbers, others are not counts, their lengths differ or are 0,
+        If published are not whole numbers, others are not counts, their lengths differ or are 0,
         scale is negative or not finite, or exact counts fit neither hypothesis.
 
     Notes
@@ -211,10 +210,10 @@ def needle_success(*, symbols: int, scale: float) -> float:
 
     Notes
     -----
-    The attacker knows all other reports and this one. Each of its cells independently favours one
-    of the hypotheses by 1/b, and it favours the true one with probability exp(1/b)/(1 + exp(1/b)).
-    So the attack is a majority vote of s such cells, and s = 1 reaches `success_bound`. At b =
-    s/epsilon, several symbols leave the attack weaker than one.
+    The attacker knows all other reports and this one. Each of the report's cells independently
+    favours one of the hypotheses by 1/b, and the true one with probability exp(1/b)/(1 + exp(1/b)).
+    So the attack is a majority vote of s such cells, and s = 1 reaches `success_bound`. At
+    b = s/epsilon, the attack is weaker with several symbols than with one.
 
     References
     ----------
@@ -266,8 +265,8 @@ def reconstruct(
     groups : int
         How many groups are counted, each drawn at random, 1 to 10,000.
     smallest : int
-        Least number of people in a group and outside of it, at least 1 and at most half of the
-        people: the rule of minimum group sizes. Sizes are uniform from there to the other end.
+        Least number of people in a group and outside it, at least 1 and at most half of all people:
+        the rule of minimum group sizes. Sizes are uniform within these limits.
     scale : float
         Scale b of the discrete Laplace noise of each count, 0 to 1e12; 0 for exact counts.
     runs : int, optional
@@ -287,11 +286,11 @@ def reconstruct(
 
     Notes
     -----
-    Neighbours: one person's bit changes from 1 to 0, which lowers by one each count of a group
-    with that person. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
+    Neighbours: one person's bit changes from 1 to 0, which lowers each count of a group with that
+    person by one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
     attacker is right about one bit more often than `success_bound` if both values are equally
     likely. Exact counts are solved once there are about as many groups as people, whatever their
-    smallest size. Beyond Laplace noise that is small against sqrt(people), rounding fails.
+    smallest size. Unless Laplace noise is small compared with sqrt(people), rounding fails.
 
     The noise here is a demonstration: numpy's generator is not suitable for a release.
 
@@ -338,7 +337,7 @@ def _draw_groups(people: int, groups: int, smallest: int, generator: np.random.G
 
 
 def _draw_noise(scale: float, shape: tuple[int, int], generator: np.random.Generator) -> Floats:
-    """Draw discrete Laplace noise, the difference of two geometric numbers; protects nobody."""
+    """Draw discrete Laplace noise, the difference of two geometric numbers; it protects nobody."""
     if scale == 0:
         return np.zeros(shape)
     stop = -np.expm1(-1 / scale)

@@ -12,7 +12,7 @@ from privacy.checks import check_level, check_share, check_whole
 def audited_epsilon(
     *, hits: int, other_hits: int, runs: int, delta: float = 0.0, level: float = 0.975
 ) -> float:
-    """Bound a mechanism's epsilon from below by the frequency of one event on two neighbours.
+    """Bound a mechanism's epsilon from below by how often one event occurs on two neighbours.
 
     Parameters
     ----------

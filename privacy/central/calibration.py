@@ -1,4 +1,4 @@
-"""The noise that a release needs for its epsilon and delta, and which kind is smaller."""
+"""The noise that a release needs for its epsilon and delta, and the choice of its kind."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from privacy.checks import (
 )
 
 MOST_CELLS = 4096  # cells that one report may change
-LEAST_EPSILON = Fraction(1, 10**9)  # with less, no release is of any use
+LEAST_EPSILON = Fraction(1, 10**9)  # with less, a release is useless
 # A Gaussian's sigma is a multiple of 1 / 64: exact as a float, and wider by a hundredth at most.
 _STEP = Fraction(1, 64)
-# From this variance on, a sum of discrete Gaussians is one as well, to more digits than floats.
+# From this variance on, a sum of discrete Gaussians is itself one, to more digits than a float.
 _WIDE = 4.0
-# Standard deviations of a convolved sum that are kept; exp(-98) is missing at each end.
+# How many standard deviations of a convolved sum are kept; exp(-98) is missing at each end.
 _KEPT = 14
 _CHUNK = 2**20
 # Covers the rounding of sums of positive terms, so that a delta is never understated.
@@ -129,8 +129,8 @@ def discrete_gaussian_delta(
     variance : float or Fraction
         sigma squared of every cell, positive and at most 2**42.
     squared_sensitivity : int
-        Number s of cells that one report changes by one, from 1 to 4096. Added or removed: its
-        symbols. Replaced: two for every symbol whose code changes.
+        Number s of cells that one report changes by one, from 1 to 4096: its symbols if it is added
+        or removed; two for every symbol whose code changes if it is replaced.
     epsilon : float
         The level in question, at least 0 and finite.
 
@@ -225,8 +225,8 @@ def choose_table_noise(
     Parameters
     ----------
     symbols : int
-        Most symbols s of the table that one report can have, from 1 to 4096. Added or removed, a
-        report changes one cell of each by one.
+        Largest number s of table symbols in one report, from 1 to 4096. A report added or removed
+        changes one cell of each by one.
     epsilon : float or Fraction
         In nats, at least 1e-9 and finite. A float is read as the decimal that it prints: .3 is
         3 / 10.
@@ -316,7 +316,7 @@ def _convolved_delta(variance: float, cells: int, epsilon: float) -> float:
     """Compute the same delta for narrow noise, whose sum is not a discrete Gaussian."""
     single = np.arange(-60, 61, dtype=np.float64)
     base, chances = gaussian_terms(single, variance), np.ones(1)
-    # Square and multiply; a window of the sum's standard deviations is kept at every step.
+    # Square and multiply; every step keeps a window of `_KEPT` standard deviations.
     for step, bit in enumerate(bin(cells)[2:], start=1):
         chances = np.convolve(chances, chances)
         if bit == "1":

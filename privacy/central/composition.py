@@ -109,7 +109,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
 
 def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
-    """Bound the total epsilon of releases by advanced composition, equal or not.
+    """Bound the total epsilon of releases, equal or not, by advanced composition.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
     Parameters
     ----------
     epsilons : sequence of float
-        Epsilon of every release, each positive and finite. No person is in two of them.
+        Epsilon of every release, each positive and finite. No person is in two releases.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
     if delta == 0 or people == 1:
         return delta
     if people > 700 / epsilon:
-        # ln of the bound without its 1, which is below a float's precision.
+        # ln of the bound without its -1, which is below a float's precision.
         logarithm = log(delta) + people * epsilon - epsilon - log(-expm1(-epsilon))
         return 1.0 if logarithm >= 0 else min(exp(logarithm) * (1 + 1e-12), 1.0)
     return min(delta * (expm1(people * epsilon) / expm1(epsilon)) * (1 + 1e-12), 1.0)

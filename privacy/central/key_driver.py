@@ -1,7 +1,7 @@
 """Which one answer best predicts another, from scrambled reports: scores of rules, and estimates.
 
-A rule says what a person answers to one question, the outcome: the same as to a predictor, the
-opposite, or always Yes or always No. All questions are yes/no, each with its own channel: a report
+A rule predicts a person's answer to one question, the outcome: the same as to a predictor, the
+opposite, always Yes, or always No. All questions are yes/no, each with its own channel: a report
 shows the true answer with probability t, and d = 2 t - 1.
 """
 
@@ -27,8 +27,8 @@ FACTOR = 1000
 class Rule:
     """One rule; `predictor` is the place of a predictor, or None for a constant.
 
-    If `says_same`, the outcome is predicted to be the predictor's answer, and by a constant to be
-    always Yes. Otherwise it is the opposite: always No.
+    If `says_same`, the rule predicts the predictor's answer, or always Yes for a constant.
+    Otherwise it predicts the opposite, or always No.
     """
 
     predictor: int | None
@@ -37,14 +37,15 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleEstimate:
-    """How often a rule is right, beside the constants.
+    """How often a rule is right, compared with the constants.
 
     Attributes
     ----------
     share, standard_error : float
-        The part of people for whom the rule is right. Unbiased, not clipped.
+        The fraction of people for whom the rule is right. Unbiased, not clipped.
     yes, yes_standard_error : float
-        The part of people whose true answer to the outcome is Yes, for whom "always Yes" is right.
+        The fraction of people whose true answer to the outcome is Yes, for whom "always Yes" is
+        right.
     gains, gain_standard_errors : tuple of float
         How much larger the rule's share is than that of "always Yes" and of "always No".
     """
@@ -82,7 +83,7 @@ def list_rules(predictors: int) -> list[Rule]:
     Returns
     -------
     list of Rule
-        Of each predictor "the same" and "the opposite", then "always Yes" and "always No":
+        For each predictor "the same" and "the opposite", then "always Yes" and "always No":
         2 q + 2 rules.
 
     Raises
@@ -108,17 +109,17 @@ def rule_scores(
     total: int,
     predictors: Sequence[RandomizedResponse],
 ) -> list[int]:
-    """Score every rule by how many reports it is right for, on one scale for all channels.
+    """Score every rule by the number of reports it is right for, on one scale for all channels.
 
     Parameters
     ----------
     agreeing : sequence of int
-        N_j for each predictor: reports whose code of predictor j is that of the outcome; at least
+        N_j for each predictor: reports with the same code for predictor j and the outcome; at least
         one, each 0 <= N_j <= total.
     yes : int
-        S, reports whose code of the outcome is Yes, 0 <= S <= total.
+        S, reports whose code for the outcome is Yes, 0 <= S <= total.
     total : int
-        n, all reports, at least 0. Each has a code of the outcome and of every predictor.
+        n, all reports, at least 0. Each has a code for the outcome and every predictor.
     predictors : sequence of RandomizedResponse
         The channel of each predictor, with two symbols. That of the outcome is not needed, because
         it is the same for all rules.
@@ -127,7 +128,7 @@ def rule_scores(
     -------
     list of int
         In the order of `list_rules`: (n + r (2 N_j - n)) / 2 and (n - r (2 N_j - n)) / 2 for each
-        predictor with r = d_min / d_j, then the same of N = S with r = d_min, for which a constant
+        predictor with r = d_min / d_j, then the same for N = S with r = d_min, for which a constant
         is a predictor without noise. d_min is the smallest slope of any predictor. Multiplied by
         `FACTOR` and rounded down.
 
@@ -139,14 +140,15 @@ def rule_scores(
 
     Notes
     -----
-    *Sensitivity.* One report more raises every score by at least 0 and at most `FACTOR`, so the
+    *Sensitivity.* One more report raises every score by at least 0 and at most `FACTOR`, so the
     scores are monotone, and a choice needs the rate epsilon / `FACTOR`. Proof: the report adds
     (1 + r) / 2 to a score if the rule is right for its codes and (1 - r) / 2 if it is wrong, and
     0 < r <= 1 because d_min is the smallest slope and no slope exceeds 1. Times `FACTOR` that is
     between 0 and `FACTOR`. Rounding down never turns a rise into a fall, and a rise of at most a
-    whole number stays at most that number. At r = 1, a report that is right adds all of it.
+    whole number stays at most that number. At r = 1, a report for which the rule is right adds
+    `FACTOR`.
 
-    *One scale.* With a_j = d_y d_j and b_j = (1 - a_j) / 2, and theta_j the part of people for
+    *One scale.* With a_j = d_y d_j and b_j = (1 - a_j) / 2, and theta_j the fraction of people for
     whom the rule is right, E N_j = n (b_j + a_j theta_j). Hence the expected score is
     n / 2 + n d_y d_min (theta_j - 1/2) for every rule, constants included (a = d_y): the best
     score is that of the best rule, and a gap of g reports is one of g / (d_y d_min) people.
@@ -198,8 +200,8 @@ def agreement_channel(
     Returns
     -------
     tuple of float
-        b and a: codes agree with probability b + a theta, where theta is the part of people whose
-        answers agree. a = d_y d_x and b = (1 - a) / 2 = t_y c_x + c_y t_x.
+        b and a: codes agree with probability b + a theta, where theta is the fraction of people
+        whose answers agree. a = d_y d_x and b = (1 - a) / 2 = t_y c_x + c_y t_x.
 
     Raises
     ------
@@ -308,6 +310,6 @@ def _check_table(table: Sequence[Sequence[int]]) -> NDArray[np.float64]:
 
 
 def _find_slope(name: str, mechanism: RandomizedResponse) -> Fraction:
-    """Return d exactly, because sums of floats have a larger sensitivity than they seem to."""
+    """Return d exactly, because sums of floats have a larger sensitivity than expected."""
     check_symbols(name, mechanism.symbols, at_least=2, at_most=2)
     return Fraction(2 * mechanism.threshold - SCALE, SCALE)

@@ -1,4 +1,4 @@
-"""Scores that choose the median of a scale: 0 at a median, and lower the farther from one.
+"""Scores that choose the median of a scale: 0 at a median, and lower with distance from it.
 
 All scores are fractions or whole numbers. For drawing, they are multiplied and rounded to whole
 numbers, because noise samplers accept nothing else.
@@ -52,13 +52,13 @@ def median_scores(
     are below it and at most half are above it, that is, if |below - above| is at most the number at
     j: then u_j is 0.
 
-    Otherwise, each person who changes the answer from the larger side to j lowers |below - above|
+    Otherwise, each person who changes their answer from the larger side to j lowers |below - above|
     by one and raises the number at j by one. A score of -g therefore corresponds to g / (2 d)
     people, rounded up, who would have to answer differently to make j a median. Fewer never
-    suffice: one changed answer moves neither number by more than that together.
+    suffice: no changed answer moves the two numbers together by more than that.
 
-    At least one point has the score 0 unless the counts suggest that less than nobody chose a
-    point (sum(counts) < a c n), which only happens where nearly all refuse.
+    At least one point has the score 0 unless the counts suggest a negative number of people who
+    chose a point (sum(counts) < a c n), which only happens where nearly all refuse.
 
     Examples
     --------
@@ -107,8 +107,8 @@ def median_sensitivity(points: int, *, other_probability: int | Fraction) -> Fra
     below j moves the first by 1 - (2 j - a) c, one of a point above it by -1 - (2 j - a) c, one of
     j itself by -1 - (2 j - a) c, and one of another code by -(2 j - a) c. The largest of these is
     1 + (a - 2) c, for a report of the lowest point at j = 1 and one of the highest point at itself.
-    The second is the first for the scale turned around. Neither the larger of two numbers nor
-    max(0, ...) moves farther than they do. The scores may move in different directions.
+    The second is the first for the reversed scale. Neither the larger of two numbers nor max(0,
+    ...) moves farther than they do. The scores may move in different directions.
 
     Examples
     --------
@@ -177,8 +177,8 @@ def scaled_sensitivity(
     -------
     int
         The factor times `median_sensitivity` if no score needs rounding, because the factor is
-        a multiple of c's denominator. Otherwise that rounded down, plus 1: rounding moves two
-        scores apart by at most 1, and whole numbers differ by a whole number.
+        a multiple of c's denominator. Otherwise that product rounded down, plus 1: rounding moves
+        two scores apart by at most 1, and whole numbers differ by a whole number.
 
     Raises
     ------

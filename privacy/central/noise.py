@@ -1,7 +1,7 @@
 """The noise of releases: whole numbers from the discrete Laplace and Gaussian distributions.
 
-Nothing here draws. The functions give the probabilities, variances and bounds that pages state
-about noise drawn by a library.
+Nothing here draws noise. The functions give the probabilities, variances and bounds that pages
+state about noise drawn by a library.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def discrete_laplace_tail(value: ArrayLike, *, scale: float | Fraction) -> Float
     Raises
     ------
     ValueError
-        If a value is not whole or negative, or scale is not positive and finite.
+        If a value is negative or not whole, or scale is not positive and finite.
 
     Examples
     --------
@@ -191,8 +191,8 @@ def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = 0.
     -----
     **Round it up before showing it.** With chance at least `level`, no cell's discrete noise is
     further from zero than the next whole number, since P(|Z| > m) = 2 a**(m + 1) / (1 + a) is at
-    most a**m for whole m. Unrounded, the formula is the bound for continuous noise; for discrete
-    noise it may be missed slightly more often: at K = 1, b = 1 in .073 of all draws.
+    most a**m for whole m. Unrounded, the formula is the bound for continuous noise; discrete noise
+    may exceed it slightly more often: at K = 1, b = 1 in .073 of all draws.
 
     References
     ----------
@@ -268,7 +268,7 @@ def discrete_gaussian_tail(value: ArrayLike, *, variance: float | Fraction) -> F
     Raises
     ------
     ValueError
-        If a value is not whole or negative, or variance is out of range.
+        If a value is negative or not whole, or variance is out of range.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
     Returns
     -------
     float
-        E Z**2, less than sigma squared; the same to nine digits from 1.1 on.
+        E Z**2, less than sigma squared; equal to eight digits from variance = 1.2 upwards.
 
     Raises
     ------

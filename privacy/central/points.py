@@ -34,7 +34,7 @@ class TableMean:
     low, high : float
         Ends, inside the scale.
     parts : SpreadParts
-        Its standard error in points, and the parts of it.
+        Its standard error in points, and its parts.
     """
 
     value: float
@@ -115,7 +115,7 @@ def table_mean(
         raise ValueError(f"counts must sum to at least 1, got {counts!r}")
 
     middle = float(values.mean())
-    centred = values - middle  # they sum to zero, which is c W in all formulas below
+    centred = values - middle  # they sum to zero, so c W is 0 in all formulas below
     shown = cells / n
     reported = float(centred @ shown)
     variance = max(float(centred**2 @ shown) - reported**2, 0.0)

@@ -29,7 +29,7 @@ from privacy.mechanism.subsampling import subsampled_epsilon
 _SLACK = 1 + 1e-14
 # Probability omitted at either end of a binomial. It is added to delta.
 _TAIL = 1e-20
-# How many possible answers of the others are distinguished, and how many probabilities are kept.
+# Limits on the table: rows (possible answers of the others) and probabilities in total.
 _ROWS = 1024
 _CELLS = 2**21
 # Longer sums are convolved by Fourier transform. Its errors, which are added to delta, were below
@@ -69,12 +69,12 @@ def reader_epsilon(*, mechanism: RandomizedResponse, epsilon: float) -> float:
     -----
     The likelihoods of one output given each possible code lie within a factor e of each other, and
     an answer mixes them with the weights in its column of the channel. The ratio of two such
-    mixtures is largest where the code of the one answer has likelihood e and all others have 1.
-    Symbols are scrambled and released independently, so the results of several symbols add up.
+    mixtures is largest where the code of one answer has likelihood e and all others have 1. Symbols
+    are scrambled and released independently, so the results of several symbols add up.
 
     If the loss about a replaced code also has a delta, the result has delta (t - c r) <= d delta,
-    with r = exp(result). For P, Q and R_o the chances of one event given the code of the one
-    answer, of the other, and of each further one, the first answer's chance exceeds r times the
+    with r = exp(result). With P, Q and R_o the chances of one event given the code of the first
+    answer, of the second, and of each further one, the first answer's chance exceeds r times the
     second's by (t - c r) P + (c - t r) Q + (1 - r) c sum of R_o. Q and R_o are at least
     exp(-epsilon) (P - delta); with these values, the terms with P cancel.
 
@@ -147,7 +147,7 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     mechanism : RandomizedResponse
         A mechanism with k = 2. For more symbols, see `privacy.mechanism.shuffling.shuffle_delta`.
     people : int
-        Number n of honest people whose reports are counted, at least 1, with the person in
+        Number n of honest people whose reports are counted, at least 1, including the person in
         question.
     epsilon : float
         The level in question, at least 0 and finite.
@@ -165,9 +165,9 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
 
     Notes
     -----
-    Holds for **readers who see the count alone**, published once at close: no rows, no groups, no
-    live updates. It protects the answer, not taking part, and n must be a published lower bound of
-    the honest reports.
+    Holds for **readers who see the count alone**, published once at the close: no rows, no groups,
+    no live updates. It protects the answer, not participation, and n must be a published lower
+    bound of the honest reports.
 
     If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to
     the person's own bit. Delta is the larger of the two hockey-stick divergences between that sum
@@ -175,7 +175,7 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     2,048 people every m is tried; with more, blocks of neighbouring m are bounded together, which
     raises epsilon by at most about .1 %, or .5 % at ten million.
 
-    That all others agree, m = 0, is often the worst case but not always: two coins, n = 1,000 and
+    The worst case is often, but not always, that all others agree (m = 0): two coins, n = 1,000 and
     delta = 1e-9 give .200571 for it, but .200613 for m = 1.
 
     Examples

@@ -1,7 +1,7 @@
 """The choice of one of several options by score: probabilities and accuracy of the result.
 
-Only probabilities and accuracy are computed here. Scores are whole numbers or fractions, so that no
-rounding decides between two of them.
+Only probabilities and accuracy are computed here. Scores are whole numbers or fractions, so that
+rounding never decides between two of them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def selection_rate(
     epsilon : int or Fraction
         Privacy loss in nats if one report is added or removed, positive.
     sensitivity : int or Fraction, optional
-        Most by which one added or removed report changes any score, positive.
+        Largest change of any score by one added or removed report, positive.
     monotone : bool, optional
-        Whether one report changes all scores in the same direction, as it does counts.
+        Whether one report changes all scores in the same direction, as with counts.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def selection_rate(
     Raises
     ------
     ValueError
-        If epsilon or sensitivity is not positive, or neither whole nor a fraction.
+        If epsilon or sensitivity is not positive, or is neither whole nor a fraction.
 
     References
     ----------
@@ -174,7 +174,7 @@ def selection_bound(
     Parameters
     ----------
     sensitivity : float or Fraction
-        Most by which one added or removed report changes any score, positive.
+        Largest change of any score by one added or removed report, positive.
     epsilon : float or Fraction
         Privacy loss in nats, positive.
     candidates : int

@@ -165,7 +165,7 @@ def table_interval(
     Returns
     -------
     TableInterval
-        Of the shape of count and people together.
+        Of the broadcast shape of count and people.
 
     Raises
     ------
@@ -179,14 +179,14 @@ def table_interval(
     [0, 1]. If the noise of n is so wide that the set has no ends, the interval is [0, 1].
 
     For a declared question, c = 0, the interval is half a count wider at both ends: at a true share
-    of 0 or 1 only the whole-numbered noise is left, and without this the coverage of a 95 %
-    interval falls to .82 at b = 1/3.
+    of 0 or 1 only integer noise is left, and without this the coverage of a 95 % interval falls to
+    .82 at b = 1/3.
 
-    Valid for one look, and only if the true n is at least `least_people`. There, and with
-    n >= 20, the coverage of 95 % intervals was at least .93 in simulations with k = 2, 3 and 5,
+    Valid for one look, and only if the true n is at least `least_people`. With such an n of at
+    least 20, the coverage of 95 % intervals was at least .93 in simulations with k = 2, 3 and 5,
     local epsilons from .5 to 2.94, declared questions, b from 1/3 to 20, and true shares from 0 to
     1. With fewer people an interval may cover less often: see `least_people`. With 50 people and
-    b = 20, nine of ten intervals are [0, 1], and the others cover in .6 to .85 of all cases.
+    b = 20, nine in ten intervals are [0, 1], and the others cover in .6 to .85 of all cases.
 
     References
     ----------
@@ -215,14 +215,13 @@ def table_interval(
     if c > 0:
         lowest, highest = _score_ends(found, n=n, k=k, v=v, square=square)
     else:
-        # Half a count wider, because at a true share of 0 or 1 only the noise varies, in whole
-        # numbers.
+        # Half a count wider, because at a true share of 0 or 1 only the integer noise varies.
         below, above = found - 0.5 / n, found + 0.5 / n
         lowest, _ = _score_ends(below, n=n, k=k, v=v, square=square)
         _, highest = _score_ends(above, n=n, k=k, v=v, square=square)
         lowest, highest = np.fmin(lowest, below), np.fmax(highest, above)
     low, high = (lowest - c) / d, (highest - c) / d
-    # NaN where no l is plausible, not even one that the channel does not allow.
+    # NaN where no l is plausible, even outside the range that the channel allows.
     empty = ~((high >= 0) & (low <= 1))
     nearest = (found - c) / d
     return TableInterval(
@@ -236,7 +235,7 @@ def table_interval(
 def least_people(
     *, scale: float | Fraction, mechanism: Literal["laplace", "gaussian"] = "laplace"
 ) -> int:
-    """Find how many people a symbol's noisy sum must show before its shares are published.
+    """Find how large a symbol's noisy sum must be before its shares are published.
 
     Parameters
     ----------
@@ -263,7 +262,7 @@ def least_people(
     (`table_interval`).
 
     With fewer people, shares are published only if the noise raises the sum by chance, and their
-    intervals may cover rarely: with 120 people, b = 20 and a declared question that nobody affirms,
+    intervals may rarely cover: with 120 people, b = 20 and a declared question that nobody affirms,
     shares are published in .03 of all cases, and .55 of these intervals cover. Published *and*
     wrong were at most .034 of all cases in simulations with k from 2 to 5, local epsilons from .5
     to 2.94, declared questions, b from 1/2 to 20, and true shares from 0 to 1. Where a survey never

@@ -112,8 +112,8 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     Returns
     -------
     dict of str to float
-        Epsilon in nats by name, rounded up: the sum over all that `find_telling` names; with
-        drawn, the largest such sum over m blocks.
+        Epsilon in nats by name, rounded up: the sum over all questions that `find_telling` names;
+        with drawn, the largest such sum over m blocks.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
 
 
 def find_telling(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
-    """Find the questions whose reports reveal something about the fact that each one asks for.
+    """Find, for each question, all questions whose reports reveal something about its fact.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def find_telling(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
 def pick_largest(
     values: Mapping[str, float], blocks: Iterable[Iterable[str]], drawn: int | None = None
 ) -> list[float]:
-    """Return the values of the blocks in which their sums are largest.
+    """Return the values in the blocks with the largest sums.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[E
 
 
 def _find_telling_directly(entries: Sequence[Entry]) -> dict[str, set[str]]:
-    """Name the other questions whose reports directly reveal something about each one."""
+    """Name the other questions whose reports directly reveal something about each question."""
     tells: dict[str, set[str]] = {entry.name: set() for entry in entries}
     for entry in entries:
         for parent in entry.parents:
@@ -306,7 +306,7 @@ def _reach(tells: Mapping[str, set[str]], name: str) -> frozenset[str]:
 def _add_largest(
     blocks: Sequence[Sequence[Entry]], drawn: int | None, names: frozenset[str]
 ) -> float:
-    """Add up the named entries of the blocks in which their sums are largest."""
+    """Add up the named entries in the blocks with the largest sums of them."""
     if drawn is not None:
         drawn = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
     values = {

@@ -1,4 +1,4 @@
-"""The total privacy loss of several reports if delta is added to every chance.
+"""The total privacy loss of several reports as an epsilon with a delta.
 
 A bound with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which surveys
 state.
@@ -160,7 +160,7 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
 
     Notes
     -----
-    This is worse than the basic sum from epsilon = ln 2 on; below that, it is better only if
+    From epsilon = ln 2 on, this is worse than the basic sum; below that, it is better only if
     m > 2 ln(1 / delta) / (2 - exp(epsilon))**2. `exact_composition` is never worse.
 
     References

@@ -104,7 +104,8 @@ def round_to_bit(
 
     Notes
     -----
-    Draws once, whatever the value. The bit goes through randomized response like a yes.
+    Draws once, whatever the value. The bit then passes through randomized response like a yes/no
+    answer.
 
     References
     ----------

@@ -24,7 +24,7 @@ MAX_SYMBOLS = 64
 _DECIMAL = Context(prec=50)
 
 
-@lru_cache(maxsize=10_000)  # a page asks for those of its strengths again and again
+@lru_cache(maxsize=10_000)  # a page asks for the same strengths repeatedly
 def _logarithm_above(numerator: int, denominator: int) -> float:
     """Return the logarithm of a fraction, rounded up to a float."""
     exact = _DECIMAL.ln(_DECIMAL.divide(Decimal(numerator), Decimal(denominator)))
@@ -92,8 +92,8 @@ class RandomizedResponse:
         symbols : int
             Number of symbols k, from 2 to 64.
         flips : int
-            How many of 100 people with one of two answers send the other one's code;
-            from 1 to 49. Epsilon is at most ln((100 - flips) / flips).
+            How many of 100 people with one of two answers send the code of the other; from 1 to 49.
+            Epsilon is at most ln((100 - flips) / flips).
 
         Returns
         -------
@@ -150,7 +150,7 @@ class RandomizedResponse:
         """
         _check_symbols(symbols)
         epsilon = check_positive("epsilon", epsilon)
-        # e**-epsilon, increased by far more than its rounding error, so T can only get smaller.
+        # e**-epsilon, increased by far more than its rounding error, so T can only decrease.
         shrink = _DECIMAL.multiply(
             _DECIMAL.exp(Decimal(-epsilon)), Decimal("1.0000000000000000000000000000000001")
         )

@@ -21,7 +21,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 # Probability omitted at either end of the sums. It is added to delta, so the result stays an
 # upper bound.
 _TAIL = 1e-20
-# Size of the table of counts for k > 2; it is larger only if 24 columns need more.
+# Size of the table of counts for k > 2; larger only where the minimum of 24 columns requires it.
 _CELLS = 2**16
 # Covers the cancellation in differences of binomial tails: about 5 sqrt(n) units in the last
 # place of a tail known to twelve digits.
@@ -73,8 +73,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with
     (A + 1 - D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the
     corresponding comparison of a and b without o is **not** a bound: o reveals whether the person
-    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023, although the true value is
-    0.0203.
+    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023; the true value is 0.0203.
 
     Numerically: s = a + b runs over a window that misses less than 3e-20, which is added. For
     k > 2 and many people, o is divided among some points of its range so that its mean is
@@ -241,8 +240,8 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 
 
 def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
-    # C of the n - 1 others show one of the two symbols; s is C or C + 1, so a window of C,
-    # one wider, misses no more of s under either hypothesis than it misses of C.
+    # C of the n - 1 others show one of the two symbols; s is C or C + 1, so a window one wider than
+    # that of C misses no more of s, under either hypothesis, than the window of C misses.
     binom = scipy.stats.binom
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))

@@ -1,4 +1,4 @@
-"""The precision of a share among those who answer, and the number of people that it needs.
+"""The precision of a share among those who answer, and the number of people needed.
 
 Some people prefer not to say or are not asked; they send a code too. Every result assumes a rule
 for ending the survey, as in `privacy.planning.precision`.
@@ -29,7 +29,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExpectedReports:
-    """The reports that are expected for a question, from which a share of some people is estimated.
+    """The reports expected for a question, from which a share of some people is estimated.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class ExpectedReports:
     truth : ndarray of float64, shape (true,)
         Expected shares of people; they sum to one.
     event, counted : ndarray of float64, shape (true,)
-        1 for the truths whose share is wanted, and for the truths of the people among whom it is
-        taken; otherwise 0.
+        1 for the truths whose share is wanted, and for those of the people that it refers to;
+        otherwise 0.
     """
 
     channel: Floats
@@ -84,8 +84,8 @@ def expect_answers(
         Channel of the codes that decide who is asked: probability of each reported class for
         people who are not asked, and for those who are. None: those codes are not used.
     answers : int or None, optional
-        Number of codes among whose people the share is taken, at least 2; the others are those of
-        `refusing`. None: all but one for "prefer not to say" and one for "not asked".
+        Number of codes whose people count, at least 2; the other codes are those of `refusing`.
+        None: all but one for "prefer not to say" and one for "not asked".
 
     Returns
     -------
@@ -138,8 +138,8 @@ def expect_item(
     mechanism : RandomizedResponse
         The mechanism of the item, with two symbols.
     gate : RandomizedResponse
-        The mechanism of the code that says whether the question was answered, with a symbol for
-        that and one for each other reason that is possible; at least two.
+        The mechanism of the code that says whether the question was answered, with at least two
+        symbols: "answered" and one for each possible reason for no answer.
 
     Returns
     -------
@@ -188,7 +188,7 @@ class _People:
         return cls(shares=tuple(shares), has_rule=asked is not None)
 
     def report(self, *, own: Floats, parent: ArrayLike | None) -> ExpectedReports:
-        """Describe their reports; `own` has a row for each of these truths."""
+        """Describe the people's reports; `own` has a row for each truth."""
         number = np.arange(len(self.shares))
         asked = number < len(self.shares) - self.has_rule
         if parent is not None:
@@ -219,7 +219,7 @@ def assume_share(
     counted: float,
     share: float,
 ) -> ExpectedReports:
-    """Describe the reports if a share were as assumed, to judge a design and not its reports.
+    """Describe the reports expected at an assumed share, to judge a design, not its results.
 
     Parameters
     ----------
@@ -235,8 +235,8 @@ def assume_share(
     Returns
     -------
     ExpectedReports
-        All who are counted are at one end or the other: the truths with numerator 1 share
-        `share`, those with 0 the rest. Truths of the same kind are equally frequent.
+        All who are counted are at one end or the other: the truths with numerator 1 have `share` of
+        them, those with 0 the rest. Truths of the same kind are equally frequent.
 
     Raises
     ------
@@ -283,9 +283,8 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
     Returns
     -------
     float
-            The standard deviation; divided by sqrt(n), it is the standard error from n reports of
-            everyone who
-        takes part.
+        The standard deviation; divided by sqrt(n), it is the standard error from n reports of
+        everyone who takes part.
 
     Notes
     -----

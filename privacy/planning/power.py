@@ -1,4 +1,4 @@
-"""The power to detect a difference between shares, and the number of people that it needs.
+"""The power to detect a difference between shares, and the number of people needed.
 
 Every result assumes one test at a fixed end: a date or a number of people was fixed beforehand and
 kept. Shares are fractions, not percentage points.

@@ -1,4 +1,4 @@
-"""The precision of shares, and the number of people that it needs.
+"""The precision of shares, and the number of people needed.
 
 Every result assumes a rule for ending the survey. "Fixed end": a date or a number of people was
 fixed beforehand and kept. "Watched": researchers see results at looks and may stop at any of them.
@@ -140,7 +140,7 @@ def watched_half_width(
     mechanism : RandomizedResponse
         The question's mechanism.
     expected : float or None, optional
-        Reports that the survey says it expects, positive. None: as many as `people`.
+        Reports that the survey announces as expected, positive. None: as many as `people`.
     level : float, optional
         Confidence level for all looks together, in (0, 1).
 
@@ -192,7 +192,7 @@ def watched_half_width(
 
 
 def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
-    """Find the level of a single interval at a look of a survey that is watched as usual.
+    """Find the level of a single interval at a look of a survey with the usual looks.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        The number of people for which `watched_half_width` is at most the desired one and with one
+        The number of people for which `watched_half_width` is at most the desired one, but with one
         fewer is not, if the survey expects this number; 2**53 if more are needed.
 
     Raises
@@ -248,7 +248,7 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes that the survey says before it opens that it expects this number. For 5 points or less
+    Assumes that the survey announces this number as expected before it opens. For 5 points or less
     it takes about a third more people than a fixed end.
 
     Examples

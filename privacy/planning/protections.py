@@ -22,8 +22,8 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
 from privacy.planning.precision import round_up_people, smallest_number
 
-# More people than this would allow even weaker scrambling of shuffled reports. It hides almost
-# nothing already, so the bound for this many people is used, which is conservative.
+# More people than this would allow even weaker scrambling of shuffled reports. Scrambling hides
+# almost nothing already, so the bound for this many people is used, which is conservative.
 _MOST_SHUFFLED = 2**20
 # Thresholds out of 2**32 realize every epsilon between these.
 _STRONGEST, _WEAKEST = 1e-7, 22.0
@@ -69,7 +69,7 @@ def protected_standard_error(
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Added to every chance for shuffled reports, in (0, 1). The other ways add nothing.
+        Added to every chance for shuffled reports, in (0, 1). The other protections add nothing.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def people_for_protected_standard_error(
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Added to every chance for shuffled reports, in (0, 1). The other ways add nothing.
+        Added to every chance for shuffled reports, in (0, 1). The other protections add nothing.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def _variance(
 def _shuffling_reaches(
     wanted: float, *, share: float, people: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether readers learn at most epsilon from reports scrambled for the wanted variance.
+    """Whether readers learn at most epsilon from reports scrambled for the desired variance.
 
     This computes one bound for each number of people; the variance would need one for each step of
     a bisection.

@@ -1,4 +1,4 @@
-"""The checked counts of one code, and the search for the ends of the kept shares."""
+"""The checked counts of one code, and the search for the ends of the shares not rejected."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ def search_ends(
 ) -> tuple[Floats, Floats]:
     """Find where the excess over the limit becomes 0, on both sides of the closest share.
 
-    The excess is given with its derivative by the reported share and is convex in the share: from a
-    rejected end, Newton's steps come nearer and never cross the solution. The outer side is
-    returned, so that no kept share is cut off.
+    The excess is convex in the share; its derivative is with respect to the reported share. From a
+    rejected end, Newton's steps approach the solution and never cross it. The outer side is
+    returned, so that only rejected shares are cut off.
     """
     inside = data.closest
     share = np.stack([np.zeros_like(inside), np.ones_like(inside)])
     for _ in range(_MAX_STEPS):
         over, by_reported = excess(data.reported(share))
         slope = data.d * by_reported
-        # An end that is kept stays; elsewhere the slope leads inwards and is not 0.
+        # An end that is not rejected stays; elsewhere the slope leads inwards and is not 0.
         going = over > 0
         step = np.where(going, over / np.where(going & (slope != 0), slope, 1.0), 0.0)
         nearer = share - step

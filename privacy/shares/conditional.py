@@ -89,11 +89,10 @@ def likelihood_ratio_share(
     The reports fall into three cells: the symbol, the other answers, the rest. With L the
     log-likelihood of the cells and L(q) the highest one with the share q among the answers, q is
     kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom. The
-    likely cells are a convex set, so the shares q that are kept form an interval. Valid for one
-    look at the data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at
-    n = 200, over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to
-    epsilon = 4; where a share is near 0 or 1, or it is plausible that nobody answered, it is about
-    .975.
+    likely cells are a convex set, so the kept shares q form an interval. Valid for one look at the
+    data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n = 200,
+    over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
+    where a share is near 0 or 1, or it is plausible that nobody answered, it is about .975.
 
     References
     ----------
@@ -203,8 +202,8 @@ def _top(
 ) -> float:
     """Find where in [0, 1] the sum of n ln(start + slope x) is highest.
 
-    The derivative times all three cells is a quadratic that opens downwards. It is positive to the
-    left of its larger root as long as the cells are.
+    The derivative times all three cells is a quadratic that opens downwards. Where all cells are
+    positive, it is positive to the left of its larger root.
     """
     (n, m, o), (a, b, c), (x, y, z) = counts, starts, slopes
     square = x * y * z * (n + m + o)

@@ -21,8 +21,8 @@ from privacy.checks import (
 from privacy.shares.intervals import likelihood_ratio
 
 FixedEndMethod = Literal["likelihood_ratio", "clopper_pearson"]
-# The likelihood-ratio interval is chosen as long as its lowest coverage falls short of the level by
-# at most this fraction of 1 - level: for 95 % intervals, as long as it is at least 93 %.
+# The likelihood-ratio interval is chosen if its lowest coverage falls short of the level by at most
+# this fraction of 1 - level: for 95 % intervals, if it is at least 93 %.
 TOLERANCE = 0.4
 _GRID = np.linspace(0.0, 1.0, 1001)
 # Right next to the ends of intervals, coverage dips by up to .008 below its values on a grid. With
@@ -121,8 +121,8 @@ def choose_fixed_end_method(
     str
         "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true share
         0, .001, ..., 1 and, up to 2,000 reports, on both sides of every possible end of an
-        interval, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on
-        what the reports say.
+        interval, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on the
+        answers in the reports.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def _likelihood_ratio_range(
         kept: NDArray[np.bool_] = inside & (2 * drop <= limit)
         return kept
 
-    # The statistic is 0 at S = n l: one of the two integers next to it is kept, or none is.
+    # The statistic is 0 at S = n l: one of the two integers next to it is kept, or no count is.
     middle = np.minimum(np.floor(total * l).astype(np.int64), total)
     middle = np.where(holds(middle), middle, np.minimum(middle + 1, total))
     none = ~holds(middle)
@@ -239,7 +239,7 @@ def _last(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Find the furthest count towards the end that still holds; the start holds."""
+    """Find the furthest count towards the end for which `holds` is true, as at the start."""
     at_end = holds(end)
     kept, dropped = start, end
     while (np.abs(dropped - kept) > 1).any():

@@ -24,7 +24,7 @@ _PRIOR = 0.5  # parameter of the beta mixture: Beta(1/2, 1/2)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Intervals:
-    """Sets of plausible true shares, one for every entry of the data they were computed from.
+    """Sets of plausible true shares, one for every entry of the data.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ def likelihood_ratio(
     L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, p* the maximum over [0, 1]. Valid for one look
     at the data, with the amount of data fixed in advance. Approximate: the lowest coverage of a
     95 % interval with two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941
-    (n = 200). It is lower where few answers are swapped and n is small, which is what
-    `privacy.shares.coverage.choose_method` checks.
+    (n = 200). It is lower where few answers are swapped and n is small:
+    `privacy.shares.coverage.choose_fixed_end_method` checks this.
 
     References
     ----------
@@ -224,7 +224,7 @@ def confidence_sequence(
 
     with a = b = 1/2. W is a nonnegative martingale under p, so by Ville's inequality the
     probability that the true share is ever rejected is at most 1 - level, however often you look,
-    even after every report. Results are updated at few looks only, which
+    even after every report. Results are updated at a few looks only, which
     `privacy.shares.looks.repeated_level` uses; this interval needs nothing but S and n.
 
     It depends on (S, n) only, not on the order of reports. Do not intersect the intervals of

@@ -1,6 +1,6 @@
 """Levels of intervals that hold together at all looks: a group-sequential design.
 
-Results are updated at few looks, planned before the survey opens. Each look spends a part of the
+Results are updated at a few looks, planned before the survey opens. Each look spends a part of the
 error that is allowed for all looks together. The interval at a look is the ordinary one, at the
 level that spends this part.
 """
@@ -19,13 +19,13 @@ from scipy.special import ndtr, roots_legendre
 
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
 
-# Spent until as many reports have come as were expected, and by all later looks together.
+# Parts spent until the expected number of reports, and by all later looks together.
 _UNTIL_EXPECTED, _LATER = 0.8, 0.2
-_TENTHS = 10  # at least a tenth of all reports are new at a look
+_TENTHS = 10  # at each look, at least a tenth of all reports are new
 _SAME = 1e-9
 # Sizes of the quadrature. The distance of two nodes must be less than the spread of a step.
 _SIZES = tuple(2**power + 1 for power in range(6, 16))
-_WIDEST = 8.0  # standard errors, of which the error of 10**-15 need not be counted
+_WIDEST = 8.0  # standard errors; the probability beyond, 10**-15, is negligible
 
 
 def spent_error(time: ArrayLike) -> Floats:
@@ -48,8 +48,8 @@ def spent_error(time: ArrayLike) -> Floats:
 
     Notes
     -----
-    Up to t = 1 this is the power family of Kim and DeMets with exponent 2. A fifth is left for a
-    survey that more people answer than were expected, however many they are.
+    Up to t = 1 this is the power family of Kim and DeMets with exponent 2. A fifth is left for
+    looks after more people than expected have answered, however many.
 
     References
     ----------
@@ -78,7 +78,8 @@ def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[flo
     times : sequence of float
         Reports at each look as a fraction of those expected; positive and ascending.
     error : float, optional
-        The error allowed for all looks together, in (0, 1). For m figures at once, a part of it.
+        The error allowed for all looks together, in (0, 1). For m figures at once, a fraction of
+        that.
 
     Returns
     -------
@@ -125,15 +126,15 @@ def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[flo
 
 
 def repeated_level(level: float, *, times: Sequence[float]) -> float:
-    """Find the level of a single interval at the last look, so that all looks hold together.
+    """Find the level of a single interval at the last look for all looks to hold together.
 
     Parameters
     ----------
     level : float
         Confidence level for all looks together, in (0, 1).
     times : sequence of float
-        As for `critical_values`, up to the look in question. Empty if only one interval is ever
-        shown.
+        As for `critical_values`, up to the look in question. Empty if only one interval is shown at
+        all.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def repeated_level(level: float, *, times: Sequence[float]) -> float:
 
 
 def planned_times(time: float) -> tuple[float, ...]:
-    """List the usual looks up to a time: ten until as many have come as expected, then fewer.
+    """List the usual looks up to a time: ten until the expected number, then fewer.
 
     Parameters
     ----------
@@ -197,13 +198,13 @@ class _Paths:
     masses: Floats
 
     def crossing(self, time: float, bound: float) -> float:
-        """Find the probability that a path is inside until now, and outside at a later time."""
+        """Find the probability that a path, inside until now, is outside at a later time."""
         spread = sqrt(time - self.time)
         outside = ndtr((-bound - self.places) / spread) + ndtr((self.places - bound) / spread)
         return float(self.masses @ outside)
 
     def inside(self, time: float, bound: float, *, step: float) -> _Paths:
-        """Follow the paths that are inside at a later time too; a step follows that one."""
+        """Follow the paths still inside at a later time; the next step has this length."""
         wanted = 4 * bound / sqrt(step)
         nodes, weights = _find_nodes(next((size for size in _SIZES if size > wanted), _SIZES[-1]))
         spread, places = sqrt(time - self.time), bound * nodes

@@ -169,7 +169,7 @@ def scale_cells(
     Parameters
     ----------
     counts : sequence of int, length k
-        Reports showing each code: first one code for each point, in order; further ones mean
+        Reports showing each code: first one code for each point, in order; further codes mean
         refused or not asked.
     mechanism : RandomizedResponse
         The mechanism that produced the reports.

@@ -15,7 +15,7 @@ from privacy.shares.ratio_cells import RatioCells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
-# Stands for the reports of a code that nobody sent, whose share may still be positive.
+# Stands for the number of reports with an unused code, whose share may be positive.
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
@@ -24,7 +24,7 @@ _MOST_TRIALS = 10_000  # hundreds are needed where nearly all reports are at one
 
 @dataclass(frozen=True, kw_only=True)
 class MeanInterval:
-    """The ratios that are kept, 0 <= low <= high <= 1."""
+    """The ratios not rejected, 0 <= low <= high <= 1."""
 
     low: float
     high: float
@@ -88,7 +88,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     fewest = cells.denominator @ _climb(cells, -cells.denominator, allowed)
     # If it is plausible that nobody is counted, the ratio can be anything.
     if ratio is not None and fewest > 0:
-        # There is no ratio beyond 0 or 1, so the fall is measured from the end of the range.
+        # There is no ratio beyond 0 or 1, so the fall is measured from the nearer end of the range.
         if ratio > 1:
             allowed += _drop(cells, _meet(cells, -cells.residuals(1.0)))
         elif ratio < 0:

@@ -21,7 +21,7 @@ class PostStratifiedShare:
     variance, standard_error : float
         Variance and standard error of `share`.
     weights : ndarray of float64, shape (strata,)
-        The weights as used: they sum to one.
+        The weights used; they sum to one.
     """
 
     share: float
@@ -84,7 +84,7 @@ def post_stratify(
     ValueError
         If an argument has the wrong shape, is not finite or is negative where it must not be; if
         all weights are 0; or if a stratum's estimate is missing or not a number. Such a stratum has
-        to be merged with another one: leaving it out would change the population.
+        to be merged with another: leaving it out would change the population.
 
     Notes
     -----
@@ -160,7 +160,7 @@ def weighted_share(
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
     is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: a
     large-sample approximation, best for weights that are unrelated to the answers. The effective
-    counts stand in for counts in fixed-sample intervals only, which take them as `effective`
+    counts replace counts only in fixed-sample intervals, with `effective`
     (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a martingale of
     equally weighted reports and does not hold with weights.
 

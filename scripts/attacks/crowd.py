@@ -18,7 +18,7 @@ SENDERS = 6
 
 @dataclass
 class History:
-    """What was sent and what came back; status 0 means a broken connection."""
+    """The reports sent and their replies; status 0 means a broken connection."""
 
     target: Target
     first: int

@@ -1,8 +1,7 @@
-"""What counting and estimating cost, compared with the memory limit and another package.
+"""The cost of counting and estimating, compared with the memory limit and another package.
 
-Counts ten yes/no questions over batches as sealing makes them, singly and in all pairs, estimates
-fifty questions, and has an LDP package, installed in a temporary environment, estimate from the
-same reports.
+Counts ten yes/no questions, singly and in all pairs, over batches as sealing makes them. Estimates
+fifty questions. An LDP package in a temporary environment estimates from the same reports.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ for _ in range(5):
     seconds.append(time.perf_counter() - start)
 print(json.dumps({"seconds": min(seconds), "shares": list(shares)}))
 """
-# What to install (pure-ldp imports two packages that it does not declare) and what to run.
+# Packages to install (pure-ldp does not declare two that it imports), and code to run.
 PEERS = {
     "multi-freq-ldpy": (["multi-freq-ldpy==0.2.5"], MULTI_FREQ_LDPY),
     "pure-ldp": (["pure-ldp==1.2.0", "scikit-learn", "statsmodels"], PURE_LDP),
@@ -146,7 +145,7 @@ def check_layout(packed: bytes, *, size: int) -> None:
 
 
 def best_of(ways: Mapping[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
-    """Time every way once per round, so that noise affects all of them; keep the best."""
+    """Time every way once per round, so that noise affects all ways; keep the best times."""
     seconds = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():

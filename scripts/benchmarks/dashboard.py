@@ -1,9 +1,9 @@
-"""How long the server takes for a results page, and how many queries.
+"""How much time and how many queries a results page takes.
 
-The page of a closed survey with 50 questions of all types and 10⁶ reports; then with 10⁴ reports,
-with 10 questions, and while the survey is open. It fails if the number of queries depends on
-reports or questions. Processes keep the blocks that they rendered last, so the first request after
-a look takes longer than the next ones: it is measured too.
+The page of a closed survey has 50 questions of all types and 10⁶ reports; then 10⁴ reports, then 10
+questions; then the survey is open. The benchmark fails if the number of queries depends on either
+number. Processes keep the blocks that they rendered last, so the first request after a look takes
+longer. It is measured too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How fast reports.csv of a closed wave is made, and how much memory it takes.
+"""How much time and memory reports.csv of a closed wave takes.
 
-100 questions in full batches: first without declared questions and random subsets; then with two
-declared questions in the file; then with random subsets, so that each block has its own file.
+100 questions in full batches: first without declared questions or random subsets, then with two
+declared questions in the file, then with random subsets and a file for each block.
 """
 
 from __future__ import annotations

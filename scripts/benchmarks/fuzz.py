@@ -1,6 +1,6 @@
-"""A million spoiled requests to the real web process: what it answered and how long it took.
+"""A million spoiled requests to the real web process: its answers and its time.
 
-It is the fuzzer from the tests with the same seed: the first 100,000 requests are the same.
+It runs the tests' fuzzer with the same seed, so the first 100,000 requests are equal.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """How many reports per second the intake accepts, compared with a plain view and the limit.
 
-For SQLite and PostgreSQL, in one run: rows inserted by the driver alone; a plain REST view at
-full load; the product's own web processes at full load and under reports at random moments,
-alone and while a worker seals and estimates. At the end, every acknowledged id is looked up in the
-database.
+One run measures SQLite and PostgreSQL: rows inserted by the driver alone; a plain REST view at full
+load; the product's own web processes at full load and with reports at random moments, alone and
+while a worker seals and estimates. At the end, every acknowledged id is looked up in the database.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from scripts.stack.stack import ROOT, free_port
 TITLES = {"sqlite": "SQLite, one web process", "postgresql": "PostgreSQL, two web processes"}
 SLOW_RATE, RATE = 1000, 3000
 POOL = 64  # connections over which reports arrive at random moments
-GROUP = 64  # reports in one commit of the driver, as if all of them waited
+GROUP = 64  # reports in one commit of the driver, as if all waited
 SEALED_SECONDS = 120.0
 FEW_RAW = 200  # some reports always wait, so fewer would never be reached
 KB_IN_MB = 1024
@@ -47,7 +46,7 @@ KB_IN_MB = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much is measured; times in seconds."""
+    """How much to measure; times in seconds."""
 
     rounds: int
     connections: tuple[int, ...]
@@ -178,7 +177,7 @@ def measure_driver(ground: Ground, extent: Extent) -> tuple[float, float]:
 
 
 def measure_saturated(ground: Ground, extent: Extent) -> tuple[float, float]:
-    """Compare the plain view's best reports per second with ours, in turns; return medians."""
+    """Compare the plain view's best rate with ours, in turns; return medians."""
     times = {"seconds": 1.2 * extent.saturated, "warm_up": 0.2 * extent.saturated}
     with naive_servers(ground) as servers:
         wait_until_answered(ground.urls)
@@ -216,7 +215,7 @@ def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """Measure the same with a worker that seals and estimates what arrives."""
+    """Measure the same with a worker that seals and estimates arriving reports."""
     for name in ("broker", "worker", "beat"):
         ground.stack.start(name)
     _, backlog, _ = ground.tally()

@@ -1,6 +1,6 @@
-"""What each job of a worker costs on the largest surveys: seconds, and memory at its peak.
+"""The cost of each worker job on the largest surveys: seconds and peak memory.
 
-Each job runs in a fresh child of a process that has loaded what a worker loads, as in Celery.
+Each job runs in a fresh child of a process that has loaded a worker's modules, as in Celery.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def measure(job: Callable[[], object]) -> tuple[float, float]:
 
 
 def prepare_jobs(reports: int) -> Jobs:
-    """Yield each job with its name, once what it needs exists."""
+    """Prepare and yield each job with its name."""
     yield "nothing", lambda: None
     for questions, kind in ((99, "choice"), (33, "choice"), (99, "yes_no")):
         wave = _open_survey(kind, questions, reports)

@@ -1,8 +1,8 @@
 """Runs kill -9 a thousand times under load, on PostgreSQL with two of each process.
 
 This runs the storm of tests/system/attacks/test_storm.py ten times as long, and the same broken
-builds, which the checker must catch; then the broker is stopped for two minutes, longer than any
-test can wait. It takes about half an hour; `--quick` makes 30 kills and runs one broken build.
+builds, which the checker must catch. Then the broker stops for two minutes, longer than a test can
+wait. All takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from scripts.attacks.storm.storm import Outcome, Plan, make_storm_world, run_sto
 from scripts.stack.postgres import running_postgres
 
 KILLS, QUICK_KILLS = 1000, 30
-# After each failed attempt to reach the broker, a worker waits longer, up to half a minute. So only
-# real minutes show that it reconnects.
+# After each failed attempt to reach the broker, a worker waits longer, up to half a minute. Only
+# real minutes therefore show that it reconnects.
 BROKER_AWAY_SECONDS = 120.0
 MOST_SECONDS_AFTER_BROKER = 45.0
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
-    """List what is wrong with the numbers of a run."""
+    """List the faults in the numbers of a run."""
     faults = {
         "reports were lost, doubled or changed": not outcome.verdict.is_clean,
         "something happened that no kill explains": bool(outcome.surprises),

@@ -1,8 +1,8 @@
 """What a respondent meets before Start: words, seconds, pixels and bytes, in six languages.
 
 Starts the real web process on an empty database with five surveys. With --pictures FOLDER, it also
-takes pictures of the steps of a visit on a phone, in a short window, on its side and on a desk, in
-light and dark mode and in Arabic.
+takes screenshots of a visit on a phone (upright, in a short window, on its side) and on a desktop,
+in light and dark mode and in Arabic.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def take_pictures(browser: Browser, base: str, asked: list[Asked], folder: Path)
 
 
 def visit(page: Page, *, is_left: bool) -> Iterator[str]:
-    """Walk through a survey; yield the name of each step that is pictured, when it is shown."""
+    """Walk through a survey; yield the name of each step to picture when it is shown."""
     yield "start"
     page.locator("#start").click()
     page.locator("main .eyebrow").wait_for()
@@ -143,7 +143,7 @@ def answer(page: Page) -> None:
     """Answer one question with its first row, or with 7, and continue."""
     row = page.locator("button.choice").first
     if row.count():
-        row.press("Enter")  # a page ignores a click that follows another at once
+        row.press("Enter")  # a page ignores a click right after another
         return
     field = page.locator("main input").first
     if field.count():

@@ -1,7 +1,7 @@
 """How many people a share needs for ±5 points, and a scale's mean for ±1.
 
-Everything at a total ε of ln 3 (two coins, 25 flips of 100). Shares are 20 %, with the interval at
-the expected counts of reports. The scale has nine items that count 0 to 3, and a mean of 8.1 of 27.
+All figures have a total ε of ln 3 (two coins, 25 flips of 100). Shares are 20 %, with the interval
+at the expected counts of reports. The scale has nine items of 0 to 3, and a mean of 8.1 of 27.
 Nothing is random, so every run gives the same figures.
 """
 
@@ -146,9 +146,9 @@ def watch_share() -> IntervalOf:
 
 
 def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
-    """Yes among those who were asked and answered, in an open survey, from this question alone.
+    """The share of Yes among people who answered, in an open survey, from this question alone.
 
-    Three symbols: yes, no, prefers not to say. Four: not asked as well.
+    Three symbols: yes, no, prefers not to say. The fourth: not asked.
     """
     mechanism = strength(symbols)
     answering = asked * (1 - REFUSING)
@@ -169,9 +169,9 @@ def watch_answer(*, asked: float, symbols: int) -> IntervalOf:
 
 
 def follow_up(asked: float) -> IntervalOf:
-    """Yes to a question that is asked if the parent is Yes, after a frozen end."""
+    """The share of Yes to a question asked if the parent is Yes, after a frozen end."""
     parent, child = strength(2).channel(), strength(3).channel()
-    # What can occur: asked and Yes, asked and No, not asked.
+    # Possible cases: asked and Yes, asked and No, not asked.
     channel = np.stack([np.kron(parent[:, i], child[:, j]) for i, j in ((0, 0), (0, 1), (1, 2))], 1)
     reported = channel @ [asked * SHARE, asked * (1 - SHARE), 1 - asked]
 
@@ -179,9 +179,9 @@ def follow_up(asked: float) -> IntervalOf:
 
 
 def item_behind_gate() -> IntervalOf:
-    """An item of "select several" among those who answered, after a frozen end."""
+    """The share of an item of "select several" among people who answered, after a frozen end."""
     gate = item = strength(2).channel()
-    # What can occur: answered and chose it, answered and did not, refused and so did not.
+    # Possible cases: answered and chose it, answered without it, refused and so without it.
     channel = np.stack([np.kron(gate[:, i], item[:, j]) for i, j in ((0, 0), (0, 1), (1, 1))], 1)
     reported = channel @ [ANSWERING * SHARE, ANSWERING * (1 - SHARE), 1 - ANSWERING]
 

@@ -1,9 +1,9 @@
-"""What a stranger's request costs: every route, for the largest survey that the forms allow.
+"""The cost of a stranger's request to every route, for the largest survey that forms allow.
 
 First it requests every route in this process, without an account, while the survey is open and
-after its close, and measures CPU time (of this process) and memory. A smaller survey is visited
-first, so that templates and modules are loaded. Then a real web process runs, eight clients repeat
-the most expensive request, and the times of a respondent's page and of the intake are taken.
+after its close, and measures this process's CPU time and memory. Visits to a smaller survey first
+load templates and modules. Then eight clients repeat the most expensive request to a real web
+process, while a respondent's page and the intake are timed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ AIM_MS, AIM_MB = 30.0, 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """One request; `data` is posted."""
+    """One request, with `data` to post."""
 
     name: str
     path: str
@@ -147,7 +147,7 @@ def run(stack: Stack, options: argparse.Namespace) -> None:
 def launch(*, questions: int, options: int, size: int, **settings: Any) -> tuple[Wave, float]:
     """Launch a survey in six languages whose manifest has almost this size in bytes.
 
-    Texts repeat the same words, which are hardest for compressors. Returns the CPU seconds too.
+    Texts repeat the same words, which are hardest for compressors. Also returns the CPU seconds.
     """
     from accounts.models import User
     from surveys.authoring.drafts import build_manifest
@@ -206,7 +206,7 @@ def _count_coins(questions: int) -> int:
 
 
 def launch_protected(like: Wave) -> Wave:
-    """Launch a protected survey as large as this one; none of its releases is drawn."""
+    """Launch a protected survey of the same size; none of its releases is drawn."""
     from datetime import timedelta
 
     from django.utils import timezone
@@ -393,7 +393,7 @@ def storm(stack: Stack, worst: Visit, *, seconds: float) -> dict[str, Any]:
             repeated = pool.starmap_async(
                 repeat, [(stack.port, worst, seconds + 2)] * clients, chunksize=1
             )
-            time.sleep(2.0)  # for their processes to start
+            time.sleep(2.0)  # while their processes start
             intake = start_intake(stack.url, wave, seconds=seconds - 2)
             pages = time_pages(stack.port, page, seconds=seconds - 2)
             reports = json.loads(intake.communicate()[0])

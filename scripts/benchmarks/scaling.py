@@ -80,7 +80,7 @@ class Bench:
             yield
         finally:
             for name in names:
-                self.stack.kill(name)  # nothing is lost, because the rows show all work
+                self.stack.kill(name)  # this loses nothing: the rows show all work
 
     @staticmethod
     def look_for_work() -> None:
@@ -175,7 +175,7 @@ def measure(
     warm_up: Callable[[], object],
     once: Callable[[], tuple[int, float]],
 ) -> dict[int, float]:
-    """Measure reports per second with one and two workers in turn: the median of some rounds.
+    """Measure reports per second with one and two workers in turn; return medians over rounds.
 
     Work that a process does only once, such as imports, happens before the time starts.
     """

@@ -1,8 +1,8 @@
-"""Lists what Murmur runs on, as CycloneDX JSON; `scripts/sbom` calls it.
+"""Lists the software under Murmur as CycloneDX JSON; `scripts/sbom` calls it.
 
-The pinned lists name the packages. The installed wheels name their licences and parts: some have
-lists of crates and libraries, others contain shared libraries, programs, or paths of Rust crates
-that a compiler left in a file. Only the standard library is needed.
+The pinned lists name the packages. Installed wheels name their licences and parts: some list crates
+and libraries; others contain shared libraries, programs, or paths of Rust crates that a compiler
+left behind. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _LIBRARY = re.compile(
 # Some libraries contain a more exact version than their names.
 _VERSIONS = re.compile(rb"(?:OpenSSL|OpenBLAS) (\d+\.\d+\.\d+)|krb5-(\d+\.\d+(?:\.\d+)?)-final")
 _CRATE = re.compile(rb"/registry/src/[^/]+/([A-Za-z0-9_-]+?)-(\d+\.\d+\.\d+(?:[-+][\w.]+)?)/")
-# The metadata of its wheel names no licence; the wheel holds the text.
+# Its wheel's metadata names no licence, but the wheel contains the text.
 _READ = {"pyxform": "BSD-2-Clause"}
-_MOST_LETTERS = 80  # of a licence's name; some packages put the whole text there
+_MOST_LETTERS = 80  # of a licence's name; some packages have the whole text there
 UNKNOWN = "compiled code that may contain libraries which the wheel does not list"
 
 
@@ -93,7 +93,7 @@ def _describe(name: str, version: str, hashes: list[str], found: Distribution | 
             }
         ],
     }
-    if found is None:  # only another Python or another system needs it
+    if found is None:  # only another Python or system needs it
         return described
     if licence := _find_licence(found):
         described["licenses"] = licence

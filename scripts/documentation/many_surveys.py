@@ -1,4 +1,4 @@
-"""Decides which ratios an interval keeps, for thousands of simulated surveys at once.
+"""Decides which ratios an interval contains, for thousands of simulated surveys at once.
 
 The product computes one interval at a time. These functions do the same for all surveys of a
 simulation together and share no code with the product; tests compare the two.
@@ -90,7 +90,7 @@ def relaxed_keeps(
 
 
 def _fall(counts: Floats, residuals: Floats) -> Floats:
-    """Return how far the log-likelihood of the reported shares drops if the residuals have mean 0.
+    """Return the drop in the reported shares' log-likelihood if the residuals have mean 0.
 
     By duality, this is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
     every cell, including those that nobody reported.
@@ -106,7 +106,7 @@ def _fall(counts: Floats, residuals: Floats) -> Floats:
 
 
 def list_counts(total: int, reported: Floats) -> tuple[Floats, Floats]:
-    """List all counts of three cells with a probability that matters, and these probabilities."""
+    """List all sufficiently probable counts of three cells, with their probabilities."""
     spread = _REACH * np.sqrt(total * reported * (1 - reported)) + _REACH
     first, second = (
         np.arange(
@@ -139,7 +139,7 @@ def cover_runs(
 
 
 def list_looks(smallest: int, expected: int, *, last: int) -> list[int]:
-    """List the reports at each look shown, if a crowd is three of the smallest batches."""
+    """List the reports at each look shown, for a crowd of three smallest batches."""
     looks, total = [], 0
     while total <= last:
         if total >= 3 * smallest:

@@ -1,4 +1,4 @@
-"""How many people a survey needs so that its sealed half confirms a true claim about a group."""
+"""How many people a survey needs for its sealed half to confirm a true claim about a group."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CLAIMS = (1, 5, 10)
 LARGEST = 200_000
 STEP = 1.02  # between two numbers of people
 GROUPS = 2  # of the same size
-# With two coins, a report says Yes for a quarter of those who would say No.
+# With two coins, a quarter of the people whose answer is No report Yes.
 FALSE_YES, KEPT = 0.25, 0.5
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """True shares in the group and among all others, and the line if a share is claimed."""
+    """True shares in the group and among all others, and the claimed line, if any."""
 
     label: str
     share: float
@@ -43,7 +43,7 @@ DESIGNS = (
 
 
 def count_confirmed(design: Design, *, people: int, claims: int, runs: int = RUNS) -> float:
-    """Simulate how often half of these people confirm the claim, as a part of all surveys."""
+    """Simulate in which part of surveys half of these people confirm the claim."""
     generator = np.random.default_rng([SEED, people, claims])
     size = people // 2 // GROUPS
     shares = np.array([design.share, design.others])
@@ -55,10 +55,10 @@ def count_confirmed(design: Design, *, people: int, claims: int, runs: int = RUN
 def is_confirmed(
     counts: NDArray[np.int64], *, size: int, line: float | None, level: float
 ) -> NDArray[np.bool_]:
-    """Whether the interval of a share, or of a difference, lies above the line, or above 0.
+    """Whether a share's interval lies above the line, or a difference's interval above 0.
 
-    It does where the likelihood ratio rejects the line, or equal shares. `counts` has the reports
-    of Yes in the group and in that of all others, each of the same size, a row for each survey.
+    It does if the likelihood ratio rejects the line, or equal shares. For each survey, `counts` has
+    a row with the reports of Yes in two equal groups: the claim's and all others.
     """
     first, second = counts[:, 0], counts[:, 1]
     free = _estimate(first / size)
@@ -87,7 +87,7 @@ def _likelihood(counts: NDArray[np.int64], size: int, reported: Floats) -> Float
 
 
 def find_people(is_enough: Callable[[int], bool]) -> int:
-    """Find the first number of people, of those that grow by a fiftieth, that is enough."""
+    """Find the first sufficient number of people, in steps of a fiftieth."""
     low, high = 0, int(np.log(LARGEST / 400) / np.log(STEP))
     while low < high:
         middle = (low + high) // 2

@@ -47,8 +47,8 @@ SHARES = (0.0, 0.02, 0.2, 0.5, 1.0)
 SHARES_SIMULATED = (0.0, 0.2, 0.5, 1.0)
 CONTRADICTED_SYMBOLS = (2, 3, 5, 16, 64)
 TOTALS = (25, 50, 100, 200, 500, 1000)
-_FEW = 300  # from so many steps on, a convolution by Fourier transforms is faster
-# A part of the critical value: what is closer to the truth, in standard errors, is not evaluated.
+_FEW = 300  # with this many steps, a convolution by Fourier transforms is faster
+# Surveys closer to the truth than this part of the critical value are not evaluated.
 _FAR = 0.6
 
 Counts = NDArray[np.int64]
@@ -119,7 +119,7 @@ def ever(
     level: float,
     misses: Callable[[Counts, int, float], Missed],
 ) -> float:
-    """Sum the probability of all paths of counts that miss at some look, up to 2 E reports."""
+    """Sum the probabilities of all paths of counts that miss at some look, up to 2 E reports."""
     looks = list_looks(SMALLEST, expected, last=2 * expected)
     alive, missed, before = np.ones(1), 0.0, 0
     for place, total in enumerate(looks):
@@ -138,13 +138,13 @@ def ever(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watched:
-    """One true state, and whether intervals from its reports keep its ratio."""
+    """One true state, and whether intervals from its reports contain its ratio."""
 
     reported: Floats
     numerator: Floats
     denominator: Floats
     ratio: float
-    keeps: Callable[[Floats, float], Missed]  # of counts, and of the limit of the statistic
+    keeps: Callable[[Floats, float], Missed]  # takes counts and the limit of the statistic
     covers: Callable[[int], bool]  # with fewer reports, the level is higher
 
 
@@ -161,8 +161,8 @@ def simulate_ever_missed(people: Sequence[int] = EXPECTED) -> list[EverMissed]:
 def _simulate_worst(cases: Sequence[Watched], expected: int, *, seed: int) -> float:
     """Return the greatest share of misses among the worst states, from new simulated surveys.
 
-    The first simulation is not reused, because the greatest of many simulated shares is too great
-    by chance.
+    The first simulation is not reused, because the largest of many simulated shares is too large by
+    chance.
     """
     parts = [simulate_looks(case, expected=expected, seed=[seed, 0], runs=RUNS) for case in cases]
     worst = np.argsort(parts)[-WORST:]
@@ -261,7 +261,7 @@ RATIOS: dict[str, Callable[[], Iterator[Watched]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Contradicted:
-    """The greatest share of honest questions in contradiction, summed over their codes."""
+    """The largest chance that an honest question is contradicted, summed over its codes."""
 
     symbols: int
     fixed: float
@@ -285,7 +285,7 @@ def compute_contradictions() -> list[Contradicted]:
 def _add_codes(
     symbols: int, epsilon: float, contradict: Callable[[RandomizedResponse, float, float], float]
 ) -> float:
-    """Everybody has the same answer, so its code may be too frequent and all others too rare."""
+    """Add up codes if everybody has one answer: its code may be too frequent, others too rare."""
     mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
     codes = 1 if symbols == 2 else symbols
     level = 1 - (1 - LEVEL) / codes

@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def fails(self) -> bool:
-        """Return whether it is further below .93 than chance allows once in a million cells."""
+        """Return whether it is further below .93 than happens by chance once in a million cells."""
         if not self.runs:
             return self.coverage < LEAST
         return bool(binom.cdf(round(self.coverage * self.runs), self.runs, LEAST) < ALMOST_NEVER)
@@ -97,7 +97,7 @@ def seeded(name: str) -> np.random.Generator:
 
 
 def write_ratio_table(tables: Tables) -> str:
-    """Write the lowest coverage at each epsilon, how many cells there are and how many fail."""
+    """Write the lowest coverage at each epsilon, and how many cells exist and fail."""
     heads = " | ".join(f"ε = {label}" for _, label in EPSILONS)
     lines = [
         f"| figure | cells | {heads} | mean | cells that fail |",
@@ -131,7 +131,7 @@ def _floor(share: float) -> str:
 
 
 def cover_answerers(generator: np.random.Generator) -> Iterator[Cell]:  # noqa: ARG001
-    """Cover a share among those who answer a question that may be refused, by exact sums."""
+    """Cover a share among people who answer a refusable question, by exact sums."""
     for epsilon, answers, total, answering, share in _grid(ANSWERS):
         design = refusable(answers=answers, epsilon=epsilon)
         truth = [answering * share, answering * (1 - share), 1 - answering]
@@ -173,7 +173,7 @@ def cover_item(generator: np.random.Generator) -> Iterator[Cell]:
 
 
 def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[Cell]:
-    """Cover a mean among those who answered, for answers of five shapes."""
+    """Cover a mean among people who answered, for distributions of five shapes."""
     make = scale_follow_up if is_routed else refusable_scale
     for (epsilon, _), points, total, asked in product(EPSILONS, POINTS, TOTALS, ASKED):
         if not relaxed_likelihood_covers(total=total, mechanisms=[any_of(epsilon)], at_looks=False):
@@ -195,7 +195,7 @@ def cover_mean(generator: np.random.Generator, *, is_routed: bool) -> Iterator[C
 
 
 def cover_random_cells(generator: np.random.Generator) -> list[Cell]:
-    """Cover shares of all kinds in random cells where the likelihood is used."""
+    """Cover shares of all kinds in random cells that use the likelihood."""
     cells: list[Cell] = []
     while len(cells) < RANDOM_CELLS:
         cells += _cover_random_cell(generator)

@@ -1,6 +1,6 @@
-"""How many people a leader, a median and a key driver need, to be right in 9 of 10 surveys.
+"""How many people a leader, a median and a key driver need to be right in 9 of 10 surveys.
 
-The runs are seeded. The planner reads what this writes (surveys.planning.release_table).
+The runs are seeded. The planner reads the output (surveys.planning.release_table).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from surveys.releasing.noise import KEY_DRIVER_DRAWS
 from surveys.releasing.words import KINDS
 
 SEED, RUNS, AT_ONCE = 1978, 100_000, 10_000
-FLIPS = range(1, 50)  # what the planner accepts
+FLIPS = range(1, 50)  # accepted by the planner
 People = Mapping[str, Mapping[int, int]]  # by kind of release, then by flips of 100
 
 
@@ -39,7 +39,7 @@ def compute_people() -> People:
 
 
 def find_people(kind: ReleaseKind, flips: int, *, runs: int = RUNS) -> int:
-    """Find the fewest people for whom the release is right often enough; two digits, rounded up."""
+    """Find the smallest sufficient number of people, rounded up to two digits."""
     people = 2
     while simulate_right(kind, flips, people, runs=runs) < RIGHT:
         people *= 2
@@ -54,7 +54,7 @@ def find_people(kind: ReleaseKind, flips: int, *, runs: int = RUNS) -> int:
 
 
 def simulate_right(kind: ReleaseKind, flips: int, people: int, *, runs: int = RUNS) -> float:
-    """Return in which part of simulated surveys the release names the true answer."""
+    """Return the share of simulated surveys in which the release names the true answer."""
     generator = np.random.default_rng([SEED, flips, people])
     parts = [
         _RIGHT[kind](generator, flips, people, min(AT_ONCE, runs)) for _ in range(0, runs, AT_ONCE)
@@ -83,7 +83,7 @@ def _name_key_driver(generator: np.random.Generator, flips: int, people: int, ru
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     t, c = 1 - mechanism.other_probability, mechanism.other_probability
     shares = np.array(AGREEING_SHARES)
-    # A report shows two equal codes if both are true or both are not.
+    # Two equal answers give equal codes if both are kept or both are changed.
     kept = generator.binomial(people, t, size=(runs, 1))
     agreeing = generator.binomial(kept, shares * t + (1 - shares) * c, size=(runs, len(shares)))
     agreeing += generator.binomial(
@@ -103,7 +103,7 @@ _RIGHT: Mapping[ReleaseKind, Callable[[np.random.Generator, int, int, int], floa
 
 
 def score_points(counts: Floats, other_probability: float) -> Floats:
-    """Score the points of many surveys at once, a row each, as `median_scores` scores one."""
+    """Score the points of many surveys at once, one per row, like `median_scores`."""
     points = counts.shape[1]
     total = counts.sum(axis=1, keepdims=True)
     below = np.cumsum(counts, axis=1) - counts
@@ -120,7 +120,7 @@ def _report(
     people: int,
     runs: int,
 ) -> tuple[Floats, RandomizedResponse]:
-    """Draw people by chance, and scramble what they answer."""
+    """Draw people at random, and scramble their answers."""
     mechanism = RandomizedResponse.from_flips(symbols=len(shares), flips=flips)
     reported = mechanism.channel() @ np.array(shares)
     return generator.multinomial(people, reported, size=runs).astype(np.float64), mechanism

@@ -1,7 +1,8 @@
 """The table of docs/methods about coverage of the figures that are shown.
 
-A figure is shown if its design and the number of people who seem to answer are precise enough. That
-number is estimated, so this table checks that the figures shown cover as well as all figures.
+A figure is shown if its design and the estimated number of people who answer make it precise
+enough. As this number is estimated, the table checks that shown figures cover as well as all
+figures.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def write_shown_table(rows: Iterable[Shown]) -> str:
 
 SHOWN = (Reliability.PUBLISHABLE, Reliability.CAUTION)
 PUBLISHABLE = (Reliability.PUBLISHABLE,)
-FEWEST = 0.025  # of the surveys, which is 100; with fewer, the coverage would mean little
+FEWEST = 0.025  # of the surveys, which is 100; fewer would say little about coverage
 
 
 def _rate_surveys(
@@ -97,7 +98,7 @@ def _rate_surveys(
 
 
 def find_design_error(design: Design, counted: float) -> float:
-    """Return the standard error from one report, at the share at which designs are compared."""
+    """Return the standard error of one report at the share where designs are compared."""
     reports = assume_share(
         channel=design.channel,
         numerator=[1, 0, 0],
@@ -109,7 +110,7 @@ def find_design_error(design: Design, counted: float) -> float:
 
 
 def find_intervals(counts: Floats, design: Design, inside: Floats) -> tuple[Floats, Floats]:
-    """Bisect towards both ends of what the likelihood keeps; return the outer sides."""
+    """Bisect towards both ends of the likelihood interval; return the outer sides."""
 
     def find(end: float) -> Floats:
         kept, dropped = inside.copy(), np.full(len(counts), end)

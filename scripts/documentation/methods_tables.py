@@ -109,11 +109,11 @@ def _floor(share: float) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Watching:
-    """For each number of people, the share of runs that have missed at some look by then."""
+    """The share of runs that have missed at some look, by number of people."""
 
     share: float
-    wald: NDArray[np.float64]  # looked at after every report from 50 on
-    batches: NDArray[np.float64]  # likelihood ratio, looked at every batch of 50 from 100 on
+    wald: NDArray[np.float64]  # a look after every report, from the 50th
+    batches: NDArray[np.float64]  # likelihood ratio, a look after every 50 reports, from the 100th
     looks: NDArray[np.float64]  # the interval at looks, if 1,000 people are expected
 
 

@@ -1,7 +1,7 @@
 """Takes the pictures for README.md from a running demo: each page in light and dark mode.
 
-Starts Murmur in a temporary folder, fields the demo survey on published data with a seeded
-generator, and writes PNG files to docs/pictures/.
+Starts Murmur in a temporary folder, runs the demo survey on published data with a seeded generator,
+and writes PNG files to docs/pictures/.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Questions whose figures are ratios: what people report, and what may be true of them.
+"""Questions whose figures are ratios: reported and true combinations of codes.
 
-Codes that a figure does not tell apart are gathered. The first true combination is the event, and
-the second is everything else that is counted.
+Codes that a figure does not distinguish are merged. The first true combination is the event, and
+the second is all else that is counted.
 """
 
 from __future__ import annotations

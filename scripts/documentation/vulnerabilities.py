@@ -1,7 +1,7 @@
 """Asks a public database for known vulnerabilities of the pinned packages; for `scripts/check`.
 
-It fails only if it finds one. If it cannot reach the database, it says so, because a check that
-needs the network must not stop people who work offline.
+It fails only if it finds any. If it cannot reach the database, it only says so: a check that needs
+the network must not stop people who work offline.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ USAGE_ERROR = 2
 
 
 def audit(packages: Path = LIST, *, options: Sequence[str] = ()) -> int:
-    """Print what is known; return 1 if there is a vulnerability."""
+    """Print known vulnerabilities; return 1 if there are any."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off"),

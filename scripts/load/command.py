@@ -2,8 +2,8 @@
 
 Closed loop: every connection sends its next report once the last one has been answered. Open loop
 (--rate): reports arrive at random moments whatever the server does, and latency counts from the
-moment a report was due, so that a slow server cannot slow down its own test. Prints one JSON
-object. Nothing is sent twice.
+moment when a report was due: a slow server cannot slow its own test. Prints one JSON object.
+Nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOTHING = b"HTTP/1.1 201 Created\r\ncontent-length: 21\r\n\r\n" + b'{"status":"r
 
 
 def run_share(plan: Plan) -> Tally:
-    """Run in this process; the CPU time is that of sending alone."""
+    """Run in this process; measure the CPU time of sending alone."""
     before = _cpu_seconds()
     tally = uvloop.run(Load(plan).run())
     tally.cpu_seconds = _cpu_seconds() - before

@@ -1,4 +1,4 @@
-"""What `scripts.load.command` sends and when, and how it counts what comes back."""
+"""What `scripts.load.command` sends and when, and how it counts replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Plan:
 
 @dataclass
 class Tally:
-    """What happened, in a form that can be added up over processes."""
+    """Results in a form that can be added up over processes."""
 
     sent: int = 0
     statuses: Counter[int] = field(default_factory=Counter)

@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
             return
         self._received = b""
         report_id, self.report_id = self.report_id, None
-        if report_id is None:  # a reply to nothing, such as 408 on a silent connection
+        if report_id is None:  # a reply without a request, such as 408 on an idle connection
             self.abort()
             return
         self._load.on_answer(self, report_id, status=int(data[9:12]))
@@ -105,7 +105,7 @@ class Load:
         self._free: deque[Connection] = deque()
         self._all: set[Connection] = set()
         self._dialling: set[asyncio.Task[None]] = set()
-        self._waiting: deque[float] = deque()  # due, but every connection is busy
+        self._waiting: deque[float] = deque()  # due times of reports that wait for a connection
         self._begun = self._running = self._sending = False
         self._measure_from = self._end = 0.0
 
@@ -193,7 +193,7 @@ class Load:
         tally.acknowledged.append(report_id)
         if self._measure_from <= now < self._end:
             tally.measured += 1
-        # Late answers count too: the slow ones matter most.
+        # Late answers also count: slow ones matter most.
         if self._measure_from <= connection.due < self._end:
             tally.latencies.append(now - connection.due)
 

@@ -27,8 +27,8 @@ FONTS = {"FONTCONFIG_FILE": str(Path(__file__).with_name("fonts.conf"))}
 def launch_chromium(kind: BrowserType, *more: str) -> Browser:
     """Start a headless Chromium; `kind` is Playwright's `playwright.chromium`.
 
-    Debian's headless shell is the same engine without a user interface, and takes less than half
-    the CPU. Tests of what a browser keeps start the whole one.
+    Debian's headless shell is the same engine without a user interface and takes less than half the
+    CPU. Tests of what a browser keeps start the full browser.
     """
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None:

@@ -1,4 +1,4 @@
-"""A real nginx with deploy/nginx.conf, on free ports and with a certificate of its own."""
+"""A real nginx with deploy/nginx.conf, on free ports and with its own certificate."""
 
 from __future__ import annotations
 

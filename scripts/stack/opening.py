@@ -12,8 +12,8 @@ from aggregator.intake.wire import encode_report
 from scripts.stack.stack import Stack
 from scripts.stack.world import OWNER
 
-# `manage.py shell` sets Django up with the project's folder on its path. Values, including dates,
-# are passed in Python's own notation.
+# `manage.py shell` sets up Django with the project's folder on its path. Values, including dates,
+# are passed as Python literals.
 _CALL = """
 import datetime
 from scripts.stack.opening import _open_here

@@ -66,8 +66,8 @@ class Postgres:
     def _step_down(self) -> None:
         nobody = pwd.getpwnam("nobody")
         self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-        # The virtual environment may be where only root can read. The wheel keeps shared libraries
-        # in a folder next to its package and finds them by relative paths.
+        # Perhaps only root can read the virtual environment. The wheel keeps shared libraries in a
+        # folder next to its package and finds them by relative paths.
         package = self._install.parent
         for source in (package, package.with_name(package.name + ".libs")):
             if source.is_dir():
@@ -132,7 +132,7 @@ class Postgres:
         return str(self._install / "bin" / name)
 
     def kill(self) -> None:
-        """Run kill -9 on the server and all its children, as when the power fails."""
+        """Run kill -9 on the server and all its children, as if the power failed."""
         assert self.process is not None
         family = [self.process.pid, *_children(self.process.pid)]
         for pid in family:
@@ -153,7 +153,7 @@ class Postgres:
         return self.url(name)
 
     def stop(self) -> None:
-        """Shut down fast: connections are cut, but nothing committed is lost."""
+        """Shut down fast: cut connections, but lose nothing committed."""
         if self.process is not None:
             self.process.send_signal(2)
             self.process.wait(timeout=30)

@@ -17,7 +17,7 @@ from pathlib import Path
 from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 
 FOLDER = ROOT / "var" / "prepared"
-# No run lasts this long, so a folder unused for longer belongs to older files.
+# No run lasts this long, so a folder unused for longer belongs to older sources.
 UNUSED_SECONDS = 3 * 24 * 3600
 _STATIC_SOURCES = (
     "requirements-dev.txt",

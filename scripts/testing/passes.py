@@ -1,10 +1,10 @@
-"""Remembers that the tests of privacy/ passed, because nothing else can change what they say.
+"""Remembers that the tests of privacy/ passed, so that unchanged code is not tested again.
 
     python -m scripts.testing.passes find MARKERS         prints when they passed, else fails
     python -m scripts.testing.passes note MARKERS REPORT  notes that they passed (a JUnit report)
 
-`scripts/test` asks before a whole run and notes after one that was green. A pass belongs to the
-content of these folders, the installed packages, the interpreter, the platform and the markers.
+`scripts/test` asks before a whole run and notes a successful one. A pass holds only for the same
+sources, installed packages, interpreter, platform and markers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scripts.stack.stack import ROOT
 from scripts.testing.durations import list_durations
 
 FOLDER = ROOT / "var" / "passes"
-# What the tests of privacy/ import or read.
+# Files that the tests of privacy/ import or read.
 SOURCES = (
     "privacy/**/*",
     "tests/privacy/**/*",

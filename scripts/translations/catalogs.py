@@ -1,7 +1,7 @@
 """The messages on respondents' pages: found in the code, kept in .po files, compiled to .mo.
 
-The output does not depend on the day, on line numbers or on the machine, so a file changes only
-where its words change. Babel does the reading and writing; GNU gettext need not be installed.
+The output does not depend on the day, line numbers or the machine, so a file changes only where its
+words change. Babel reads and writes the files; GNU gettext need not be installed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "surveys" / "locale"
 # As Django writes the languages in settings.LANGUAGES, except English.
 LOCALES = ("ar", "de", "es", "fr", "zh_Hans")
-# Babel swaps the last two Arabic forms compared with Django and most tools.
+# Babel, unlike Django and most tools, swaps the last two Arabic forms.
 PLURALS = {locale: str(get_plural(locale)) for locale in LOCALES} | {
     "ar": "nplurals=6; plural=(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : "
     "n%100>=3 && n%100<=10 ? 3 : n%100>=11 && n%100<=99 ? 4 : 5);"
@@ -75,8 +75,8 @@ def _sources() -> Iterator[tuple[Path, str]]:
             if "migrations" not in path.parts:
                 yield path, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "templates").rglob("*.*")):
-        # Django writes calls of gettext where the tags were. Babel would object to the meaningless
-        # indentation of the rest.
+        # Django replaces the tags with calls of gettext. Babel would reject the indentation of the
+        # rest.
         lines = templatize(path.read_text(encoding="utf-8"), origin=str(path)).splitlines()
         yield path, "\n".join(map(str.strip, lines))
 
@@ -140,5 +140,5 @@ def strings(message: Message) -> tuple[str, ...]:
 
 
 def sources(message: Message) -> tuple[str, ...]:
-    """Return what is translated: if there is a plural, the singular and the plural."""
+    """Return the source text; if there is a plural, the singular and the plural."""
     return (message.id,) if isinstance(message.id, str) else tuple(message.id)

@@ -30,7 +30,7 @@ NUMBERS_TRIED = 200
 
 
 def find_problems(folder: Path = FOLDER) -> list[str]:
-    """Return a line for each thing that is left to do for complete translations."""
+    """Return a line for each task left until translations are complete."""
     found = extract_messages()
     return [
         f"{locale}: {problem}"

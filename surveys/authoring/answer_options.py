@@ -30,7 +30,7 @@ def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]
 
 
 def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
-    """Map primary keys to what sentences call each question: question 3, or text 1."""
+    """Map primary keys to the names of questions in sentences: question 3, or text 1."""
     return {
         str(question.pk): call_question(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -84,7 +84,8 @@ def count_codes(question: Question) -> dict[str, int]:
 def has_room_for_refusal(question: Question) -> bool:
     """Return whether "prefer not to say" can be added.
 
-    It cannot if an option already says the same, or if the question would have too many codes.
+    It cannot be added if an option already says the same, or if the question would have too many
+    codes.
     """
     options = [fold(option.text) for option in list_options(question)]
     if fold(REFUSED_TEXT) in options:

@@ -1,4 +1,4 @@
-"""How much ε a draft's total uses, and what brings it within a limit in one step."""
+"""The total ε of a draft, and remedies that bring it within a limit in one step."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from surveys.manifest.strength import (
 from surveys.planning.remedies import MOST_FLIPS, Remedy, RemedyKind, find_remedy, protect
 
 RECOMMENDED, LIMIT = "recommended", "limit"
-ALL = "100"  # guesses of 100, rounded up
+ALL = "100"  # of 100 guesses, after rounding up
 GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The remedies for one of GOALS, and why others are left out.
+    """The remedies for one of GOALS, and why other remedies are left out.
 
-    It is folded if a smaller total can be reached too.
+    The offer is folded if a smaller total can be reached too.
     """
 
     goal: str
@@ -74,7 +74,7 @@ class Budget:
 
     @property
     def consequence(self) -> str:
-        """Say what follows from a passed limit; empty if none is passed."""
+        """Say what follows if the total exceeds a limit; empty if it exceeds none."""
         if self.is_refused:
             return f"Above {LARGEST_TOTAL_EPSILON:.0f}, the survey cannot be opened."
         if self.is_high:
@@ -83,9 +83,9 @@ class Budget:
 
     @property
     def largest(self) -> ManifestQuestion | None:
-        """The question that uses most, if that is above twice the usual share and reveals much."""
+        """The question with the largest ε, if that is above twice the mean and reveals much."""
         asked = [one for one in self.manifest.questions if one.is_scrambled]
-        # Otherwise the shares do not add up to the total.
+        # In other surveys, the ε of the questions do not add up to the total.
         is_sum = self.manifest.drawn is None and not self.manifest.coin_questions
         most = max(asked, key=lambda one: one.epsilon, default=None) if is_sum else None
         if most is None or most.epsilon * len(asked) <= 2 * self.manifest.epsilon:
@@ -112,7 +112,7 @@ class Budget:
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
-        """The remedies for each passed limit. None is listed twice, and none breaks a plan."""
+        """The remedies for each exceeded limit. None is listed twice, and none breaks a plan."""
         return tuple(self._list_offers(tuple(RemedyKind)))
 
     def _list_offers(self, kinds: Sequence[RemedyKind]) -> Iterator[Offer]:
@@ -131,7 +131,7 @@ class Budget:
             least, said, is_folded = limit, said | set(new), is_folded or bool(remedies)
 
     def _try(self, kind: RemedyKind, limit: float) -> Remedy | str:
-        """Return the remedy, or why there is none; empty if another sentence says so already."""
+        """Return the remedy, or why there is none; empty if another sentence already says why."""
         if kind == RemedyKind.SOME and sum(one.is_scrambled for one in self.manifest.questions) < 2:
             return ""
         found = find_remedy(self.manifest, kind, goal=limit)
@@ -141,10 +141,10 @@ class Budget:
 
     @property
     def refusal(self) -> str:
-        """Say in one line that browsers refuse the total, and the least that would change that.
+        """Say in one line that browsers refuse the total, and which smallest steps would help.
 
-        It is empty if two coins alone exceed the limit. The launch checks say so, and nothing else
-        helps while they are on.
+        It is empty if two coins alone exceed the limit. The launch checks say so, and no remedy
+        helps while coins are on.
         """
         browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
         if not coins <= LARGEST_TOTAL_EPSILON < browsers:
@@ -161,7 +161,7 @@ class Budget:
 
 
 def find_broken_plan(manifest: Manifest, remedy: Remedy) -> str:
-    """Return the first problem with plans that the remedy would bring; empty if there is none."""
+    """Return the first problem that the remedy would cause for plans; empty if there is none."""
     present = set(_list_plan_problems(manifest))
     new = (one for one in _list_plan_problems(remedy.manifest) if one not in present)
     problem = next(new, "")

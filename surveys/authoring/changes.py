@@ -1,4 +1,4 @@
-"""What a change to a draft changed: every setting, question, translation and plan that differs."""
+"""The differences that a change made to a draft: settings, questions, translations and plans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN_LETTERS = 60  # of a text that a translation belongs to
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Everything that an author decides, by what it belongs to.
+    """Everything that an author decides, by the part of the draft that it concerns.
 
     Values are compared; only those that differ are put into words.
     """
@@ -76,7 +76,7 @@ def _name(key: Key, draft: Draft) -> str:
 
 
 def _show(key: Key, draft: Draft) -> Any:
-    """Write what the history says of a value; None where there is nothing."""
+    """Write a value as the history shows it; None if there is no value."""
     value, called = draft.values.get(key), draft.called
     if value is None:
         return None
@@ -102,7 +102,7 @@ def _show(key: Key, draft: Draft) -> Any:
 
 
 def compare_drafts(before: Draft, after: Draft) -> list[Change]:
-    """List what differs, with the values before and after; None where there was nothing."""
+    """List what differs, with the values before and after; None for a missing value."""
     changes: list[Change] = []
     for key in dict.fromkeys([*before.values, *after.values]):
         if key == ORDER:
@@ -114,7 +114,7 @@ def compare_drafts(before: Draft, after: Draft) -> list[Change]:
 
 
 def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bool:
-    """Whether two values differ; an empty one is as good as none."""
+    """Whether two values differ; an empty value equals a missing one."""
     if key in before and key in after:
         return bool(before[key] != after[key])
     only = (after if key in after else before)[key]
@@ -122,7 +122,7 @@ def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bo
 
 
 def _compare_order(before: Draft, after: Draft) -> list[Change]:
-    """Say how the questions that stayed were moved, by the names that they had before."""
+    """Say how the remaining questions were moved, by the names that they had before."""
     was, now = before.values[ORDER], after.values[ORDER]
     old = [before.called[str(pk)] for pk in was if pk in now]
     new = [before.called[str(pk)] for pk in now if pk in was]

@@ -1,4 +1,4 @@
-"""Build the manifest that a draft would be frozen as."""
+"""Build the manifest of a draft, as a launch would freeze it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ..
 
 
 def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseRequest, ...]:
-    """List the planned releases, with the names of these questions in their order."""
+    """List the planned releases, with questions by these names, in the order of `names`."""
     planned = []
     for plan in survey.planned_releases.all():
         kind = ReleaseKind(plan.kind)
@@ -108,7 +108,7 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
                 epsilon_hundredths=plan.epsilon_hundredths,
                 answer=plan.answer,
                 percent=plan.percent,
-                # Of a question that is missing, a name that no question has: never no groups.
+                # A missing question gets a name that no question has: "" would mean no groups.
                 group="" if plan.group is None else names.get(str(plan.group), str(plan.group)),
             )
         )
@@ -146,7 +146,7 @@ def name_questions(questions: Sequence[Question]) -> dict[str, str]:
 def _build_question(
     question: Question, names: dict[str, str], *, scale: Question | None
 ) -> ManifestQuestion:
-    """Build a question. A second code is asked and declined as its scale is."""
+    """Build a question. A second code is asked and declined with its scale."""
     asked, score = scale or question, build_score(question, scale=scale)
     rule, same_fact = asked.rule, names.get(str(question.same_fact), "")
     if score is not None and question.is_second:

@@ -19,7 +19,7 @@ from surveys.models import Question, QuestionContent, Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Inserted:
-    """The new questions, and what the source calls those that lost their rule."""
+    """The new questions, and the source's names for those that lost their rule."""
 
     questions: tuple[Question, ...]
     without_rule: tuple[str, ...]
@@ -31,10 +31,10 @@ def insert_questions(
 ) -> Inserted:
     """Insert the questions with these primary keys, in the order of the source.
 
-    A rule that needs a question that is not inserted is left out, and so is such a reference to the
-    same fact or page. The scale of a second code is inserted with it. Names that the draft has
-    already get a letter. Raises InsertionOutdated if one of the surveys no longer matches the
-    stamp, so pressing twice inserts once.
+    A rule, or a reference to the same fact or page, is left out if the question that it needs is
+    not inserted. The scale of a second code is inserted with it. A name that the draft already has
+    gets a letter. Raises InsertionOutdated if one of the surveys no longer matches the stamp, so
+    pressing twice inserts once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())

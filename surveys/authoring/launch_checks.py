@@ -31,7 +31,7 @@ from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
 
-_NEAR = 0.8  # the fraction of the largest size from which authors are told the size
+_NEAR = 0.8  # the fraction of the largest size above which authors are told the size
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
@@ -200,7 +200,7 @@ def _check_coins(manifest: Manifest) -> Iterator[str]:
 
 
 def describe_size(manifest: Manifest) -> str:
-    """Say how large the survey is if that is near or above the maximum; empty otherwise."""
+    """Say how large the survey is if it is near or above the maximum; empty otherwise."""
     size = len(serialize_manifest(manifest))
     if size > MOST_BYTES:
         return (
@@ -278,7 +278,7 @@ def describe_early_deletion(
 
 
 def _check_half(manifest: Manifest) -> Iterator[str]:
-    """Check that nothing but the author's pages waits for a sealed half."""
+    """Check that only the author's pages wait until a sealed half is opened."""
     if not manifest.sealed_half:
         return
     others = {

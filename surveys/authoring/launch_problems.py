@@ -1,4 +1,4 @@
-"""What prevents an opening: plain text, of which pages link the end to what repairs it."""
+"""Problems that prevent an opening. Pages show the end of the text as a link to the repair."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from surveys.models.settings import find_page
 
 
 class Problem(str):
-    """A problem in plain text; on a page, its last sentences are a link."""
+    """A problem in plain text; on a page, its end is a link."""
 
     _said: str
     _repair: str

@@ -1,8 +1,9 @@
 """Variable names of questions: what they may be, and how names are suggested and corrected.
 
-A name is for files: used_cannabis is a column where the survey's own name, q3, would be one. Files
+A name is for files: a column is called used_cannabis instead of q3, the survey's own name. Files
 add endings for items (_2), for the question whether a "select several" was answered (_gate) and for
-randomized (_rnd) and rounded (_rounded) codes. No name ends like these, so no two columns meet.
+randomized (_rnd) and rounded (_rounded) codes. No name has such an ending, so no two columns have
+the same name.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ CONFORMED = (
 )
 _GRAMMAR = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _ENDINGS = re.compile(r"[0-9]+|gate|rnd|rounded")
-_NUMBERED = re.compile(r"[qt][0-9]+")  # what rules call questions and texts
+_NUMBERED = re.compile(r"[qt][0-9]+")  # the names of questions and texts in rules
 _STATA_STRING = re.compile(r"str[0-9]+")
 _MOST_WORDS = 3
-_LONGEST_ENDING = 8  # a last part up to this long stays when a name is cut
+_LONGEST_ENDING = 8  # a last part up to this length stays when a name is cut
 _WITHOUT_LATIN = "item"
 # Latin letters that Unicode does not decompose.
 _LETTERS = str.maketrans(
@@ -74,7 +75,7 @@ def find_name_problem(name: str, *, taken: Iterable[str]) -> str:
 
 
 def _find_own_problem(name: str) -> str:
-    """Say what is wrong with a name whatever the other questions are called."""
+    """Say what is wrong with a name, regardless of other questions."""
     if len(name) > MAX_NAME_LENGTH:
         return f"A name has at most {MAX_NAME_LENGTH} characters. Shorten it."
     if not _GRAMMAR.fullmatch(name):
@@ -109,7 +110,7 @@ def suggest_name(text: str, *, taken: Iterable[str]) -> str:
     while len(parts) > 1 and _ENDINGS.fullmatch(parts[-1]):
         del parts[-1]
     name = "_".join(parts) or _WITHOUT_LATIN
-    # A word that no name may be gets a letter, as in work_a.
+    # A word that is not allowed as a name gets a letter, as in work_a.
     is_usable = name != _WITHOUT_LATIN and not _find_own_problem(name)
     return _make_unique(name, taken, plain=is_usable)
 
@@ -139,20 +140,20 @@ def _shorten(name: str, most: int = MAX_NAME_LENGTH) -> str:
 
 
 def _make_unique(name: str, taken: Iterable[str], *, plain: bool) -> str:
-    """Add a letter to a name that is taken: _b, _c, …; always and from _a if not `plain`."""
+    """Add a letter to a name that is taken: _b, _c, …. Always add one, from _a, if not `plain`."""
     names = frozenset(map(str.lower, taken))
     if plain and name not in names and not _find_own_problem(name):
         return name
     for letters in _count_in_letters(skip=int(plain)):
         cut = name[: MAX_NAME_LENGTH - len(letters) - 1].rstrip("_")
-        # Most letters of a long survey are taken, which is quicker to see than whether it is legal.
+        # In a long survey most suffixes are taken, which is quicker to check than legality.
         if (found := f"{cut}_{letters}") not in names and not _find_own_problem(found):
             return found
     raise AssertionError("there are more names than questions")
 
 
 def _count_in_letters(*, skip: int) -> Iterator[str]:
-    """Yield a, b, …, z, aa, ab, … without the first ones."""
+    """Yield a, b, …, z, aa, ab, … without the first `skip`."""
     for length in count(1):
         for place, letters in enumerate(product(ascii_lowercase, repeat=length)):
             if length > 1 or place >= skip:
@@ -160,7 +161,7 @@ def _count_in_letters(*, skip: int) -> Iterator[str]:
 
 
 def _from_first_letter(words: Iterable[str]) -> list[str]:
-    """Leave out the numbers in front, because a name begins with a letter."""
+    """Leave out numbers at the start, because a name begins with a letter."""
     return list(dropwhile(lambda word: word[0].isdigit(), words))
 
 
@@ -169,7 +170,7 @@ def _is_letter(word: str) -> bool:
 
 
 def _to_latin(text: str) -> str:
-    """Write Latin letters as a to z in small; other letters and signs become spaces."""
+    """Write Latin letters as lower-case a to z; other letters and signs become spaces."""
     lowered = _APOSTROPHE.sub("", text.casefold()).translate(_LETTERS)
     plain = (c for c in unicodedata.normalize("NFKD", lowered) if not unicodedata.combining(c))
     return "".join(c if c.isascii() else " " for c in plain).lower()

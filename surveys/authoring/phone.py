@@ -1,4 +1,4 @@
-"""What respondents read of one question, in the survey's language, for its preview."""
+"""One question as respondents read it, in the survey's language, for its preview."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 class Phone:
     """The words on the page. `control` is the type of the inputs; empty for a text to read.
 
-    A `tap` on a button answers and goes on; then `go_on` is empty, unless the survey wants each
-    answer to be confirmed. A scale has the `shared` answers for each of its items.
+    A `tap` on a button answers and goes on, so `go_on` is empty, unless each answer in this survey
+    must be confirmed. A scale has the `shared` answers for each of its items.
     """
 
     tag: str
@@ -54,7 +54,7 @@ def describe_phone(question: ManifestQuestion, *, language: str, confirms: bool)
 
 def _find_control(question: ManifestQuestion) -> str:
     described = question.described
-    if not described.is_answered or question.is_second:  # which has no page
+    if not described.is_answered or question.is_second:  # a second code has no page
         return ""
     if question.score is not None:
         return "radio"

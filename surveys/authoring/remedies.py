@@ -1,4 +1,4 @@
-"""Applies a remedy to a draft in one step, and undoes it in one."""
+"""Applies a remedy to a draft in one step, and undoes it in one step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_UNDONE = (
 
 
 class Undo(TypedDict):
-    """What a step replaced, as a session keeps it. `stamp` is that of the draft after the step."""
+    """What a step replaced, as a session keeps it. `stamp` is the draft's stamp after the step."""
 
     stamp: str
     done: str  # the sentence that says what the step did

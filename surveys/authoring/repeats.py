@@ -60,7 +60,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
 
 
 def _share_item(one: ManifestQuestion, other: ManifestQuestion) -> bool:
-    """Return whether one is a scale with an item that the other asks too, with any answers."""
+    """Return whether one is a scale with an item that the other also asks, with any answers."""
     if one.score is None and other.score is None:
         return False
     first, second = ({find_skeleton(text) for text, _ in each.statements} for each in (one, other))
@@ -75,7 +75,7 @@ def _ask_nearly_the_same(one: ManifestQuestion, other: ManifestQuestion) -> bool
 
 
 def describe_equal(manifest: Manifest) -> Iterator[str]:
-    """Say which questions repeat an equal one, which prevents the opening, and what to do."""
+    """Say which questions repeat an equal one, and what to do. Repeats prevent the opening."""
     for pairs, later, earlier in _say_repeats(manifest, is_equal=True):
         yield Problem(
             f"{pairs}. Codes about the same fact together reveal more than each page says.",
@@ -93,7 +93,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def _say_repeats(manifest: Manifest, *, is_equal: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield one line for all repeats, if there are any, and names for the later and earlier ones.
+    """Yield one line for all repeats, if any, and names for the later and earlier questions.
 
     Example: questions 2 to 5 resemble question 1; question 9 resembles question 8.
     """
@@ -122,7 +122,7 @@ def _call(numbers: Sequence[int]) -> str:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the author's other surveys that ask the same, and the questions that they share."""
+    """Name the questions that the author's other surveys also ask, and these surveys."""
     answered = [one.number for one in manifest.questions if one.is_answered]
     for numbers, titles in _find_elsewhere(survey, manifest):
         one = len(numbers) == 1

@@ -1,11 +1,11 @@
 """Names that no variable may have, because files or the programs that read them use them.
 
-All are in small letters: SPSS and SQL do not tell capitals from small letters.
+All are in lower case, because SPSS and SQL ignore case.
 """
 
 from __future__ import annotations
 
-# Columns of our own in any file. A test compares them with all of aggregator/exports.
+# Columns of our own files. A test compares them with all of aggregator/exports.
 _COLUMNS = """
     account advanced_sum alert alert_above_percent answer answer_text base basic_sum block
     bound_people cap changes code column count critical_value data day delta delta_cap
@@ -24,7 +24,7 @@ _COLUMNS = """
     spent standard_error standing state statement_epsilon status survey suspended symbol
     threshold thresholds through_batch title unit value verb wave who zcdp_sum
 """
-# Of the two modes, each with the name of one of its sides in front.
+# Columns of the mode comparison, which begin with the name of either mode.
 _OF_MODES = """
     count estimate interval_high interval_low interval_method n reliability standard_error status
     threshold through_batch
@@ -39,7 +39,7 @@ OWN_COLUMNS = frozenset(
 _R = "break else false for function if in inf na nan next null repeat true while"
 _STATA = "byte double float if in int long strl using with"  # str1 to str2045 are in naming.py
 _SPSS = "all and by eq ge gt le lt ne not or to with"
-# Those of SQL-92, and those that PostgreSQL or SQLite reserves.
+# Words that SQL-92, PostgreSQL or SQLite reserves.
 _SQL = """
     absolute action add all allocate alter analyse analyze and any are array as asc assertion
     asymmetric at authorization avg begin between binary bit bit_length both by cascade cascaded
@@ -63,7 +63,7 @@ _SQL = """
     unique unknown update upper usage user using value values variadic varchar varying verbose view
     when whenever where window with work write year zone
 """
-# What a file could not be read with, and which words that concerns.
+# Programs that could not read a file, and the words that prevent it.
 RESERVED_WORDS = {
     "R": frozenset(_R.split()),
     "Stata": frozenset(_STATA.split()),

@@ -96,7 +96,7 @@ def _find_scale_problem(
     places: Mapping[str, int],
     spoken: Mapping[str, str],
 ) -> str:
-    """Say why a question cannot be the second code of its scale; empty if it can."""
+    """Say why a question cannot be the second code of its scale; empty if it can be."""
     called, named = spoken[str(question.pk)], spoken[str(question.same_fact)]
     scale = questions[places[str(question.same_fact)]]
     score = None if scale.is_second else build_score(scale)
@@ -165,7 +165,7 @@ def _find_dead_end(called: str, question: Question, earlier: Sequence[Asked]) ->
 
 
 def _as_asked(question: Question, scale: Question | None = None) -> Asked:
-    """Describe when it is asked; a second code is asked and declined as its scale is."""
+    """Describe when a question is asked; a second code is asked and declined with its scale."""
     asked = scale or question
     return Asked(
         name=str(question.pk),

@@ -1,7 +1,7 @@
-"""Rules by choosing: some earlier questions, answers to each, and one word that joins them.
+"""Rules as choices: some earlier questions, answers to each, and one word that joins them.
 
-What was chosen is written as the text that authors could type, and that text is read back. So there
-is one notation, and one parser (surveys.authoring.rule_text).
+Choices are written as the text that authors could type, and that text is parsed. So rules have one
+notation and one parser (surveys.authoring.rule_text).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def list_usable(earlier: Sequence[Question]) -> list[tuple[int, Question]]:
 
 
 def read_conditions(text: str, *, earlier: Sequence[Question]) -> Conditions | None:
-    """Read the text of a rule; None if it cannot be read, or if it says what cannot be chosen."""
+    """Read the text of a rule; None if it is invalid, or if choices cannot express it."""
     try:
         rule = parse_rule(text, earlier=earlier)
     except RuleError:

@@ -17,7 +17,7 @@ from surveys.models import Question
 
 _TOKEN = re.compile(r"\s*([(),]|[<>=!≠≤≥]+|[^\s(),<>=!≠≤≥]+)")
 _QUESTION = re.compile(r"Q([1-9]\d{0,2})", re.IGNORECASE)
-# What many people type for "is" and "is one of", and for "is not".
+# Signs that many people type for "is" and "is one of", and for "is not".
 _SAME = ("=", "==", "in")
 _OTHER = ("!=", "≠", "<>")
 _ORDERS: Mapping[str, Callable[[int, int], bool]] = {
@@ -156,7 +156,7 @@ class _Parser:
         return {"not": rule} if negated else rule
 
     def _read_question(self, token: str) -> int | None:
-        """Return the number of the question called so: Q3, or the name of an earlier question."""
+        """Return the number of a question from Q3, or from the name of an earlier question."""
         if match := _QUESTION.fullmatch(token):
             return int(match[1])
         names = {one.name: number for number, one in self._earlier.items() if one.name}

@@ -1,6 +1,6 @@
 """The lines in which authors write a scale: items, the answers that they share, and bands.
 
-Drafts store the lines. A manifest has what they mean (surveys.manifest.scores).
+Drafts store the lines; manifests store their meaning (surveys.manifest.scores).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from surveys.models import Question
 REVERSED = "reversed"
 _MINUS = "\N{MINUS SIGN}"
 _NUMBER = rf"[-{_MINUS}]?\d{{1,7}}"
-_AFTER = r"(?:\s|[.:)=](?!\d))"  # a number, but no decimal point
+_AFTER = r"(?:\s|[.:)=](?!\d))"  # after a number, but not a decimal point
 _OPTION = re.compile(rf"({_NUMBER}){_AFTER}\s*(\S.*)", re.ASCII)
 _BAND = re.compile(
     rf"({_NUMBER})(?:\s*(?:[-\N{{EN DASH}}\N{{EM DASH}}]|to)\s*({_NUMBER}))?(?:{_AFTER}.*)?",
@@ -95,7 +95,7 @@ def _read(number: str) -> int:
 def build_score(question: Question, *, scale: Question | None = None) -> Score | None:
     """Build the score that a draft's lines describe; None for other types of questions.
 
-    `scale` has the items of a second code.
+    For a second code, `scale` has the items.
     """
     if question.type not in (Question.Type.SCORE, Question.Type.SECOND):
         return None
@@ -131,7 +131,7 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
 
 
 def fit_bands(lines: Sequence[str], *, scale: Score) -> list[str]:
-    """Extend or cut the outer bands so that they fit a scale; nothing if that is not enough."""
+    """Extend or cut the outer bands to fit a scale; return no lines if that is not enough."""
     kept = [
         (band, line)
         for line, band in zip(lines, map(parse_band, lines), strict=True)
@@ -150,7 +150,7 @@ def fit_bands(lines: Sequence[str], *, scale: Score) -> list[str]:
 
 
 def _write_totals(line: str, *, low: int, high: int) -> str:
-    """Replace the totals of a band, and keep its name."""
+    """Replace the totals of a band but keep its name."""
     band, found = parse_band(line), _BAND.fullmatch(line)
     if found is None or band == Band(low=low, high=high):
         return line

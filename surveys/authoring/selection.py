@@ -29,14 +29,14 @@ from surveys.models import MAX_QUESTIONS, Kind, PlannedRelease, Question, Survey
 NOT_RESTORED = (
     "Questions, answers or plans were changed after this deletion, so it can no longer be undone."
 )
-MOST_KEPT = 200_000  # letters, because every page of the session reads them
+MOST_KEPT = 200_000  # letters; limited because every page of the session reads them
 _RELEASE = ("kind", "questions", "epsilon_hundredths", "answer", "percent", "group")
 
 
 class Deletion(TypedDict):
-    """What was deleted, as a session keeps it. `stamp` is that of the draft after the deletion.
+    """What was deleted, as a session keeps it. `stamp` is the draft's stamp after the deletion.
 
-    Comparisons and releases have their primary keys. Releases are all that were changed.
+    Comparisons and releases have their primary keys. `releases` are all releases that changed.
     """
 
     stamp: str
@@ -54,7 +54,7 @@ class Strengthened:
 
 @changes_draft(Kind.QUESTIONS)
 def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) -> None:
-    """Move questions, in their order, behind another one, or to the top.
+    """Move questions, in their order, to the place after another question, or to the top.
 
     Raises BrokenRules, or SelectionRefused if one of the questions is gone.
     """
@@ -73,7 +73,7 @@ def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) 
 
 @changes_draft(Kind.STRENGTHS)
 def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Strengthened:
-    """Give scrambled questions one strength; others have none, and stay."""
+    """Give scrambled questions one strength; other questions have none and do not change."""
     questions = _find(survey, keys)
     chosen = [(number, one) for number, one in number_answered(questions) if one.pk in keys]
     rows = [one for _, one in chosen if one.described.is_scrambled]
@@ -86,7 +86,7 @@ def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Streng
 
 @changes_draft(Kind.QUESTIONS)
 def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Switched:
-    """Offer "Prefer not to say" in questions, or no longer. Raises BrokenRules."""
+    """Offer "Prefer not to say" in questions, or stop offering it. Raises BrokenRules."""
     switched = switch_refusals(_find(survey, keys), allowed=allowed, keys=keys)
     check_rules(survey)
     return switched
@@ -94,9 +94,9 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 
 @changes_draft(Kind.QUESTIONS)
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
-    """Ask neighbours on one page where they fit together, or each alone.
+    """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    What is left are questions whose type fits the one before, but nothing else does.
+    Questions that fit the one before only in type are left as they were.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -115,7 +115,7 @@ def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Sw
 
 @changes_draft(Kind.QUESTIONS)
 def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Question]:
-    """Copy questions, each to the place behind it, and return the copies.
+    """Copy questions, each to the place after the original, and return the copies.
 
     A copy has the rule of its original. Raises SelectionRefused if there is no room.
     """
@@ -133,9 +133,9 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
         if content["name"]:
             content["name"] = conform_name(content["name"], taken=taken)
             taken.append(content["name"])
-        if question.is_second:  # of the copy of its scale, if that is copied too
+        if question.is_second:  # the copy refers to the copied scale, if there is one
             content["same_fact"] = scales.get(question.same_fact, question.same_fact)
-        # Behind all others, until every question has its place.
+        # Placed after all others until every question has its place.
         position = len(questions) + len(copies) + 1
         copies.append(survey.questions.create(position=position, **content))
         order.append(copies[-1])
@@ -147,7 +147,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
 
 @changes_draft(Kind.QUESTIONS)
 def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
-    """Delete questions and their plans, and return what undoes it.
+    """Delete questions and their plans, and return what is needed to undo that.
 
     Raises BrokenRules if a rule of another question needs one of them.
     """
@@ -196,7 +196,7 @@ def restore_questions(*, survey: Survey, deletion: Deletion | None, stamp: str) 
         if content["name"]:
             content["name"] = conform_name(content["name"], taken=taken)
         taken.append(content["name"])
-        # Behind all others, until every question has its place.
+        # Placed after all others until every question has its place.
         created = survey.questions.create(pk=key, position=MAX_QUESTIONS + position, **content)
         order.insert(position - 1, created)
     place_questions(order)

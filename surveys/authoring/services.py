@@ -81,7 +81,7 @@ _PARKED = 10_000
 
 
 def lock_draft(*, survey: Survey, action: Action = Action.EDIT) -> Survey:
-    """Lock a survey's row and ask for the role again; raise NotDraft if it has been launched."""
+    """Lock a survey's row and check the role again; raise NotDraft if the survey was launched."""
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, action)
     if not locked.is_draft():
@@ -94,9 +94,9 @@ R = TypeVar("R")
 
 
 def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Lock a draft, run a service, and record what it changed in the draft, if anything.
+    """Lock a draft, run a service, and record what the service changed in it, if anything.
 
-    The survey is that of its argument `survey`, `question` or `translation`.
+    The draft is the survey of the argument `survey`, `question` or `translation`.
     """
 
     def decorate(service: Callable[P, R]) -> Callable[P, R]:
@@ -127,7 +127,7 @@ class Switched:
 
     @property
     def problem(self) -> str:
-        """Say why questions were left as they were; empty if none was."""
+        """Say why questions were left as they were; empty if all changed."""
         if not self.left:
             return ""
         numbers = join_list([f"Q{number}" for number in self.left])
@@ -139,7 +139,7 @@ def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str =
     """Store the edited settings of a draft: all, or those of one page.
 
     Raises Overtaken if the stored settings of the page no longer match the stamp, or if settings of
-    other pages were changed to ones that contradict them. A change of `may_decline` also switches
+    other pages were changed and now contradict them. A change of `may_decline` also switches
     "Prefer not to say" in every question that can offer it.
     """
     stored = lock_draft(survey=survey)
@@ -162,9 +162,9 @@ def _switch_refusals(survey: Survey) -> Switched:
 def switch_refusals(
     questions: Sequence[Question], *, allowed: bool, keys: Collection[int] | None = None
 ) -> Switched:
-    """Offer "Prefer not to say" in the questions of a survey with these keys, or no longer.
+    """Offer "Prefer not to say" in the questions with these keys, or stop offering it.
 
-    None stands for all. The caller checks the rules.
+    `keys` = None means all questions. The caller checks the rules.
     """
     changed, left = [], []
     for number, question in number_answered(questions):
@@ -185,10 +185,10 @@ def switch_refusals(
 def add_question(
     *, survey: Survey, stamp: str = "", draft_key: str = "", **content: Unpack[QuestionContent]
 ) -> Question:
-    """Add a question at the end, once for each key that is not empty.
+    """Add a question at the end, only once per nonempty draft key.
 
     Raises AddedTwice if the list of questions no longer matches the stamp and already has a
-    question with the same content, and Overtaken if the key was used for another content.
+    question with the same content, and Overtaken if the key was used for different content.
     """
     questions = list(survey.questions.all())
     for added in questions:
@@ -210,8 +210,8 @@ def add_question(
 def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
     """Add several questions at the end, or none.
 
-    Each has a key. Its rule and its reference to the same fact name others by their keys, and
-    stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
+    Each question has a key. Its rule and its reference to the same fact name new questions by their
+    keys and stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
     """
     stored = list(survey.questions.all())
     if len(stored) + len(contents) > MAX_QUESTIONS:
@@ -239,7 +239,7 @@ def _with_name(
 ) -> QuestionContent:
     """Suggest a name if an answered question has none; raise BrokenRules if its name is wrong.
 
-    No suggestion is among `kept`, the names that other questions are going to have.
+    No suggestion is among `kept`, names that are reserved for other questions.
     """
     if not TYPES[content.get("type", QuestionType.YES_NO)].is_answered:
         return content | {"name": ""}
@@ -282,9 +282,9 @@ def _refuse_second_copy(
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, and return a sentence about the plans that this removed.
+    """Change a question, and return a sentence about the plans that the change removed.
 
-    Raises Overtaken if the stored question no longer matches the stamp and has another content, and
+    Raises Overtaken if the stored question no longer matches the stamp and has other content, and
     BrokenRules if a rule would no longer make sense.
     """
     questions = list(question.survey.questions.all())
@@ -292,7 +292,7 @@ def edit_question(
     others = [one for one in questions if one.pk != question.pk]
     content["name"] = _with_name(list_content(before) | content, others)["name"]
     if _has_content(before, content):
-        return ""  # saved before, and the page did not get the answer
+        return ""  # saved before, but the reply did not reach the page
     compare_stamps(stamp, stored=stamp_question(before))
     parts = list_parts_of(before, questions)
     for name, value in content.items():
@@ -313,14 +313,14 @@ def edit_question(
 def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
     """Plan a comparison; `names` are those of its indicators and factors, the outcome first.
 
-    Raises NotComparable if the draft has changed and they can no longer be compared.
+    Raises NotComparable if the draft has changed and no longer allows the comparison.
     """
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
     check_planned(manifest=manifest, names=names)
     planned = manifest.planned_comparisons
     if tuple(names) in planned or len(planned) >= MAX_PLANNED:
-        return  # another window has planned it, or the last one that is allowed
+        return  # another window has planned this comparison, or the last one allowed
     keys = {name: int(key) for key, name in name_questions(list(locked.questions.all())).items()}
     answers = [(keys[question], part) for question, part in map(split_indicator, names)]
     locked.planned_comparisons.create(answers=answers)
@@ -333,11 +333,11 @@ def drop_planned(*, survey: Survey, pk: int) -> None:
 
 @changes_draft(Kind.PLANNED_RELEASE)
 def plan_release(*, survey: Survey, request: ReleaseRequest) -> None:
-    """Plan a release; raises NotReleasable if the draft has changed and it cannot be made."""
+    """Plan a release; raises NotReleasable if the draft has changed and no longer allows it."""
     locked = lock_draft(survey=survey)
     manifest = build_manifest(survey=locked, wave_number=1)
     if request in (manifest.planned_releases or ()):
-        return  # another window has planned it
+        return  # another window has planned this release
     request = check_planned_release(request, manifest)
     keys = {name: int(key) for key, name in name_questions(list(locked.questions.all())).items()}
     locked.planned_releases.create(
@@ -357,7 +357,7 @@ def drop_planned_release(*, survey: Survey, pk: int) -> None:
 
 @changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
-    """Swap places with the question above (step -1) or below (step 1); False if there is none."""
+    """Swap places with the question above (step -1) or below (step 1); False if none is there."""
     questions = list(question.survey.questions.all())
     here = questions.index(question)
     there = here + step
@@ -374,7 +374,7 @@ def move_question(*, question: Question, step: int) -> bool:
 def place_questions(questions: Sequence[Question]) -> None:
     """Store the order of all questions of a survey."""
     rows = Question.objects.filter(pk__in=[question.pk for question in questions])
-    # First to free positions, so that no two rows ever share one.
+    # Move rows to free positions first, so that no two ever share a position.
     rows.update(position=F("position") + _PARKED)
     for position, question in enumerate(questions, start=1):
         question.position = position
@@ -416,7 +416,7 @@ def copy_survey(
 ) -> Survey:
     """Make a new draft with the same questions, plans, translations and settings.
 
-    It belongs to `owner`; without one, to the owner of the survey.
+    The draft belongs to `owner`, by default the owner of the survey.
 
     Settings that do not apply to another survey are left out (`Setting.is_copied`).
     """
@@ -438,7 +438,7 @@ def copy_survey(
             content["rule"] = rename(question.rule, find_copy)
         if question.same_fact is not None:
             content["same_fact"] = int(copies[str(question.same_fact)])
-        # A survey that was opened before there were names gets suggested ones in its copy.
+        # Surveys that were opened before there were names get suggested names in their copies.
         named = _with_name(content, added)
         copy = copied.questions.create(position=question.position, **named)
         copies[str(question.pk)] = str(copy.pk)
@@ -463,7 +463,7 @@ def copy_survey(
 def _copy_translations(survey: Survey, copied: Survey) -> None:
     """Copy all translations. The copy's new title keeps the translation of the old one.
 
-    If another text of the survey equals the old title, it keeps that translation too.
+    If another text of the survey equals the old title, that text keeps the translation too.
     """
     sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
@@ -545,7 +545,8 @@ def launch_survey(
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, manifest=manifest)
     record(locked, Verb.OPENED, Kind.SURVEY)
-    # Done after the commit: it takes seconds for a long survey, and uploads would wait.
+    # Texts are stored after the commit: for a long survey this takes seconds, and uploads would
+    # wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave
 

@@ -1,4 +1,4 @@
-"""Say in a few words what a draft has on each page of its settings."""
+"""Summarize in a few words each page of a draft's settings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Stamps of the values in a form, so that saving never silently undoes a change made elsewhere.
 
 A stamp is a short hash of the stored values. A form sends it back. If the stored values have
-another stamp by then, nothing is saved. The author reads what was changed, keeps what they typed,
-and may save again. Marks of single fields may follow the stamp (surveys/authoring/forms/
+another stamp by then, the form is not saved. The author reads what was changed, keeps what they
+typed, and may save again. Marks of single fields may follow the stamp (surveys/authoring/forms/
 differences.py). A form without a stamp, such as one that was opened before an upgrade, is saved
 without this check.
 """
@@ -31,7 +31,7 @@ def stamp_questions(questions: Iterable[Question]) -> str:
 def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
     """Stamp which questions, answers and plans a draft has, and the order of the questions.
 
-    Rules and plans have the codes of answers, so what each code says belongs to it.
+    Rules and plans contain codes, so the stamp includes the answer that each code stands for.
     """
     plans = (survey.planned_comparisons.all(), survey.planned_releases.all())
     return _stamp(
@@ -45,7 +45,7 @@ def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
 
 
 def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
-    """Stamp the questions of a draft, and those of a survey that are offered to it."""
+    """Stamp the questions of a draft, and those that another survey offers to it."""
     offered = [(question.pk, stamp_question(question)) for question in source]
     return _stamp({"questions": stamp_questions(questions), "source": offered})
 
@@ -53,7 +53,7 @@ def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]
 def stamp_paste(
     text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
 ) -> str:
-    """Stamp a pasted text, the questions it would be added to, and those it would become."""
+    """Stamp a pasted text, the present questions, and those that the text would become."""
     return _stamp(
         {"text": text, "questions": stamp_questions(questions), "contents": list(contents)}
     )
@@ -73,9 +73,9 @@ def stamp_definition(definition: Mapping[str, object], *, surveys: Iterable[int]
 
 
 def stamp_budget(survey: Survey, manifest: Manifest, questions: Sequence[Question]) -> str:
-    """Stamp all that the total ε depends on. `manifest` is that of the draft with these questions.
+    """Stamp all that the total ε depends on. `manifest` is the draft's with these questions.
 
-    Other changes, such as those of words, keep the stamp.
+    Other changes, such as new words, do not change the stamp.
     """
     costs = [
         (row.pk, row.flips, one.epsilon, manifest.blocks.get(one.name))
@@ -85,7 +85,7 @@ def stamp_budget(survey: Survey, manifest: Manifest, questions: Sequence[Questio
 
 
 def stamp_settings(survey: Survey, page: SettingsPage | None = None) -> str:
-    """Stamp the settings of a page, or all."""
+    """Stamp the settings of one page, or all settings."""
     return _stamp({name: getattr(survey, name) for name in list_setting_names(page)})
 
 

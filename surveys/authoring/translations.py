@@ -30,8 +30,8 @@ MOST_PLACES = 6
 class TranslationState:
     """The state of one translation.
 
-    `is_own` means that this is now the language of the survey itself. The author has changed that
-    after adding the translation.
+    `is_own` means that this is now the language of the survey itself. The author changed the
+    survey's language after adding the translation.
     """
 
     language: str

@@ -1,4 +1,4 @@
-"""What most questions of a draft have, so that it is set once and said only where it differs."""
+"""The usual settings of a draft's questions, so that pages mention only what differs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from surveys.models import Question
 
 
 def find_usual_strength(questions: Iterable[Question]) -> int:
-    """Return the flips of most scrambled questions, the earliest if as many have others."""
+    """Return the most frequent flips of scrambled questions; the earliest if there is a tie."""
     found = Counter(one.flips for one in questions if one.described.is_scrambled)
     return found.most_common(1)[0][0] if found else TWO_COINS

@@ -22,7 +22,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 
 OUTCOME, GROUP, PREDICTORS = "outcome", "group", "predictors"
-MAX_PREDICTORS = 6  # with the outcome 128 cells of true answers; few surveys could estimate more
+MAX_PREDICTORS = 6  # with the outcome, 128 cells of true answers: few surveys could estimate more
 UNKNOWN_QUESTION = "Choose questions from this survey."
 ALL_KNOWN = (
     "These answers are not scrambled, so there is nothing to estimate. Choose a scrambled question "
@@ -77,7 +77,7 @@ def check_two_questions(*, manifest: Manifest, names: Sequence[str]) -> None:
 
 
 def is_table(names: Sequence[str]) -> bool:
-    """Whether these are two answers to compare, not a regression."""
+    """Whether these names make a comparison of two answers, not a regression."""
     return len(names) == 2 and not is_factor_name(names[1])
 
 
@@ -105,7 +105,7 @@ def _label_reference(labels: Mapping[str, str], name: str) -> str:
 
 
 def check_regression(*, manifest: Manifest, chosen: Sequence[Indicator]) -> None:
-    """Raise NotComparable unless the first of these can be explained by the others."""
+    """Raise NotComparable unless the others can explain the first of these."""
     check_one_is_scrambled(chosen)
     if len(chosen) < 2:
         raise NotComparable(NO_PREDICTOR, field=PREDICTORS)
@@ -122,7 +122,7 @@ def check_regression(*, manifest: Manifest, chosen: Sequence[Indicator]) -> None
 
 
 def sort_predictors(manifest: Manifest, names: Iterable[str]) -> list[str]:
-    """Sort them in the order of the survey, so that one choice is one comparison."""
+    """Sort predictors in the order of the survey, so that their order makes no new comparison."""
     places = {one.name: place for place, one in enumerate(list_predictors(manifest))}
 
     def find_place(name: str) -> int:
@@ -176,7 +176,7 @@ def check_together(manifest: Manifest, chosen: Sequence[Indicator], *, field: st
 
 
 def are_of_one_scale(first: Indicator, second: Indicator) -> bool:
-    """Whether these are the two codes of one scale, whose answers one total decides."""
+    """Whether these are the two codes of one scale, which depend on the same total."""
     scales = {first.question.scale, second.question.scale}
     return first.question != second.question and len(scales) == 1 and scales != {""}
 

@@ -31,13 +31,13 @@ SHORT = 60  # characters of an answer in a sentence or in a menu
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
-    """One yes-or-no variable of a survey, and the codes of reports that it is made from."""
+    """One yes-or-no variable of a survey, and the codes of reports that determine it."""
 
     name: str  # q3, or q5.2 for the code 2 of q5
     number: int
     question: ManifestQuestion
     symbol: Symbol
-    place: int  # of the symbol in the manifest
+    place: int  # the symbol's place in the manifest
     gate: Symbol | None
     gate_place: int | None
     answer: str  # what Yes means; empty for a yes/no question
@@ -46,12 +46,12 @@ class Indicator:
 
     @property
     def levels(self) -> tuple[Answer, ...]:
-        """Its answers, with the reference first."""
+        """The answers, with the reference first."""
         return self.no, self.yes
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a rounded number, so that only its mean can be compared between groups."""
+        """Whether this is a rounded number, of which groups can only be compared by the mean."""
         return self.question.is_rounded
 
     @property
@@ -66,7 +66,7 @@ class Indicator:
 
     @property
     def is_known(self) -> bool:
-        """Whether its codes are the true answers."""
+        """Whether the codes are the true answers."""
         return self.symbol.threshold is None
 
     @property
@@ -76,18 +76,18 @@ class Indicator:
 
     @property
     def short_answer(self) -> str:
-        """What Yes means, cut so that it fits into a sentence; empty for a yes/no question."""
+        """The meaning of Yes, cut to fit into a sentence; empty for a yes/no question."""
         return shorten(self.answer, SHORT)
 
     @property
     def choice_text(self) -> str:
-        """Its label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
+        """The label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether it is the second question of a question with a follow-up."""
+        """Whether this is the second question of a question with a follow-up."""
         return split_indicator(self.name)[1] == FOLLOW_UP
 
     @property
@@ -96,13 +96,13 @@ class Indicator:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a randomized bit with no other codes: Yes and No only, without a gate."""
+        """Whether this is a randomized bit: Yes and No only, without other codes or a gate."""
         is_bit = self.symbol.k == 2 and self.yes == (YES,) and self.gate is None
         return is_bit and not self.is_number and not self.is_known
 
     @property
     def codes(self) -> int:
-        """How many codes a report can show for it."""
+        """How many codes reports can have for this indicator and its gate."""
         return self.symbol.k * (1 if self.gate is None else self.gate.k)
 
     @property
@@ -112,7 +112,7 @@ class Indicator:
 
     @property
     def asked(self) -> str:
-        """What people answer with Yes or No, such as Q3; empty if they choose other answers."""
+        """The question that people answer with Yes or No, such as Q3; empty for other answers."""
         if self.question.described.has_follow_up:
             return f"the {'follow-up' if self.is_follow_up else 'first part'} of Q{self.number}"
         return "" if self.answer else f"Q{self.number}"
@@ -168,10 +168,10 @@ class Indicator:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor(Indicator):
-    """All answers to a question as one predictor; `yes` are all codes but those of the reference.
+    """All answers to a question as one predictor; `yes` has all codes but the reference's.
 
-    A trend has one coefficient, for each point up; other factors have one for each answer but the
-    reference.
+    A trend has a single coefficient, per point. Other factors have a coefficient for each answer
+    but the reference.
     """
 
     answers: tuple[Answer, ...]
@@ -195,7 +195,7 @@ class Factor(Indicator):
         return f"Q{self.number} · {self.answer}"
 
     def quote(self, answer: Answer) -> str:
-        """“Work”, or “Work or School” where the file of rows merges them."""
+        """“Work”, or “Work or School” if the file of rows merges these answers."""
         return f"“{shorten(self.question.name_codes(answer), SHORT)}”"
 
     def name_with(self, reference: Answer) -> str:
@@ -203,7 +203,7 @@ class Factor(Indicator):
         return indicator_name(self.question.name, f"{ALL_ANSWERS}.{reference[0]}")
 
     def with_answers(self, answers: Sequence[Answer], *, reference: int | None = None) -> Factor:
-        """Return it with these answers, that with the reference first."""
+        """Return the factor with these answers, beginning with the reference."""
         code = self.no[0] if reference is None else reference
         first = [answer for answer in answers if code in answer]
         ordered = (*first, *(answer for answer in answers if code not in answer))
@@ -240,7 +240,7 @@ def is_factor_name(name: str) -> bool:
 
 
 def list_parts(question: ManifestQuestion) -> dict[str, str]:
-    """Map the suffix of each of a question's indicators and factors to what it stands for."""
+    """Map the suffixes of a question's indicators and factors to their meanings."""
     if not question.is_answered:
         return {}
     parts = {part: answer for part, _, answer, _, _ in _parts(question)}
@@ -258,7 +258,7 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def list_predictors(manifest: Manifest) -> tuple[Indicator, ...]:
-    """List what a regression can be explained by: all indicators, and factors before theirs."""
+    """List possible predictors of a regression: all indicators, each question's factors first."""
     factors = {
         question.name: list(_list_factors(question, manifest)) for question in manifest.questions
     }
@@ -280,7 +280,7 @@ def list_names(manifest: Manifest) -> frozenset[str]:
 
 
 def find_indicators(manifest: Manifest, names: Sequence[str]) -> list[Indicator]:
-    """Find indicators to analyse together. Only the first of a question keeps the gate."""
+    """Find indicators to analyse together. Only the first of each question keeps the gate."""
     by_name = {indicator.name: indicator for indicator in list_predictors(manifest)}
     found: list[Indicator] = []
     for name in names:
@@ -352,7 +352,7 @@ def _list_factor_parts(question: ManifestQuestion) -> Iterator[tuple[str, str]]:
 
 
 def _count_answers(question: ManifestQuestion) -> int:
-    # As in an indicator of a declared group, people who preferred not to say are one more group.
+    # To a declared question, "prefer not to say" counts as an answer, as in its indicators.
     return question.k if question.is_declared else question.answers
 
 
@@ -377,8 +377,7 @@ def _parts(
     else:
         if question.is_declared:
             # People who preferred not to say count as No. As a separate category, their number
-            # would be shown even if it is small. It could also reveal the size of a group that is
-            # hidden to conceal it.
+            # would be shown even if it is small. It could also reveal the size of a hidden group.
             answers = tuple(range(question.k))
         for option in question.options:
             others = tuple(code for code in answers if code != option.code)

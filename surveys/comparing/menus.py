@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from surveys.comparing.choice import UNKNOWN_QUESTION
 from surveys.comparing.indicators import Indicator, shorten
 
-# A menu is as wide as its longest line.
+# Questions are cut, because a menu is as wide as its longest line.
 QUESTION_LENGTH = 70
 OUTCOME_HELP = "What should be compared?"
 GROUP_HELP = "Those who gave this answer are compared with all others."
@@ -69,8 +69,8 @@ def _write_options(offered: Offered) -> str:
 class AnswerMenu(forms.ChoiceField):
     """A field to choose one indicator.
 
-    It accepts every indicator of the survey, even one that the menu does not offer. The later
-    checks explain why it cannot be used; Django would only call it invalid.
+    It accepts every indicator of the survey, even one that the menu does not offer. Later checks
+    explain why an indicator cannot be used; Django would only call it invalid.
     """
 
     widget = AnswerSelect

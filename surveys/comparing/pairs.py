@@ -1,4 +1,4 @@
-"""What pairs of questions are made of, for a test of all of them."""
+"""The indicators and factors of all pairs of questions, for a test of all pairs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from surveys.manifest.manifest import Manifest
 
 
 def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
-    """List what pairs are made of: all answers to a question as a factor, or its indicators."""
+    """List the members of pairs: each question's factor of all answers, or its indicators."""
     listed = [
         one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
     ]
     factors = {one.question.name for one in listed if isinstance(one, Factor)}
-    # The second of two options only says the opposite of the first.
+    # Of two options, the second only says the opposite of the first.
     answers = {(one.symbol.name, one.yes) for one in listed}
     return [
         one
@@ -32,7 +32,7 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
     """List the pairs of different questions or items in which at least one is scrambled.
 
-    A number, or else a scrambled answer, comes first: only it can be an outcome.
+    A number comes first, otherwise a scrambled answer: only these can be outcomes.
     """
     for first, second in combinations(indicators, 2):
         if first.symbol == second.symbol or (first.is_known and second.is_known):

@@ -1,4 +1,4 @@
-"""Check what a schema cannot say: names, rules, plans, and what the forms of authors refuse."""
+"""Check what a schema cannot express: names, rules, plans, and the checks of authors' forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from surveys.models import Question, QuestionContent, Survey
 from surveys.models.settings import SETTING_NAMES
 
 _SPACES = "This begins or ends with a space, or shows nothing. Change it."
-# Of all rules together: each may try a fifth of them.
+# The limit for all rules together; one rule may try a fifth of these cases.
 MOST_CASES = 5 * MAX_CASES
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -37,7 +37,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Checked:
     """What a definition contains, and its problems. Without problems, all of it can be created.
 
-    The keys of questions are negative: -1 for the first. Rules and references use these.
+    The keys of questions are negative: -1 for the first. Rules and references use these keys.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Checked:
 
 
 def check_definition(definition: Any) -> Checked:
-    """Check a whole definition; raises InvalidDefinition if it is not even one."""
+    """Check a whole definition; raise InvalidDefinition if it is no definition at all."""
     checker = _Checker(cast(dict[str, Any], definition), find_structure_problems(definition))
     with share_cases(MOST_CASES):
         checker.check()
@@ -166,13 +166,13 @@ class _Checker:
         known.append(Question(pk=-place - 1, position=place + 1, **cast(QuestionContent, content)))
 
     def _check_references(self) -> None:
-        """Check the names in plans, if that is all that can be checked."""
+        """Check the names in plans when nothing else about them can be checked."""
         for pointer, name in self._list_references():
             if name not in self.names:
                 self.checked.problems.append(Problem(pointer=pointer, text=_unknown(name)))
 
     def _list_references(self) -> Iterator[tuple[str, str]]:
-        """Yield each reference of a sound plan."""
+        """Yield the place and name of each reference in plans of the right structure."""
         for place, names in enumerate(self._list("planned_comparisons")):
             if self._is_sound("planned_comparisons", place):
                 for number, name in enumerate(names):
@@ -228,7 +228,7 @@ class _Checker:
             self._add(f"“{name}” has no such answer.", "planned_releases", place, "answer")
 
     def _check_translations(self) -> None:
-        """Check that translations are no longer than what they translate may be."""
+        """Check that each translation is no longer than the limit for its source text."""
         if self.checked.problems:
             return
         settings = self.checked.settings
@@ -264,7 +264,7 @@ def _find_setting(name: str) -> tuple[str, ...]:
 
 
 def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
-    """Read a moment or a day; None if there is none such."""
+    """Read a moment or a day; None if it does not exist."""
     try:
         return datetime.fromisoformat(value) if has_time else date.fromisoformat(value)
     except ValueError:
@@ -272,13 +272,13 @@ def _read_date(value: str, *, has_time: bool) -> datetime | date | None:
 
 
 def _as_data(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as the form of the page takes them."""
+    """Return settings in the form that the page's form expects."""
     epsilon = Decimal(values["release_epsilon_hundredths"]) / HUNDREDTHS
     return {**values, "release_epsilon": str(epsilon)}
 
 
 def _list_values(content: Mapping[str, Any], *, rule: str, same_fact: int | None) -> dict[str, Any]:
-    """Return a question as its form takes it, without what is empty."""
+    """Return a question as data for its form, without missing values."""
     data = dict(content) | {"rule": rule, "same_fact": same_fact, "confirmed": True}
     for name in LISTS:
         data[name] = "\n".join(content.get(name, ()))

@@ -14,12 +14,12 @@ from surveys.manifest.question_types import TYPES
 from surveys.models.settings import SETTINGS
 
 Kind = Literal["Added", "Removed", "Changed", "Moved"]
-Value = tuple[str, str, str]  # what it is, the old and the new
+Value = tuple[str, str, str]  # the name of the part, the old value and the new one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A unit that differs. `values` are those of its parts that differ."""
+    """A unit that differs, with the old and new `values` of the parts that differ."""
 
     kind: Kind
     unit: str
@@ -27,7 +27,7 @@ class Change:
 
 
 def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """List what differs, in the order of a definition. Defaults count as left out."""
+    """List what differs, in a definition's order. A stated default equals one that is left out."""
     before, after = _list_units(old), _list_units(new)
     changes = [
         _describe(unit, before.get(unit), after.get(unit))
@@ -49,7 +49,7 @@ def _describe(unit: str, old: Mapping[str, str] | None, new: Mapping[str, str] |
 
 
 def _list_units(definition: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Map each unit to its values in words."""
+    """Map each unit to the values of its parts, in words."""
     units = {"Title": {"": str(definition["title"])}}
     known = build_schema()["properties"]["settings"]["properties"]
     settings = definition.get("settings", {})
@@ -81,7 +81,7 @@ def _call(key: str) -> str:
 
 
 def _call_question(question: Mapping[str, Any]) -> str:
-    """Call a question by its name. Information texts have none, so a changed one is a new one."""
+    """Call a question by its name. Information texts have none: a changed text is a new one."""
     return f"Question {question['name']}" if "name" in question else f"Text: {question['text']}"
 
 
@@ -98,7 +98,7 @@ def _list_values(question: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _write(value: Any) -> str:
-    """Write a value for people: a list with one entry on a line, a rule as it is in the file."""
+    """Write a value for people: a list with one entry per line, a rule as in the file."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -109,7 +109,7 @@ def _write(value: Any) -> str:
 
 
 def _find_moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    """Compare the order of the questions that both have."""
+    """Compare the order of the questions that both definitions have."""
     before, after = (list(map(_call_question, one["questions"])) for one in (old, new))
     first, second = _keep(before, after), _keep(after, before)
     if first != second:

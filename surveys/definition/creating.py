@@ -35,7 +35,7 @@ def create_draft(definition: Mapping[str, Any], *, owner: User) -> Survey:
 
 
 def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
-    """Stamp what a preview shows, and the surveys that the account has by then."""
+    """Stamp the content of a preview and the surveys that the account has now."""
     surveys = Survey.objects.of(owner).order_by("pk").values_list("pk", flat=True)
     return stamp_definition(definition, surveys=surveys)
 
@@ -44,7 +44,7 @@ def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
 def create_previewed(definition: Mapping[str, Any], *, owner: User, stamp: str) -> Survey:
     """Create the draft of a preview; raise ImportOutdated if the owner has other surveys by now.
 
-    So pressing twice creates one draft.
+    Pressing the button twice therefore creates one draft.
     """
     lock_people([owner.pk])
     if stamp != stamp_preview(definition, owner=owner):

@@ -1,4 +1,4 @@
-"""Write a survey as a definition: its draft, which stays as it is after the opening."""
+"""Write a survey as a definition: its draft, which the opening does not change."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from surveys.models import Question, Survey
 
 
 def export_definition(survey: Survey) -> bytes:
-    """Return the file. The same content always makes the same bytes."""
+    """Return the file. The same content always gives the same bytes."""
     return write_definition(build_definition(survey)).encode()
 
 
 def build_definition(survey: Survey) -> Definition:
-    """Build the definition of a draft or of a launched survey, with only what is not at default."""
+    """Build the definition of a draft or launched survey; values at their default are left out."""
     load_draft(survey)
     questions = list(survey.questions.all())
     names = name_variables(questions)
@@ -68,7 +68,7 @@ def build_definition(survey: Survey) -> Definition:
 def name_variables(questions: Sequence[Question]) -> dict[str, str]:
     """Map primary keys to names.
 
-    A survey that was opened before there were names gets suggested ones, as its copies do.
+    Surveys opened before questions had names get suggested names, as their copies do.
     """
     taken = {question.name for question in questions if question.name}
     names: dict[str, str] = {}
@@ -123,7 +123,7 @@ def _describe_question(question: Question, names: Mapping[str, str]) -> dict[str
 
 
 def _list_translations(survey: Survey) -> dict[str, dict[str, str]]:
-    """List translations in the order of the survey; those of texts that it lost come last."""
+    """List translations in the survey's order; those of texts no longer in the survey come last."""
     sources = [one.text for one in list_texts(build_manifest(survey=survey, wave_number=1))]
     places = {text: place for place, text in enumerate(sources)}
     return {

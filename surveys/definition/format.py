@@ -1,7 +1,7 @@
 """The format of a definition: the whole content of a draft as JSON, with questions by name.
 
-Values have the meaning of the models. Default values may be left out. Rules are stored ones
-(surveys.manifest.rules) with variable names in the place of primary keys, and items of a "select
+Values have the meaning of the models. Default values may be left out. Rules are stored rules
+(surveys.manifest.rules) with variable names in place of primary keys, and items of a "select
 several" question are name_1, name_2, … Information texts have no names: nothing refers to them.
 """
 
@@ -17,19 +17,19 @@ from surveys.models.settings import SETTING_NAMES
 
 FORMAT, VERSION = "murmur-definition", 1
 MOST_BYTES = 2_000_000
-# In the order in which files have them.
+# In the order of files.
 SETTINGS_IN_FILES = tuple(name for name in SETTING_NAMES if name != "title")
 _FIRST = ("name", "source_name", "short_label")
 _ORDER = (*_FIRST, *(name for name in Question.CONTENT if name not in _FIRST))
 LABEL = "short_label"  # the field that files call label
-# The field of each key, in the order of files.
+# The field for each key, in the order of files.
 QUESTION_KEYS = {"label" if name == LABEL else name: name for name in _ORDER}
 
 
 class QuestionDefinition(TypedDict):
-    """A question. Each type has the keys that its form has; others are refused."""
+    """A question. Each type has the keys of its form; other keys are refused."""
 
-    name: NotRequired[str]  # of all questions that people answer
+    name: NotRequired[str]  # required for questions that people answer
     source_name: NotRequired[str]
     label: NotRequired[str]  # the short label
     type: str
@@ -69,9 +69,9 @@ class Definition(TypedDict):
     title: str
     settings: NotRequired[dict[str, Any]]
     questions: list[QuestionDefinition]
-    # By language, then by the words that they translate.
+    # By language, then by the words that are translated.
     translations: NotRequired[dict[str, dict[str, str]]]
-    # The outcome first. Each is a name, with the suffix of its indicator: "drinks", or "work.2".
+    # The outcome first. Each entry is a name with its indicator's suffix: "drinks", or "work.2".
     planned_comparisons: NotRequired[list[list[str]]]
     planned_releases: NotRequired[list[ReleaseDefinition]]
 

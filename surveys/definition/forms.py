@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 from surveys.definition.parsing import parse_definition
 from surveys.models import Survey
 
-# With the rest of the form, less than a page may send (DATA_UPLOAD_MAX_MEMORY_SIZE).
+# With the rest of the form, this stays below the limit of a page (DATA_UPLOAD_MAX_MEMORY_SIZE).
 MOST_KILOBYTES = 900
 
 
@@ -67,7 +67,7 @@ class DefinitionForm(forms.Form):
 
 
 class ComparisonForm(DefinitionForm):
-    """`surveys` are the others that can be compared."""
+    """`surveys` are the other surveys that can be compared."""
 
     other = forms.ChoiceField(label="Another survey", required=False)
     field_order = ("other", "file", "text")

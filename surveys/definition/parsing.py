@@ -1,7 +1,7 @@
-"""Read the bytes of a definition as JSON, and refuse what no definition needs to contain.
+"""Read the bytes of a definition as JSON, and refuse content that no definition needs.
 
-Python's parser takes more than JSON allows, and what it takes can be large or deep enough to keep
-the checks busy for minutes. So a document is measured before it is compared with the schema.
+Python's parser accepts more than JSON allows, and a document can be large or deep enough to keep
+the checks busy for minutes. Documents are therefore measured before the schema is applied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EXACT = 2**53
 
 
 class _Object(dict[str, Any]):
-    """An object that remembers the keys that it has twice."""
+    """An object that remembers its duplicate keys."""
 
     twice: tuple[str, ...] = ()
 
@@ -36,7 +36,7 @@ def _build_object(pairs: list[tuple[str, Any]]) -> _Object:
 
 
 def _read_number(text: str) -> float | int:
-    """Read 25.0 as 25: JSON does not tell the two apart."""
+    """Read 25.0 as 25: JSON does not distinguish the two."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
@@ -65,7 +65,7 @@ def _refuse(text: str) -> InvalidDefinition:
 
 
 def measure(definition: Any) -> list[Problem]:
-    """List the keys that stand twice; raise InvalidDefinition if checks would take too long."""
+    """List duplicate keys; raise InvalidDefinition if checks would take too long."""
     problems: list[Problem] = []
     values = 0
     left: list[tuple[Any, tuple[str | int, ...]]] = [(definition, ())]

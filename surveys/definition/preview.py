@@ -1,4 +1,4 @@
-"""Say of a definition what it becomes."""
+"""Describe what a definition becomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from surveys.models import Question
 
 
 def list_rows(questions: Sequence[Question]) -> list[Row]:
-    """List the questions of a definition without problems, as the preview of pasted ones does."""
+    """List the questions of a valid definition, as the preview of pasted questions does."""
     return [
         Row(
             lines=question.name,
@@ -26,7 +26,7 @@ def list_rows(questions: Sequence[Question]) -> list[Row]:
 
 
 def describe_rest(definition: Mapping[str, Any]) -> str:
-    """Say what comes with the questions; empty if nothing does."""
+    """Say what the definition contains besides questions; empty if nothing."""
     counts = {
         "setting": len(definition.get("settings", {})),
         "planned comparison": len(definition.get("planned_comparisons", ())),

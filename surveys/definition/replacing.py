@@ -1,4 +1,4 @@
-"""Replace the content of a draft by a definition, if it is still the one that its author read."""
+"""Replace the content of a draft with a definition, if it is still what the author read."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def replace_draft(
     """Replace settings, questions, plans and translations, and return the draft.
 
     `read` are the hashes of versions that may be replaced. Raises InvalidDefinition, Overtaken if
-    the draft is none of them, and NotDraft.
+    the draft is none of these versions, and NotDraft.
     """
-    checked = check_whole(definition)  # takes seconds at most, so before the lock
+    checked = check_whole(definition)  # may take seconds, so before the lock
     return _replace(survey=survey, checked=checked, read=read)
 
 
@@ -38,7 +38,7 @@ def _replace(*, survey: Survey, checked: Checked, read: Collection[str]) -> Surv
     locked = lock_draft(survey=survey)
     if hash_definition(export_definition(locked)) not in read:
         raise Overtaken
-    # Read again: the export has cached the questions of the other one.
+    # Read again: the export has cached the questions of the other object.
     stored = Survey.objects.get(pk=locked.pk)
     for name, value in checked.settings.items():
         setattr(stored, name, value)

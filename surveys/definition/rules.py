@@ -1,4 +1,4 @@
-"""Rules with variable names, and the same with the keys of questions."""
+"""Converts rules between variable names and the keys of questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Names(Mapping[str, int]):
-    """The place of each named question of a document, from 0. Its keys are -1, -2 and so on."""
+    """The place of each named question of a document, from 0. Their keys are -1, -2 and so on."""
 
     def __init__(self, questions: Sequence[Any]) -> None:
         self._places: dict[str, int] = {}
@@ -51,7 +51,7 @@ class RuleReader:
         self.problems: list[Problem] = []
 
     def read_rule(self, described: Mapping[str, Any]) -> Rule | None:
-        """Return the rule with keys; None if there is none, or none that could be stored."""
+        """Return the rule with keys; None if there is no rule, or if it could not be stored."""
         rule: Rule | None = described.get("rule")
         if rule is None:
             return None

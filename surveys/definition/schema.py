@@ -30,7 +30,7 @@ from surveys.releasing.choice import MOST_PERCENT, MOST_PLANNED, PLANNABLE
 Schema = dict[str, Any]
 # The end of a text. In Python, $ would also match before a line break at the end.
 _END = r"(?![\s\S])"
-# No control characters, half characters, and signs that change the order of a text.
+# Control characters, lone surrogates, and signs that change the order of a text.
 _REFUSED = r"\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 LINE = rf"^[^\u0000-\u001f{_REFUSED}]*{_END}"
 LINES = rf"^[^\u0000-\u0009\u000b-\u001f{_REFUSED}]*{_END}"
@@ -188,7 +188,7 @@ def _describe_question(name: str, form: type[QuestionForm]) -> Schema:
     fields.pop("name", None)
     fields.pop("short_label", None)
     described |= {key: _describe_field(key, field) for key, field in fields.items()}
-    # Importers write it for every question. Where nothing is scrambled, it has no effect.
+    # Importers write flips for every question. Where nothing is scrambled, they have no effect.
     described["flips"] = _whole(1, 49)
     return {
         "type": "object",
@@ -228,7 +228,7 @@ def _describe_field(key: str, field: forms.Field) -> Schema:
 
 
 def _describe_setting(name: str) -> Schema:
-    """Describe a setting by its model field, with the default that it has when it is left out."""
+    """Describe a setting by its model field, with the default for definitions that leave it out."""
     stored = Survey._meta.get_field(name)
     assert isinstance(stored, models.Field)
     described = _describe_stored(name, stored)

@@ -38,7 +38,7 @@ def _build_validator() -> Draft202012Validator:
 def find_structure_problems(definition: Any) -> list[Problem]:
     """List where a document differs from the schema, at most MOST_PROBLEMS places.
 
-    Raises InvalidDefinition if it is none of this version, or too large to compare.
+    Raises InvalidDefinition if it is not a definition of this version, or is too large to compare.
     """
     problems = measure(definition)
     _check_version(definition)
@@ -76,7 +76,7 @@ def _describe(error: ValidationError) -> Iterator[Problem]:
     ):
         yield _at((*path, error.instance), f"The key is wrong: {_say(error, schema)}")
     elif error.validator not in ("minimum", "maximum") or isinstance(error.instance, int):
-        yield _at(path, _say(error, schema))  # another number is no whole one, which is said
+        yield _at(path, _say(error, schema))  # other numbers are not whole, which is reported
 
 
 def _say(error: ValidationError, schema: dict[str, Any]) -> str:

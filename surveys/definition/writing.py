@@ -1,7 +1,7 @@
 """Write the content of a checked definition into a draft, new or stored.
 
-What stays the same keeps its row: a question of the same name, a plan of the same answers, a
-language. So forms that are open elsewhere still find what they are about, and notice the change.
+Unchanged items keep their rows: a question with the same name, a plan with the same answers, a
+language. Forms that are open elsewhere therefore still find their rows, and notice the change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from surveys.manifest.names import rename_question
 from surveys.manifest.rules import rename
 from surveys.models import Question, Survey
 
-# Positions of new questions until all are placed. Those of stored ones are far below.
+# Positions of new questions until all are placed. Stored questions have far lower positions.
 _NEW = 20_000
 
 
@@ -37,7 +37,7 @@ def write_content(survey: Survey, checked: Checked) -> None:
 
 
 def _write_questions(survey: Survey, checked: Checked) -> dict[str, str]:
-    """Write all questions in their order; return their keys by those in the definition."""
+    """Write all questions in order; return the new key for each key in the definition."""
     stored = {_identify(question): question for question in survey.questions.all()}
     kept = {_identify(question) for question in checked.questions}
     survey.questions.exclude(pk__in=[stored[one].pk for one in kept & stored.keys()]).delete()
@@ -49,7 +49,7 @@ def _write_questions(survey: Survey, checked: Checked) -> dict[str, str]:
             content["rule"] = rename(question.rule, partial(rename_question, names=keys))
         if question.same_fact is not None:
             content["same_fact"] = int(keys[str(question.same_fact)])
-        # A text may stand twice, but only one of them is the stored one.
+        # A text may occur twice, but only one of its copies keeps the stored row.
         row = stored.pop(_identify(question), None) or Question(
             survey=survey, position=_NEW + place
         )
@@ -63,7 +63,7 @@ def _write_questions(survey: Survey, checked: Checked) -> dict[str, str]:
 
 
 def _identify(question: Question) -> tuple[str, str]:
-    """Identify a question by its name; an information text has none and is its words."""
+    """Identify a question by its name, and an information text, which has none, by its words."""
     return question.name, "" if question.name else question.text
 
 
@@ -77,7 +77,7 @@ def _refer(release: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any
 
 
 def _write_plans(plans: Any, wanted: list[dict[str, Any]]) -> None:
-    """Keep the plans that are wanted and in the same order; write the others again."""
+    """Keep plans up to the first difference; delete the others, and write the rest again."""
     stored = list(plans.all())
     same = 0
     while same < min(len(stored), len(wanted)) and all(

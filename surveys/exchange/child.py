@@ -1,7 +1,8 @@
-"""Read an uploaded file in a process of its own, which the system stops when it takes too much.
+"""Read an uploaded file in a separate process, which the system stops if it uses too much.
 
-Files come from anywhere, and what unpacks and parses them is not ours. The process has no settings,
-no secrets and no database. It gets the file on its input and writes what it read as JSON.
+Files come from anywhere, and the code that unpacks and parses them is not ours. The process has no
+settings, no secrets and no database. It reads the file from standard input and writes the result as
+JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 MEMORY_BYTES = 300_000_000
 CPU_SECONDS = 10
-# For a machine that is busy with other things. The lease of an import is longer.
+# Enough for a busy machine. The lease of an import is longer.
 WALL_SECONDS = 40
 MOST_WRITTEN = 30_000_000
 COMMAND = ("-B", "-m", "surveys.exchange.child")
@@ -59,7 +60,7 @@ def _limit() -> None:
 
 def main() -> None:
     _limit()
-    # After the limits, because these load the packages that parse.
+    # Imported after the limits are set, because these modules load the parsers.
     from surveys.exchange.reading.files import Unreadable
     from surveys.exchange.reading.reader import read_questionnaire
 
@@ -70,7 +71,8 @@ def main() -> None:
         written = json.dumps({"problem": str(problem)})
     except MemoryError:
         written = ""
-    # Measured here: the parent would hold all of it. A thousand cells can share one long text.
+    # Measured here, so that the parent never holds too much. A thousand cells can share one long
+    # text.
     too_much = not written or len(written) > MOST_WRITTEN
     sys.stdout.write(json.dumps({"problem": TOO_MUCH}) if too_much else written)
 

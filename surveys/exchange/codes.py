@@ -1,4 +1,4 @@
-"""What a formula computes from a total: the bands of a scale, or whether it reaches a cut-off."""
+"""Codes that a formula computes from a total: its band, or whether it reaches a cut-off."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _CUT_OFFS = (("0", "1"), ("no", "yes"), ("false", "true"))
 
 
 class NoCodes(Exception):
-    """Says why the results of a formula are no codes of a scale."""
+    """Says why the results of a formula cannot be codes of a scale."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """What a scale sends, as in QuestionContent; and what rules call the answers."""
+    """The output of a scale, as in QuestionContent, and the names of answers in rules."""
 
     content: dict[str, Any]
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ TOTAL = Codes(content={"output": Output.TOTAL})
 
 
 def find_codes(steps: Sequence[Step], *, low: int, high: int, names: Mapping[str, str]) -> Codes:
-    """Find the codes of totals from low to high. `names` has the lines of bands by result.
+    """Find the codes of totals from low to high. `names` maps results to the lines of bands.
 
     Raises NoCodes.
     """
@@ -76,7 +76,7 @@ def _list_bands(steps: Sequence[Step], *, low: int, high: int) -> list[tuple[int
 
 
 def _write_band(low: int, high: int, result: str, *, name: str) -> str:
-    """Write the line of a band; one that the file has for these totals stays as it is."""
+    """Write the line of a band; keep the file's line for these totals if there is one."""
     try:
         band = parse_band(name)
     except ValueError:

@@ -1,7 +1,6 @@
 """Turn what a file asks for into the definition of a draft, and say what became of each row.
 
-Questions pass the forms with which authors write single ones, so nothing is created that a page
-would refuse.
+Questions pass the forms for single questions, so nothing is created that a page would refuse.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. A note is a column, its text, a sentence, and whether it matters."""
+    """What became of a row. A note has a column, its text, a sentence, and whether it matters."""
 
     listed: Listed
     sheet: str = ""
@@ -59,7 +58,7 @@ class Drafted:
 def draft(parsed: Parsed, *, singly: bool = False) -> Drafted:
     """Build the definition and the outcomes. Nothing is stored.
 
-    Sums become scores; `singly`, their items stay single questions.
+    Sums become scores. With `singly`, their items stay single questions.
     """
     settle_scores(parsed, singly=singly)
     return _Drafter(parsed).draft()
@@ -141,7 +140,7 @@ class _Drafter:
                 self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
-        """Return the question if its form accepts it, perhaps without what the form refuses."""
+        """Return the question if its form accepts it, perhaps without some cells."""
         form_type, content = QUESTION_FORMS[item.content["type"]], dict(item.content)
         if "text" in content and not content["text"]:
             self._leave(item, "It has no text.")
@@ -184,7 +183,7 @@ class _Drafter:
         return form.candidate()
 
     def _find_rule(self, item: Item) -> str:
-        """Write the rule as authors do; without it, say why."""
+        """Write the rule as authors do; if it cannot be written, note why."""
         if item.rule is None:
             return ""
         try:
@@ -196,7 +195,7 @@ class _Drafter:
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:
-        """Note the cell of a rule; that of a score stands in the rows of its items too."""
+        """Note why a rule is left out. The rule of a score is also in the rows of its items."""
         elsewhere = "the items’ rule" if item.members else "the group’s rule"
         line, column = self.lines[item.line], item.rule_column
         line.note(column if column in line.cells else elsewhere, reason)
@@ -279,7 +278,7 @@ class _Drafter:
         return self.lines[next(same).line].row
 
     def _list_texts(self) -> dict[str, int]:
-        """Map each text of the questions to the line in which it first stands."""
+        """Map each text of the questions to the line in which it first appears."""
         texts: dict[str, int] = {}
         if consent := self.parsed.settings.get("consent"):
             texts[consent] = self.parsed.settings_line
@@ -346,7 +345,7 @@ class _Drafter:
 def _drop_invalid(definition: dict[str, Any]) -> list[Outcome]:
     """Leave out the settings and translations that a definition cannot have.
 
-    The forms have checked the questions already.
+    The forms have already checked the questions.
     """
     dropped = []
     while problems := [

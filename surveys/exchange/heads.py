@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The heads of the file that REDCap's pages write, and those of its API.
+# Each column's head in files from REDCap's API and in those from its pages.
 HEADS = {
     "field_name": "Variable / Field Name",
     "form_name": "Form Name",

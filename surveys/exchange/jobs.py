@@ -1,6 +1,6 @@
 """Imports as background jobs: a page stores a file, and a worker reads it, row by row.
 
-Files wait for as short as possible: the bytes are deleted with the result, and after an hour.
+Files are kept as briefly as possible: they are deleted once read, and after an hour at most.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from surveys.models import Import, Survey
 from surveys.models.imports import KEPT
 
 logger = logging.getLogger(__name__)
-# Longer than the child process may take (child.WALL_SECONDS).
+# The lease is longer than the child process may take (child.WALL_SECONDS).
 QUEUE = Queue(model=Import, lease=timedelta(minutes=1), pause=timedelta(seconds=5))
-# Of one account, before they become drafts.
+# Imports of one account that are not drafts yet.
 KEPT_PER_ACCOUNT = 5
 GAVE_UP = "This file could not be read. Nothing was created. Upload it again, or a simpler one."
-# The key of a second definition with its lists, in which the items of scores stay questions.
+# The key of a second definition, with its lists. There, the items of scores stay questions.
 SINGLY = "singly"
 TOO_OLD = "The upload is more than an hour old and was deleted. Upload the file again."
 
@@ -39,7 +39,7 @@ def find_imports_to_read() -> QuerySet[Import]:
 
 
 def store_upload(*, owner: User, name: str, content: bytes) -> Import:
-    """Store a file until a worker reads it. The account's oldest uploads make room."""
+    """Store a file until a worker reads it. Delete the account's oldest uploads to make room."""
     shown = "".join(filter(str.isprintable, name))[:200]
     upload = Import.objects.create(owner=owner, name=shown, content=content)
     waiting = Import.objects.filter(owner=owner, survey__isnull=True).order_by("-pk")
@@ -73,7 +73,7 @@ def read_upload(*, import_id: int) -> bool:
     except Exception as error:
         if not QUEUE.mine(upload).exists():
             return False  # it was deleted meanwhile
-        # Without the file's words, which an exception may contain.
+        # The exception is not logged, because it may contain words of the file.
         logger.error("reading the import %s failed: %s", upload.pk, type(error).__name__)
         QUEUE.put_back(upload)
     return True
@@ -89,7 +89,7 @@ def _fail(upload: Import, problem: str) -> None:
 def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
     """Create the draft of an import, once; None if it was not read or was deleted.
 
-    `singly`, the items of scores stay questions. Pressing twice returns the same draft.
+    With `singly`, the items of scores stay questions. Pressing twice returns the same draft.
     """
     locked = Import.objects.select_for_update().filter(pk=upload.pk).first()
     if locked is None:
@@ -109,7 +109,7 @@ def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
 
 
 def forget_imports() -> None:
-    """Delete what nobody needs: imports without a draft after an hour, the rest at the opening."""
+    """Delete imports that nobody needs: after an hour without a draft, or once the survey opens."""
     now = timezone.now()
     is_old = Q(uploaded_at__lt=now - KEPT) | Q(uploaded_at__gt=now + KEPT)  # or the clock was set
     found = Q(survey__isnull=True) & is_old | Q(survey__waves__isnull=False)

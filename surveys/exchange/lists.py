@@ -1,4 +1,4 @@
-"""The three lists in which an import ends: taken over, changed, left out."""
+"""The three lists that show the result of an import: taken over, changed, left out."""
 
 from __future__ import annotations
 

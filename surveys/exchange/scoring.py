@@ -1,7 +1,7 @@
 """Turn the sums of a file into scores, which ask their items and send one or two codes.
 
-A code is the total, or what another formula computes from it. What a score cannot say is left out
-with the reason, and its items stay questions.
+A code is the total, or what another formula computes from it. A sum that no score can express is
+left out with the reason, and its items stay questions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ITEMS = ("yes_no", "choice", "scale")
 _OWN = {"yes": YES, "no": NO}
 _NUMBER = re.compile(r"-?\d{1,7}(?:\.\d{1,6})?", re.ASCII)
 _WRITTEN = ("text", "scored_items", "scored_options", "output", "options", "cut_off", "__all__")
-Numbers = tuple[float, ...]  # what each answer counts
+Numbers = tuple[float, ...]  # the number that each answer counts as
 
 
 class _NoScore(Exception):
@@ -39,7 +39,7 @@ class _NoScore(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Mark:
-    """How an item counts the values of the score, and what remains of its numbers."""
+    """How an item counts the values of the score, and the constant that remains."""
 
     weight: int
     is_reversed: bool
@@ -49,7 +49,7 @@ class _Mark:
 def settle_scores(parsed: Parsed, *, singly: bool = False) -> None:
     """Replace the items of each sum by a score, or leave the sum out.
 
-    The first of two sums of the same item wins. A score stands where its first item stood.
+    The first of two sums of the same item wins. A score takes the place of its first item.
     """
     _Settler(parsed).settle(singly=singly)
 
@@ -61,7 +61,7 @@ class _Settler:
         self.needed: dict[str, int] = {}  # by name, the row of a question that refers to it
         self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
         self.items_of: dict[str, str] = {}  # by name, the score that has the item
-        self.scales: dict[tuple[str, ...], Item] = {}  # by what they add
+        self.scales: dict[tuple[str, ...], Item] = {}  # by the terms that they add
         self.have_seconds: set[int] = set()  # the lines of scales
         self.computed = [item for item in parsed.items if item.terms]
         for item in parsed.items:
@@ -105,9 +105,9 @@ class _Settler:
         ]
 
     def _list_unsent(self) -> set[int]:
-        """List the totals of an export of Murmur that only lead to codes, by line.
+        """List the lines of totals in an export of Murmur that are only used for codes.
 
-        They have neither a text nor a strength. Totals of other files are sent.
+        Such totals have neither a text nor a strength. Totals of other files are sent.
         """
         read = {term["name"] for one in self.computed if one.flips_column for term in one.terms}
         return {
@@ -124,7 +124,7 @@ class _Settler:
             line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
 
     def _find_total(self, item: Item) -> Item:
-        """Find the sum whose totals an item sends or divides; it may be its own."""
+        """Find the sum whose totals an item sends or divides: in the same row or another."""
         if not item.steps:
             return item
         names = {term["name"] for term in item.terms} - {""}
@@ -147,7 +147,7 @@ class _Settler:
         return total
 
     def _build(self, score: Item, total: Item) -> list[Item]:
-        """Write what the score asks; return its items in the order in which they are asked."""
+        """Write the content of the score; return its items in the order in which they are asked."""
         terms: dict[str, list[Mapping[str, Any]]] = {}
         for term in total.terms:
             terms.setdefault(term["name"], []).append(term)
@@ -256,7 +256,7 @@ class _Settler:
             raise _NoScore("Its rule is not that of its items.")
 
     def _list_answers(self, item: Item) -> list[tuple[str, str]]:
-        """List what rules call the answers of a question, and their texts."""
+        """List the answers of a question: their names in rules, and their texts."""
         if item.line not in self.answers:  # thousands of sums can add the same items
             self.answers[item.line] = self._read_answers(item)
         return self.answers[item.line]
@@ -296,7 +296,7 @@ class _Settler:
         self._translate(members)
 
     def _translate(self, members: Sequence[Item]) -> None:
-        """Add translations of what Murmur provides for single questions, but not for items."""
+        """Add translations that Murmur provides for single questions, but not for items."""
         answers = self._list_answers(members[0])
         for language, words in self.parsed.translations.items():
             with override(language):
@@ -316,7 +316,7 @@ def _identify(total: Item) -> tuple[str, ...]:
 
 
 def _find_codes(item: Item, *, scale: Mapping[str, Any]) -> Codes:
-    """Find what an item sends of a scale, of which the content is known."""
+    """Find the codes that an item sends for a scale with this content."""
     lines = {name: scale[name] for name in ("scored_items", "scored_options")}
     score = build_score(Question(type=Question.Type.SCORE, output=Output.TOTAL, **lines))
     assert score is not None
@@ -332,7 +332,7 @@ def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _read_numbers(values: Sequence[str]) -> Numbers:
-    """Read values as numbers; nothing if one of them is none."""
+    """Read values as numbers; return no numbers if one value is not a number."""
     return tuple(map(float, values)) if all(map(_NUMBER.fullmatch, values)) else ()
 
 
@@ -356,9 +356,9 @@ def _count(item: Item, terms: Sequence[Mapping[str, Any]], values: Sequence[str]
 def _find_base(
     values: Sequence[Numbers], counted: Sequence[Numbers], constant: float
 ) -> tuple[Numbers, list[_Mark]]:
-    """Find what the answers count, so that all items count them as they are or reversed.
+    """Find numbers for the answers that all items count, as they are or reversed.
 
-    The values in the file come first; otherwise, the item that counts least says it.
+    The values in the file are tried first, then the numbers of the item with the smallest range.
     """
     rest = None
     whole = [one for one in values if one and all(number.is_integer() for number in one)]
@@ -383,7 +383,7 @@ def _find_base(
 
 
 def _mark(base: Numbers, counted: Sequence[Numbers]) -> Iterator[_Mark]:
-    """Compare items with what the answers count; those that do not fit are missing."""
+    """Compare items with the numbers in `base`; leave out items that do not fit."""
     low, high = min(base), max(base)
     if low == high:
         return
@@ -410,7 +410,7 @@ def _write_item(item: Item, mark: _Mark) -> str:
 
 
 def _check_form(content: Mapping[str, Any]) -> None:
-    """Ask the form of authors now: if it refuses the score, its items must stay questions."""
+    """Check the authors' form now: if it refuses the score, its items must stay questions."""
     data = dict(ScoreForm().initial) | {
         name: "\n".join(value) if isinstance(value, list) else value
         for name, value in content.items()

@@ -1,4 +1,4 @@
-"""Records every file and every API reply with figures: what leaves the server for good."""
+"""Records every file and API reply with figures, because these cannot be recalled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from surveys.history.recording import record
 from surveys.models import Kind, Survey, Verb
 
 PUBLIC = "/s/"  # what respondents and readers load
-# The views that send figures as files or to programs, and what they send.
+# The views that send figures as files or to programs, and the kind of object that each sends.
 DOWNLOADS: Mapping[str, Kind] = {
     "aggregator:estimates_csv": Kind.ESTIMATES,
     "aggregator:coin_estimates_csv": Kind.ESTIMATES,
@@ -37,7 +37,7 @@ DOWNLOADS: Mapping[str, Kind] = {
 def record_downloads(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: write the row before the first byte leaves, so that no file lacks its row.
+    """Middleware: write the row before the first byte is sent, so that every file has its row.
 
     Published figures are left out: who reads them is not recorded, and the session is not read.
     """
@@ -53,7 +53,7 @@ def record_downloads(
 
 
 def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
-    """Return what a response sends; None if it is a page, or says that there is nothing yet."""
+    """Return the kind of file that a response sends; None for a page or a reply without figures."""
     match = request.resolver_match
     if response.status_code != HTTPStatus.OK or request.method != "GET" or match is None:
         return None
@@ -66,7 +66,7 @@ def find_download(request: HttpRequest, response: HttpResponse) -> Kind | None:
 
 
 def _find_action(view: str, kind: Kind) -> Action:
-    """Return what a view needs; those of the API declare it elsewhere."""
+    """Return the action that a view requires; views of the API declare theirs elsewhere."""
     by_default = Action.READ if kind == Kind.RESULTS else Action.EXPORT
     return list_needs().get(view, (by_default, None))[0]
 
@@ -75,7 +75,7 @@ def _find_action(view: str, kind: Kind) -> Action:
 def _record(request: HttpRequest, kind: Kind) -> None:
     match = request.resolver_match
     assert match is not None
-    # Locked, so that it cannot be deleted before what was downloaded is written.
+    # Locked, so that the survey cannot be deleted before the download is recorded.
     locked = Survey.objects.select_for_update(no_key=True)
     survey = locked.filter(slug=match.kwargs["slug"]).first()
     if survey is None:

@@ -1,6 +1,6 @@
 """Writes the history of a survey: one row for each act, in the transaction of the act.
 
-Acts that the log has too get their line here, once the transaction is committed.
+Acts that are also logged get their line in the log here, once the transaction is committed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from accounts.acting import acting_account, reading_account
 from surveys.models import HistoryChanges, HistoryRow, Kind, Survey, Verb, Wave, today
 
 Change = tuple[str, Any, Any]  # what, before, after
-# The names of those acts in the log (docs/operations.md). It leaves out changes of drafts, and when
-# somebody saw results.
+# The names of acts in the log (docs/operations.md). The log leaves out changes of drafts, and the
+# times at which people saw results.
 LOGGED: Mapping[tuple[Verb, Kind], str] = {
     (Verb.OPENED, Kind.SURVEY): "survey-opened",
     (Verb.CLOSED, Kind.SURVEY): "survey-closed",
@@ -34,7 +34,7 @@ LOGGED: Mapping[tuple[Verb, Kind], str] = {
     (Verb.OPENED, Kind.SEALED_HALF): "sealed-half-opened",
 }
 DOWNLOAD = "export"
-# The names of changes whose values are numbers of accounts. Pages show the accounts' names.
+# The names of changes whose values are account numbers. Pages show the names of these accounts.
 PERSON, OWNER = "person", "owner"
 
 
@@ -48,8 +48,8 @@ def record(
 ) -> None:
     """Write the row of an act, in the transaction of the act.
 
-    An act that locks other rows before calls `lock_survey` first. `facts` about the act go into its
-    line of the log too. They must not contain anything that a person typed.
+    An act that locks other rows must call `lock_survey` before it does. `facts` about the act also
+    go into its line of the log. They must not contain anything that a person typed.
     """
     assert connection.in_atomic_block, "the act and its row must be one transaction"
     account = acting_account()
@@ -74,7 +74,7 @@ def _record_first_look(survey: Survey, *, account: int, day: date) -> None:
 def record_seen(survey: Survey) -> None:
     """Write that the reader of this page saw results of the survey, once a day.
 
-    Written before they are sent, so that nobody sees them without a row.
+    The row is written before the results are sent, so that nobody sees results without a row.
     """
     account, day = reading_account(), today()
     if account is not None and not _find_looks(survey, account=account, day=day).exists():
@@ -86,7 +86,7 @@ def _find_looks(survey: Survey, *, account: int, day: date) -> QuerySet[HistoryR
 
 
 def record_ending(survey: Survey, wave: Wave) -> None:
-    """Write that a wave was closed by its end, unless that is written; its survey is locked."""
+    """Write that a date or cap closed a wave, unless written already; the survey is locked."""
     if wave.closed_at is None or wave.ending not in (Wave.Ending.DATE, Wave.Ending.CAP):
         return
     day = wave.closed_at.date()
@@ -98,7 +98,7 @@ def record_ending(survey: Survey, wave: Wave) -> None:
 def lock_survey(survey: Survey) -> None:
     """Lock the row of a survey, so that the numbers of its history have no gaps.
 
-    Deleting the survey locks this row first. An act that locks others locks it first too, or the
+    Deleting the survey locks this row first. An act that locks other rows must do so too, or the
     two could wait for each other. Raises Survey.DoesNotExist if the survey was deleted.
     """
     Survey.objects.select_for_update(no_key=True).only("pk").get(pk=survey.pk)
@@ -112,7 +112,7 @@ def keep_until(day: date) -> date:
 def _append(
     survey: Survey, verb: Verb, kind: Kind, *, account: int | None, day: date
 ) -> HistoryRow:
-    """Write the next row of a survey that is locked."""
+    """Write the next row of a survey that the caller has locked."""
     rows = HistoryRow.objects.filter(slug=survey.slug)
     last: int = rows.aggregate(last=Max("number"))["last"] or 0
     return HistoryRow.objects.create(

@@ -1,4 +1,4 @@
-"""What a worker does with the history once an hour, and what happens to it with the survey."""
+"""Hourly work on the history, and what happens to the history when the survey is deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from surveys.history.recording import record_ending
 from surveys.models import HistoryChanges, HistoryRow, Survey, Verb, Wave, start_of, today
 
-# As long as workers may be off.
+# For how long workers may be off.
 DAYS_TO_HIDE = timedelta(days=7)
 _WRITE_AGAIN = (
     "UPDATE surveys_history SET number = number WHERE day >= %(since)s AND day < %(today)s",
@@ -22,11 +22,11 @@ _WRITE_AGAIN = (
 
 
 def record_endings() -> None:
-    """Write which surveys were closed by their end on an earlier day.
+    """Write which surveys a date or cap closed on an earlier day.
 
     The end of a survey with a cap is the moment of its last report. A row of the
-    same day would stand between rows of people, and a log has the times of what they did. So the
-    row would date the last report. Until the next day, only the wave has the moment.
+    same day would come between rows of acts by people, whose times are in a log. The row would
+    therefore date the last report. Until the next day, only the wave stores the moment.
     """
     written = HistoryRow.objects.filter(slug=OuterRef("survey__slug"), verb=Verb.ENDED)
     waves = Wave.objects.electronic().closed().exclude(ending=Wave.Ending.OWNER)
@@ -42,8 +42,8 @@ def record_endings() -> None:
 def hide_moments() -> None:
     """Give all rows of a past day the same hidden transaction number.
 
-    PostgreSQL keeps with each row the number of the transaction that wrote it. These numbers count
-    up all day, like a clock. SQLite has none.
+    With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
+    all day, like a clock. SQLite has none.
     """
     if connection.vendor != "postgresql":
         return
@@ -58,16 +58,16 @@ def hide_moments() -> None:
 
 @transaction.atomic
 def forget_old_rows() -> None:
-    """Delete rows after their last day. The database would refuse to delete others."""
+    """Delete rows after their last day. The database refuses to delete other rows."""
     HistoryRow.objects.filter(kept_until__lt=today()).delete()
     kept = HistoryRow.objects.filter(slug=OuterRef("slug"), number=OuterRef("number"))
     HistoryChanges.objects.filter(~Exists(kept)).delete()
 
 
 def delete_with_changes(survey: Survey) -> None:
-    """Delete a survey's row, and what its history says was changed. The history itself stays.
+    """Delete a survey's row and the details of changes in its history. The history itself stays.
 
-    The database wants the row about the deletion first.
+    The database requires that the row about the deletion is written first.
     """
     survey.delete()
     HistoryChanges.objects.filter(slug=survey.slug).delete()

@@ -14,13 +14,13 @@ LOCAL_NAMES = ("localhost", "local")
 def public_link(path: str) -> str:
     """Return a link to send or print.
 
-    It uses PUBLIC_URL, because a request may name any of the allowed hosts.
+    The link uses PUBLIC_URL, because a request may name any of the allowed hosts.
     """
     return f"{settings.PUBLIC_URL}{path}"
 
 
 def find_local_host(address: str) -> str:
-    """Return the host of an address that only this computer or its network can open; else empty."""
+    """Return an address's host if only this computer or its network can open it; else empty."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     try:
         number = ipaddress.ip_address(host)

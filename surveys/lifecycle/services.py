@@ -1,4 +1,4 @@
-"""Change what may change after the launch: closing, the people invited and the public page.
+"""Make the changes allowed after the launch: closing, the people invited and the public page.
 
 These functions only change state. Sealing and estimating react to the new state.
 """
@@ -68,11 +68,11 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
         wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
         wave.save(update_fields=["state", "ending", "closed_at"])
     lasted = now - waves[wave_id].launched_at
-    # Pages of the author's other surveys count this one. Whether anybody answered a protected
-    # survey must not show there, so it stays counted.
+    # Pages of the author's other surveys count this one. They must not reveal whether anybody
+    # answered a protected survey, so a protected survey stays counted.
     if not waves[wave_id].description.publishes_releases:
         forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)
-    # An end that was fixed before is written the next day (surveys.history.upkeep).
+    # An end that was fixed in advance is recorded the next day (surveys.history.upkeep).
     if ending == Wave.Ending.OWNER:
         record(named.survey, Verb.CLOSED, Kind.SURVEY)
     return waves[wave_id]

@@ -17,8 +17,8 @@ def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
     """Derive the manifest for coins from the one for browsers; None if no question suits coins.
 
     The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
-    of people, because the author's number is about browsers. Everyone is asked all questions, even
-    if browsers draw a random subset, and one after the other. Comparisons and planned releases use
+    of people, because the author's number is about browsers. Everyone is asked all questions, one
+    after the other, even if browsers draw a random subset. Comparisons and planned releases use
     the browsers' wave only.
     """
     if not manifest.coin_questions:

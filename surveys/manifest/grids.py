@@ -1,6 +1,6 @@
-"""Which questions stand on one page, as rows that share their answers.
+"""Which questions share a page, as rows with the same answers.
 
-In JavaScript: surveys/respondent/client/parts/grid.js. The items of a score are such rows, too.
+In JavaScript: surveys/respondent/client/parts/grid.js. The items of a score are such rows too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TYPES_IN_GRIDS = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SCALE)
 def fits(before: ManifestQuestion, question: ManifestQuestion) -> bool:
     """Whether two questions can be rows of one table: same people, same answers.
 
-    With the same rule, all rows are asked or none, so the page tells no more than one of them.
+    With the same rule, all rows are asked or none, so the page reveals no more than one row.
     """
     return (
         question.type in TYPES_IN_GRIDS
@@ -36,7 +36,7 @@ def _list_shared(question: ManifestQuestion) -> tuple[object, ...]:
 
 
 def drop_marks(questions: Sequence[ManifestQuestion]) -> tuple[ManifestQuestion, ...]:
-    """Drop the marks of questions that do not fit the one before them."""
+    """Drop the marks of questions that do not fit the previous question."""
     marked = [
         replace(question, together=question.together and fits(before, question))
         for before, question in pairwise(questions)
@@ -45,7 +45,7 @@ def drop_marks(questions: Sequence[ManifestQuestion]) -> tuple[ManifestQuestion,
 
 
 def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuestion]]:
-    """List the questions that stand together; most stand alone."""
+    """Group the questions that share pages; most are alone."""
     grids: list[list[ManifestQuestion]] = []
     for question in questions:
         if question.together and grids:
@@ -56,7 +56,7 @@ def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuest
 
 
 def count_pages(grid: Sequence[ManifestQuestion]) -> int:
-    """Count the pages of questions that stand together, or of one that stands alone."""
+    """Count the pages of a group of questions, or of a single question."""
     [first, *others] = grid
     if first.is_second:
         return 0

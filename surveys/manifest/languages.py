@@ -111,7 +111,7 @@ def translate_own_words(manifest: Manifest, language: str) -> dict[str, str]:
 
 
 def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
-    """Write a translation's words as frozen JSON, keyed by the words they translate.
+    """Write a translation's words as frozen JSON, keyed by the source words.
 
     Only words of the author that are still in use are written. The Yes and No that Murmur provides
     are left out, because an author's option "No" may need another translation.

@@ -36,9 +36,9 @@ MOST_SYMBOLS = 3963
 TRANSLATED = "translated"
 # Authors must acknowledge a smaller minimum batch K at the launch.
 SMALLEST_USUAL_BATCH = 50
-BATCHES_FOR_HALVES = 20  # fewer cannot be divided by chance into two halves
+BATCHES_FOR_HALVES = 20  # fewer batches cannot be split at random into halves
 BATCHES_IN_CROWD = 3  # the crowd C is at least this many times K
-UNKNOWN_PEOPLE = 1000  # if the author gives none; a cap is often far above the number who answer
+UNKNOWN_PEOPLE = 1000  # if the author gives no number; a cap is often far too high
 # Limits for protected publication: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
 HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
@@ -48,7 +48,7 @@ MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 def find_crowd(*, minimum_batch: int, display_minimum: int) -> int:
     """Return C, the least number of reports that an exact figure or a row of a file may describe.
 
-    Someone who sent all of these reports but one can read off the remaining one. To single out one
+    Someone who sent all but one of these reports can infer the remaining one. To single out one
     person therefore takes C - 1 made-up reports (decision 55).
     """
     return max(BATCHES_IN_CROWD * minimum_batch, display_minimum)
@@ -96,8 +96,8 @@ class Manifest:
     cap: int | None
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
-    # Only in manifests that are older than decision 59, and unused. It is kept so that they are
-    # serialized to the same bytes.
+    # Only in manifests that are older than decision 59, and unused. The field is kept so that these
+    # manifests are serialized to the same bytes.
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
@@ -111,7 +111,7 @@ class Manifest:
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices: bool = False
     quick_exit: bool = False
-    # Whether each answer waits for Continue, where one tap would answer and go on.
+    # Whether pages wait for Continue after an answer, instead of going on after one tap.
     confirm_answers: bool = False
     # None in manifests that are older than this key; these publish nothing.
     publication: Publication | None = None
@@ -130,7 +130,7 @@ class Manifest:
     # Comparisons planned before the opening: names of indicators and factors, the outcome first
     # (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, ...], ...] = ()
-    # Releases planned before the opening, and drawn at the close whatever came. None unless the
+    # Releases planned before the opening, and drawn at the close in any case. None unless the
     # publication is protected, and in manifests that are older than this key.
     planned_releases: tuple[ReleaseRequest, ...] | None = None
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
@@ -228,7 +228,7 @@ class Manifest:
     def people_for_looks(self) -> int:
         """The number of people at which intervals at looks are narrowest.
 
-        They are valid for any number of people.
+        The intervals are valid for any number of people.
         """
         return self.people_expected or UNKNOWN_PEOPLE
 
@@ -240,7 +240,7 @@ class Manifest:
         return question_fraction(drawn=self.drawn, questions=self.block_count)
 
     def find_asked_fraction(self, name: str) -> float:
-        """Return the fraction of people who get this question, rules apart."""
+        """Return the fraction of people who get this question, rules ignored."""
         return self.asked_fraction if name in self.blocks else 1.0
 
     @cached_property
@@ -284,7 +284,7 @@ class Manifest:
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
         """List the scrambled questions that this question's rule refers to.
 
-        A second code of a scale also hangs on the scale: nobody is asked one without the other.
+        A second code of a scale also depends on the scale: nobody is asked one without the other.
         """
         named = [self._question_of[leaf["name"]] for leaf in leaves(question.rule or {})]
         if question.is_second:
@@ -349,7 +349,7 @@ class Manifest:
     def is_told_by_others(
         self, question: ManifestQuestion, *, apart_from: ManifestQuestion | None = None
     ) -> bool:
-        """Return whether one person's codes for other questions can also tell about this answer."""
+        """Return whether one person's other codes can also reveal something about this answer."""
         return any(
             self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
             for one in self.telling(question)
@@ -392,7 +392,7 @@ class Manifest:
 
     @property
     def epsilon(self) -> float:
-        """The total ε: the sum over all that one person can be asked, in nats, rounded up.
+        """The total ε: the sum over all questions that one person can get, in nats, rounded up.
 
         If people can also toss coins, the larger of the two totals counts.
         """

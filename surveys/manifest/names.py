@@ -1,7 +1,7 @@
 """The numbers of questions, and the names of symbols, questions and items that rules refer to.
 
-Questions are numbered as respondents count them. Information texts do not count; they have separate
-numbers. A question has one name: q3 in a manifest, a primary key in the database. Each item of a
+Questions are numbered as respondents count them. Information texts have separate numbers.
+A question has one name: q3 in a manifest, a primary key in the database. Each item of a
 "select several" question adds its number (q3_2). The symbol that says whether such a question was
 answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
 from earlier versions, the numbers in names count information texts too.
@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# Of a variable, which files add endings to: with the longest, it has the 32 that Stata takes.
+# Of a variable. With the longest ending that files add, it has 32 characters, Stata's limit.
 MAX_NAME_LENGTH = 20
 MAX_LABEL_LENGTH = 80
-MAX_SOURCE_LENGTH = 200  # of the name that an import had
+MAX_SOURCE_LENGTH = 200  # of the name in an imported file
 _QUESTION = re.compile("[qt][0-9]+")
 
 
@@ -36,7 +36,7 @@ def question_name(number: int, *, is_answered: bool) -> str:
 
 
 def call_question(number: int, *, is_answered: bool) -> str:
-    """Return what sentences for authors call it: question 3, or text 1."""
+    """Return the name of a question in sentences for authors: question 3, or text 1."""
     return f"{'question' if is_answered else 'text'} {number}"
 
 
@@ -55,15 +55,15 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def rename_question(name: str, names: dict[str, str]) -> str:
-    """Replace the question in a name by its new name; raise KeyError if the question is unknown."""
+    """Replace the question in a name with its new name; raise KeyError if it is unknown."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]
 
 
 def rename_in_files(name: str, variables: Mapping[str, str]) -> str:
-    """Replace the question that a name begins with by its variable: q3_2 by used_2, q3.2 by used.2.
+    """Replace the question at the start of a name with its variable: q3_2 becomes used_2.
 
-    Names without a question, and those of questions without a variable, stay as they are.
+    Names without a question, or of a question without a variable, stay as they are.
     """
     found = _QUESTION.match(name)
     variable = variables.get(found[0]) if found else ""

@@ -13,7 +13,7 @@ from itertools import product
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.rules import holds, leaves
 
-# If paths differ by more pages than this, the time can show which one a person took.
+# If paths differ by more pages than this, the time can show which path a person took.
 MOST_PAGES_APART = 2
 MAX_CASES = 20_000
 
@@ -43,7 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path; `drawn` blocks are asked, or all if it is None."""
+    """Find the shortest and the longest path; `drawn` blocks are asked, or all for None."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True
@@ -64,7 +64,7 @@ def measure_paths(
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """Questions that rules connect. Only the pages of those in `counted` are counted."""
+    """Questions that rules connect. Only the pages of questions in `counted` are counted."""
 
     questions: tuple[ManifestQuestion, ...]
     counted: frozenset[str]
@@ -141,8 +141,8 @@ def _measure(
 def _count_pages(question: ManifestQuestion) -> Range:
     """Return the fewest and the most pages of a question that is asked.
 
-    Only a follow-up after Yes adds a page. Items of a score, and questions that stand together,
-    share pages, but answering each takes as long as a page.
+    Only a follow-up after Yes adds a page. Items of a score and grouped questions share pages, but
+    each takes as long to answer as a page.
     """
     if question.score is not None:
         return (0 if question.is_second else len(question.score.items),) * 2

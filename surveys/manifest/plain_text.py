@@ -1,4 +1,4 @@
-"""Decide whether two texts look the same to people, and whether two questions ask the same."""
+"""Decide whether texts look the same to people, and whether questions ask the same thing."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _OF_KANA = 8  # the class of the marks that turn a kana into another syllable
 _LATIN_NAME = re.compile(
     "LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?([A-Z])(?: WITH .+)?"
 )
-# Small letters that look like a Latin letter, but not according to Unicode's confusables.
+# Small letters that look Latin, although Unicode's confusables do not list them.
 _ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
-# A text with a smaller fraction of Latin letters is in another script. There, as in Greek, a letter
-# can look like one Latin letter as a capital and like another as a small one. Case is folded first.
+# A text with a smaller fraction of Latin letters is in another script. There, as in Greek, a
+# capital and its small letter can look like different Latin letters, so case is folded first.
 _LATIN_ENOUGH = 1 / 5
 # A capital I looks like a small l. Case makes no difference, so every i becomes an l.
 _ALIKE = str.maketrans("i10", "llo")
@@ -49,9 +49,9 @@ def fold(text: str) -> str:
 
 
 def find_skeleton(text: str) -> str:
-    """Reduce a question to its letters and digits, with signs that compare or price a number.
+    """Reduce a question to letters and digits, with comparison and currency signs at numbers.
 
-    Case, accents, lookalike letters and a number in front make no difference.
+    Case, accents, lookalike letters and a leading number make no difference.
     """
     return "".join(_split_words(text)) or fold(text)
 
@@ -64,7 +64,7 @@ def _split_words(text: str) -> tuple[str, ...]:
 
 
 def _replace_lookalikes(text: str) -> str:
-    """Fold case, and write each letter as the plain Latin one that it looks like."""
+    """Fold case, and replace each letter with the plain Latin letter that it looks like."""
     decomposed = unicodedata.normalize("NFKD", text)
     shown = _HARDLY_LETTERS.sub("", _IGNORABLE.sub("", decomposed)).replace(_BRAILLE_BLANK, " ")
     kept = (" " if c.isspace() else c for c in shown if not _is_optional(c))
@@ -126,7 +126,7 @@ def _keep_meaning(text: str) -> str:
     return "".join(c if means(place, c) else " " for place, c in enumerate(text))
 
 
-# A number in front of a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5", "Item 6:",
+# A number before a text: "1.", "2)", "(3)", "4 –", "b)", "iv.", "A1.", "#1", "Q5", "Item 6:",
 # "1 of 10:". Numbers and letters that may belong to the text stay, as in "2 children?",
 # "1.5 litres?", "B12?", "5 – 10 glasses?" and "U.S.".
 _QUESTION, _OF = (
@@ -152,7 +152,7 @@ _NUMBER = re.compile(
 
 
 def _drop_number(text: str) -> str:
-    """Drop all numbers in front of a text, such as "1. a)", unless nothing would be left."""
+    """Drop all numbers at the start of a text, such as "1. a)", unless nothing would be left."""
     while found := _NUMBER.match(text):
         rest = text[found.end() :]
         if not any(c.isalnum() for c in rest):
@@ -178,8 +178,8 @@ def are_similar(one: str, other: str) -> bool:
 def differ_by_at_most(most: int, one: str, other: str) -> bool:
     """Return whether at most this many letters, added, dropped or replaced, make the texts equal.
 
-    For each number of differences, it finds how far the texts can agree if `other` is ahead by a
-    given number of letters (Ukkonen 1985). This is fast for texts that differ a lot.
+    For each number of differences, the search finds how far the texts can agree if `other` is ahead
+    by a given number of letters (Ukkonen 1985). This is fast for texts that differ a lot.
     """
     if not _could_differ_by(most, one, other):
         return False
@@ -198,7 +198,7 @@ def differ_by_at_most(most: int, one: str, other: str) -> bool:
 
 
 def _could_differ_by(most: int, one: str, other: str) -> bool:
-    """Return whether the lengths and the counts of letters allow it. This is a fast first check."""
+    """Check quickly whether the lengths and the counts of letters allow so few differences."""
     if abs(len(one) - len(other)) > most:
         return False
     here, there = _count_letters(one), _count_letters(other)
@@ -212,7 +212,7 @@ def _count_letters(text: str) -> Counter[str]:
 
 
 def _agree(one: str, other: str, place: int, ahead: int) -> int:
-    """Return the place in `one` up to which the texts agree from here on."""
+    """Return the place in `one` up to which the texts agree, starting at `place`."""
     while place < len(one) and place + ahead < len(other) and one[place] == other[place + ahead]:
         place += 1
     return place

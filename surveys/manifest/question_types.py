@@ -1,6 +1,6 @@
 """Every type of question, described once.
 
-Code asks a description what it needs to know ("are there items?", "is it scrambled?") and never
+Code reads properties of a description ("are there items?", "is it scrambled?") and never
 compares types. A new type needs a member, a description below and a form for authors.
 """
 

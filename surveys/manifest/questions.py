@@ -22,7 +22,7 @@ REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
 NONE_TEXT = "None of these"  # a choice that the page adds to "select several"
 ANSWERED = 0  # the gate's code for a question that was answered
-# Codes in files from here down say why there is no answer, so all points of a scale must be above.
+# In files, this code and lower ones say why an answer is missing. Points of scales must be higher.
 FIRST_RESERVED = -90
 
 
@@ -90,7 +90,7 @@ class ManifestQuestion:
     gate_threshold: int | None = None
     follow_up: str = ""
     # How the device computes the answer from items, if it does. `type` is then the type that
-    # carries the score. Items are never sent, so they are no answers of the question.
+    # carries the score. Items are never sent, so they are not answers of the question.
     score: Score | None = None
     # The earlier question that asks for the same fact, in other words or with other answers.
     same_fact: str = ""
@@ -122,7 +122,7 @@ class ManifestQuestion:
 
     @property
     def type_name(self) -> str:
-        """What authors call its type."""
+        """The name of its type for authors."""
         of_score = QuestionType.SECOND if self.is_second else QuestionType.SCORE
         return (self.type if self.score is None else of_score).label
 
@@ -154,7 +154,7 @@ class ManifestQuestion:
 
     @property
     def full_text(self) -> str:
-        """Its text, and what the device computes from the items below it."""
+        """The text, followed by what the device computes from the items."""
         return f"{self.text} [{self.computed}]" if self.computed else self.text
 
     @property
@@ -206,8 +206,8 @@ class ManifestQuestion:
     def is_answered_yes_or_no(self) -> bool:
         """Whether people themselves choose Yes or No, and these are the only codes.
 
-        A score is not chosen: sentences about people who say Yes are not about it, and nobody can
-        be trusted to add one up and toss coins for it.
+        Nobody chooses a score: sentences about people who say Yes do not fit it, and people cannot
+        be relied on to add up a score and toss coins for it.
         """
         return self.has_only_yes_and_no and self.score is None
 
@@ -244,7 +244,7 @@ class ManifestQuestion:
         return None if self.rule is None else self._first_extra + self.refusal
 
     def name_code(self, code: int) -> str:
-        """Name a code of a question that has one symbol, by the text of its answer if any."""
+        """Name a code of a question with one symbol, by the text of its answer if it has one."""
         texts = {option.code: option.text for option in self.options}
         if code == self.not_asked_code:
             return NOT_ASKED_TEXT
@@ -273,7 +273,7 @@ class ManifestQuestion:
 
     @property
     def k(self) -> int:
-        """The number of codes of the question's symbol, or of each item's."""
+        """The number of codes of the question's symbol, or of each item's symbol."""
         return 2 if self.has_items else self.answers + self._extras
 
     @property
@@ -282,7 +282,7 @@ class ManifestQuestion:
 
     @cached_property
     def mechanism(self) -> RandomizedResponse:
-        """The mechanism of the question's symbol, or of each item's."""
+        """The mechanism of the question's symbol, or of each item's symbol."""
         assert self.threshold is not None
         return RandomizedResponse(symbols=self.k, threshold=self.threshold)
 
@@ -318,7 +318,7 @@ class ManifestQuestion:
 
     @property
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each text that it asks, with the possible answers; a follow-up is a second text."""
+        """Each text that people answer, with the possible answers; a follow-up is a second text."""
         answers = [option.text for option in self.options]
         if self.score is not None:
             shared = tuple(option.text for option in self.score.options)

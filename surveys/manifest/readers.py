@@ -2,7 +2,7 @@
 
 All releases of a wave together are (ε, δ)-differentially private about taking part, where ε and δ
 are the limits in its manifest. This bounds what they can reveal about one answer, whichever
-releases are made. What the actual releases reveal is at most this (aggregator/releases/readers.py).
+releases are made. The actual releases reveal no more than this (aggregator/releases/readers.py).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Loss:
 
     @property
     def guess_epsilon(self) -> float:
-        """The ε at which a guess is right equally often without δ."""
+        """The ε at which a guess would be right equally often without δ."""
         return log(exp(self.epsilon) + self.delta) - log1p(-self.delta)
 
     @property
     def replaced(self) -> Loss:
-        """The loss about which of two reports a person sent, if this is the loss about taking part.
+        """The loss about which of two reports a person sent, if this loss is about taking part.
 
         To replace a report is to remove one and add another, so ε doubles.
         """
@@ -43,7 +43,7 @@ class Loss:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstReader:
-    """The largest losses in nats to a reader and to the server about any scrambled answer.
+    """The largest losses about any scrambled answer, in nats, to a reader and to the server.
 
     `question` is the one about which the reader can learn most, and `loss` is the reader's loss.
     """
@@ -67,7 +67,7 @@ def find_taking_part(manifest: Manifest) -> Loss:
 def find_replaced(manifest: Manifest) -> Loss:
     """Return what all releases together may reveal about which of two reports a person sent.
 
-    They may reveal as much about an answer that is sent as it is.
+    The same bound holds for an answer that is sent unscrambled.
     """
     return find_taking_part(manifest).replaced
 

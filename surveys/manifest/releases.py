@@ -22,18 +22,18 @@ class ReleaseKind(TextChoices):
 
     @property
     def names_one_answer(self) -> bool:
-        """Whether chance names one answer to one question."""
+        """Whether a random draw names one answer to one question."""
         return self not in (ReleaseKind.TABLE, ReleaseKind.ALERT, ReleaseKind.KEY_DRIVER)
 
     @property
     def comes_while_open(self) -> bool:
-        """Whether it may come before the close."""
+        """Whether such a release may be drawn before the close."""
         return self == ReleaseKind.ALERT
 
     def sort_questions(self, chosen: Sequence[str], *, known: Iterable[str]) -> tuple[str, ...]:
-        """Put chosen names in the order of all that are known.
+        """Put chosen names in the order of the known names.
 
-        The outcome of a key driver comes first, and without it there is none.
+        The outcome of a key driver comes first. Without a known outcome, the result is empty.
         """
         ordered = tuple(name for name in known if name in chosen)
         if self != ReleaseKind.KEY_DRIVER:
@@ -45,11 +45,11 @@ class ReleaseKind(TextChoices):
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest:
     kind: ReleaseKind
-    # Their names, in the manifest's order once they are checked. The outcome of a key driver comes
-    # first, its predictors afterwards.
+    # Names of questions, in the manifest's order once checked. The outcome of a key driver comes
+    # first, and its predictors follow.
     questions: tuple[str, ...]
     epsilon_hundredths: int
-    # Of an alert: the code of the answer, and the share in percent that it is about.
+    # For an alert: the code of the answer, and the share, in percent, that must be exceeded.
     answer: int | None = None
     percent: int | None = None
     # The declared question that divides a table into groups; empty for everyone together.

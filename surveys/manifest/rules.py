@@ -7,8 +7,8 @@ A rule is plain JSON, the same in the database, the manifest and the browser:
     {"any": [rule, …]}            at least one holds
     {"not": rule}                 it does not hold
 
-A question that was not asked or not answered has none of the codes. Rules of respondents run only
-in the browser (client/report/rules.js); `holds` is the same for synthetic respondents. In the
+A question that was not asked or not answered has none of the codes. For respondents, rules run only
+in the browser (client/report/rules.js); `holds` does the same for synthetic respondents. In the
 database, rules refer to questions by primary key, because numbers change.
 """
 
@@ -76,7 +76,7 @@ _shared: ContextVar[list[int] | None] = ContextVar("shared", default=None)
 
 @contextmanager
 def share_cases(most: int) -> Iterator[None]:
-    """Let all calls of `outcomes` inside try this many cases together."""
+    """Limit all calls of `outcomes` inside to this many cases in total."""
     token = _shared.set([most])
     try:
         yield
@@ -104,7 +104,7 @@ class _Seen:
 
 
 def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
-    """Return whether any answers satisfy a rule, and whether any answers do not.
+    """Return whether any answers satisfy a rule, and whether any answers violate it.
 
     Only answers that people can give are tried: the rules of the `earlier` questions are taken into
     account, so questions that are never asked together are never answered together. Of codes that

@@ -49,7 +49,7 @@ class ScoredItem:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredOption:
-    """An answer that all items share, and what it counts."""
+    """An answer that all items share, and its value."""
 
     text: str
     value: int
@@ -57,11 +57,11 @@ class ScoredOption:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """How a total is computed, and what becomes of it.
+    """How a total is computed, and how the answer follows from it.
 
     Without bounds, the total is the answer. Otherwise, the answer is the number of bounds that the
     total reaches: the code of a band, or 1 for a total that reaches the cut-off. A second code of a
-    scale is a question without a page: `of` names the scale's question, whose items are its own.
+    scale is a question without a page: `of` names the scale's question, whose items it uses.
     """
 
     items: tuple[ScoredItem, ...]
@@ -93,7 +93,7 @@ class Score:
         return sum(bound <= total for bound in self.bounds) if self.bounds else total
 
     def find_problem(self) -> str:
-        """Say why these items and bounds make no score; empty if they do."""
+        """Say why these items and bounds do not form a score; empty if they do."""
         values = [one.value for one in self.options]
         weights = [one.weight for one in self.items]
         found: list[tuple[str, Sequence[int], int, int]] = [

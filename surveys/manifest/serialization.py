@@ -1,6 +1,6 @@
 """The bytes of a manifest: canonical JSON (sorted keys, no spaces, no floats, UTF-8).
 
-Those of a launched survey are stored, served and hashed as they are, and never written again.
+The bytes for a launched survey are stored, served and hashed as they are, and never rewritten.
 Fields at their default value are left out.
 """
 
@@ -22,7 +22,7 @@ from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.scores import Score, ScoredItem, ScoredOption
 
 FORMAT = 1
-# Phones load all of it, and servers keep it compressed in six languages.
+# Phones load the whole manifest, and servers keep it compressed in six languages.
 MOST_BYTES = 256_000
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _Read = TypeVar("_Read", Manifest, ManifestQuestion, Option, Score, ScoredItem, ScoredOption)
@@ -47,7 +47,7 @@ def _list_values(
 ) -> dict[str, Any]:
     """Return the values of all fields that are not at their default."""
     values = {field: getattr(source, field.name) for field in fields(source)}
-    if isinstance(source, Score) and source.of:  # the items stand in the scale's own question
+    if isinstance(source, Score) and source.of:  # the scale's own question has the items
         values = {field: value for field, value in values.items() if field.name in _OF_SECOND}
     return {field.name: value for field, value in values.items() if value != _find_default(field)}
 

@@ -29,13 +29,13 @@ PROTECTION = {
     LIGHT: noop("Protection: light"),
     HARDLY: noop("Hardly protected"),
 }
-# From this total on, a guess may be right more than 99 times in 100.
+# With this total or more, a guess may be right more than 99 times in 100.
 PRACTICALLY_CERTAIN_FROM = 4.6
 # Authors must acknowledge a larger total at the launch.
 LARGEST_UNCONFIRMED_EPSILON = 5.5
 # The respondent's page refuses surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
-# Subtracted before rounding up: ε has been rounded up by less, and 75 must not become 76.
+# Subtracted before rounding up. ε has been rounded up by less, and 75 must not become 76.
 _TINY = 1e-6
 
 
@@ -56,7 +56,7 @@ def largest_guess_in_tenths(epsilon: float) -> int:
     """Return how many guesses out of 100 can be right at this ε, in tenths, rounded up.
 
     A guess is between two answers that are equally likely, so without the codes 50 are right. Up
-    to 99, the number is rounded up to a whole one.
+    to 99, the number is rounded up to a whole number.
     """
     guesses = 100 / (1 + math.exp(-epsilon))
     if guesses > 99:
@@ -65,7 +65,7 @@ def largest_guess_in_tenths(epsilon: float) -> int:
 
 
 def count_true_codes(mechanism: RandomizedResponse) -> int:
-    """Return how many of 100 codes are sent unchanged, if most are and one code protects weakly.
+    """Return how many of 100 codes are sent unchanged, if most are and protection is weak.
 
     Otherwise return 0. In that case, sentences count the swapped codes instead. Where protection is
     weak, a small number of swapped codes would sound safe.
@@ -146,7 +146,7 @@ def offer_flips(present: int) -> list[int]:
 
 
 def name_flips(flips: int) -> str:
-    """Name a strength for all questions, with the word that one code has: 25 of 100: strong."""
+    """Name a strength for all questions, with the word for one code: 25 of 100: strong."""
     word = describe_strength(flips).word
     return f"{flips} of 100: {'hardly protected' if word == HARDLY else word}"
 

@@ -1,9 +1,9 @@
 """Which scrambled questions surveys ask, including surveys that were deleted.
 
-The label counts over people: everyone who has or had a role on an opened survey. A question is
+The label counts the surveys of people who have or had a role on an opened survey. A question is
 identified by a keyed hash of its text and its answers. Leading numbers, spaces, punctuation and
 case make no difference. The rows of a survey are written at the launch. When the survey is deleted,
-the counts of its people increase by one. The counts name neither survey nor time
+the counts for its people increase by one. The counts name neither survey nor time
 (docs/decisions/0056-the-label-does-not-forget.md, 0071-roles.md).
 """
 
@@ -27,9 +27,9 @@ from surveys.models.people import find_people, surveys_of
 
 # Separates these keys from everything else that is derived from SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
-# The key of this text counts all deleted surveys of these people. No question has an empty text.
+# The key of the empty text counts all deleted surveys of the people. No question has this text.
 _ANY_SURVEY = ""
-# A survey that ends this soon and without any report does not count: its author found a mistake.
+# A survey that ends this soon without any report does not count: its author found a mistake.
 SECOND_THOUGHTS = timedelta(days=1)
 
 
@@ -47,9 +47,9 @@ def list_asked(question: ManifestQuestion) -> list[str]:
 
 
 def list_keys(asked: str, *, people: str = "") -> list[bytes]:
-    """List the keys of a reduced question, under the current secret key first and its fallbacks.
+    """List the keys of a reduced question, first with the current secret key, then with fallbacks.
 
-    Counts of deleted surveys have keys of the people who had them.
+    The keys for counts of deleted surveys also depend on the people of these surveys.
     """
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return [_derive(asked, secret=secret, people=people) for secret in secrets]
@@ -94,7 +94,7 @@ class AskedQuestion(models.Model):
 
 
 class AskedTogether(models.Model):
-    """That an account was among the people of a deleted survey. It is deleted with the account."""
+    """Says that an account was among the people of a deleted survey. Deleted with the account."""
 
     pk = models.CompositePrimaryKey("account_id", "people")
     account = models.ForeignKey(
@@ -111,7 +111,7 @@ class AskedTogether(models.Model):
 
 
 class AskedBefore(models.Model):
-    """How many deleted surveys of the same people asked a question. The key depends on them too."""
+    """How many deleted surveys of the same people asked a question. `key` depends on both."""
 
     key = models.BinaryField(primary_key=True, max_length=32)
     people = models.TextField(db_index=True)  # as in AskedTogether
@@ -134,32 +134,32 @@ def record_questions(*, survey: int, manifest: Manifest) -> None:
 
 
 def count_elsewhere(*, manifest: Manifest, survey: int) -> int:
-    """Count other launched surveys of its people that share a question, deleted ones included.
+    """Count other launched surveys of the survey's people that share a question, even if deleted.
 
-    For deleted surveys, only the number that asked each question is stored. A deleted survey that
-    shared several questions may therefore count several times. The result is never too small, and
+    For each question, only the number of deleted surveys that asked it is stored. Thus a deleted
+    survey that shared several questions may count several times. The result is never too small, and
     counts at most as many deleted surveys as these people have.
     """
-    # A list of accounts: as a subquery in each place, Django takes twice as long to write it.
+    # A list of accounts: with subqueries instead, Django takes twice as long to write the SQL.
     people, asked = list(find_people(survey)), list_all(manifest)
     keys = [key for one in asked for key in list_keys(one)]
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, people=people)
     living = others.values_list(models.Value("", models.TextField()), "survey")
     # In a single query, and before the counts, so that a survey that is deleted at the same time is
-    # in one of the two.
+    # found here or counted there.
     rows = list(living.union(_find_groups(people).values_list("people", models.Value(0))))
     groups = [people for people, _ in rows if people]
     return len(rows) - len(groups) + _count_deleted(asked, groups)
 
 
 def count_deleted(*, manifest: Manifest, survey: int) -> int:
-    """Return an upper bound for deleted surveys of its people that asked one of these questions."""
+    """Return an upper bound on how many deleted surveys of the same people shared a question."""
     groups = _find_groups(find_people(survey)).values_list("people", flat=True).distinct()
     return _count_deleted(list_all(manifest), list(groups))
 
 
 def _find_groups(people: Iterable[int]) -> models.QuerySet[AskedTogether]:
-    """Find the sets of people who had deleted surveys, with one of these people among them."""
+    """Find the groups of people of deleted surveys that include one of these people."""
     return AskedTogether.objects.filter(account__in=people)
 
 
@@ -178,8 +178,8 @@ def _count_deleted(asked: Iterable[str], groups: Collection[str]) -> int:
 def lock_people(people: Iterable[int]) -> None:
     """Serialize the launches and deletions of these people until the commit.
 
-    The manifest contains a count of their other surveys. It must not miss one that is opened or
-    deleted at the same time.
+    The manifest contains a count of their other surveys. The count must not miss a survey that is
+    opened or deleted at the same time.
     """
     locked = get_user_model().objects.select_for_update(no_key=True).filter(pk__in=list(people))
     list(locked.order_by("pk").values_list("pk"))
@@ -188,8 +188,8 @@ def lock_people(people: Iterable[int]) -> None:
 def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
     """Add a survey that is being deleted to the counts of its people, if it has rows.
 
-    All counts of these people are written anew, in the order of their keys. Otherwise, their places
-    in the database's files would show which of them came from the same survey.
+    All counts of these people are rewritten in the order of their keys. Otherwise, the places of
+    counts in the database's files would show which counts came from the same survey.
     """
     if not AskedQuestion.objects.filter(survey=survey).exists():
         return
@@ -211,7 +211,7 @@ def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
 
 
 def forget_groups_of(account: int) -> None:
-    """Delete what only this account still stood for, before the account is deleted."""
+    """Delete the counts of groups of which only this account is left, before it is deleted."""
     mine = AskedTogether.objects.filter(account=account)
     others = AskedTogether.objects.exclude(account=account).values("people")
     gone = mine.exclude(people__in=others).values_list("people", flat=True)

@@ -1,6 +1,6 @@
 """What people did with a survey: day, number, account, verb and kind of object.
 
-Rows outlive the survey and its accounts, so they name both without a foreign key. Triggers refuse
+Rows outlive the survey and its accounts, so they name them without foreign keys. Triggers refuse
 changes, and deletion before the stated day (migration `history`). docs/decisions says what the rows
 can and cannot reveal about reports.
 """
@@ -73,7 +73,7 @@ class Kind(models.TextChoices):
 
 
 class HistoryRow(models.Model):
-    """One act. The numbers of a survey's rows count up without gaps."""
+    """One act. The rows of a survey are numbered without gaps."""
 
     pk = models.CompositePrimaryKey("slug", "number")
     slug = models.CharField(max_length=SLUG_LENGTH)

@@ -15,13 +15,13 @@ KEPT = timedelta(hours=1)
 
 
 class Import(Job):
-    """An uploaded file. Its bytes are deleted as soon as they are read, and after an hour anyway.
+    """An uploaded file. Its bytes are deleted once they are read, and after an hour in any case.
 
-    Before the draft is made, the row is kept for an hour too. Afterwards it keeps what became of
-    each row of the file, until the survey is opened or deleted.
+    Without a draft, the row is also kept for an hour. With a draft, it stores what became of each
+    row of the file, until the survey is opened or deleted.
     """
 
-    # Random, so that addresses do not count imports.
+    # Random, so that addresses do not reveal the number of imports.
     slug = models.SlugField(max_length=20, unique=True, default=new_slug)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="imports"
@@ -29,8 +29,8 @@ class Import(Job):
     uploaded_at = models.DateTimeField(auto_now_add=True)
     name = models.CharField(max_length=200)  # of the file
     content = models.BinaryField(null=True)
-    # surveys.exchange.drafting.Drafted: the definition until the draft exists, and the rows. Where
-    # sums became scores, surveys.exchange.jobs.SINGLY has both without scores.
+    # surveys.exchange.drafting.Drafted: the definition until the draft exists, and the rows. If
+    # sums became scores, the key surveys.exchange.jobs.SINGLY has both without scores.
     definition: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     outcomes: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
     survey = models.OneToOneField(

@@ -1,6 +1,6 @@
 """Who may do what with a survey: roles of accounts, and of teams that are attached to surveys.
 
-What each role may do is in surveys/access.py, and nowhere else.
+Only surveys/access.py says what each role may do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOKEN_HASH_BYTES = 32
 
 
 class Role(models.IntegerChoices):
-    """Each role may do what the ones below it may do, so the higher one of two counts."""
+    """Each role may do whatever lower roles may do, so the higher of two roles counts."""
 
     VIEWER = 1, "Viewer"
     ANALYST = 2, "Analyst"
@@ -106,9 +106,9 @@ class TeamSurvey(models.Model):
 
 
 class FormerMember(models.Model):
-    """An account that had a role on an opened survey, and still knows what it asked.
+    """A former role on an opened survey: the account's person still knows the questions.
 
-    It gives no access. The label counts the surveys of these people too.
+    The row gives no access. The label counts the surveys of these people too.
     """
 
     survey = models.ForeignKey(
@@ -130,7 +130,7 @@ class FormerMember(models.Model):
 
 
 class Invitation(models.Model):
-    """An address that gets a role on a survey or in a team once its reader accepts.
+    """An address whose reader gets a role on a survey or in a team by accepting.
 
     The worker that sends the mail makes the link and stores only its hash.
     """
@@ -147,7 +147,7 @@ class Invitation(models.Model):
     )
     expires_at = models.DateTimeField()
     token_hash = models.BinaryField(max_length=TOKEN_HASH_BYTES, unique=True, null=True)
-    # When to try to send the mail; None once it was sent.
+    # When to try to send the mail; None once the mail has been sent.
     mail_at = models.DateTimeField(null=True, db_index=True)
 
     class Meta:
@@ -196,7 +196,7 @@ def find_people(survey: int) -> QuerySet[Any, Any]:
 
 
 def surveys_of(people: Iterable[int]) -> Q:
-    """Return the condition that one of these people has or had a role on the row's survey."""
+    """Return a query condition: one of these people has or had a role on the row's survey."""
     own = Membership.objects.filter(account__in=people)
     attached = TeamSurvey.objects.filter(team__members__account__in=people)
     former = FormerMember.objects.filter(account__in=people)

@@ -8,11 +8,11 @@ MAX_PLANNED = 10
 
 
 class PlannedComparison(models.Model):
-    """Answers of a draft's questions: the outcome first, then what it is compared by.
+    """Answers to a draft's questions: the outcome first, then the factors.
 
-    `answers` holds for each the key of its question, and the suffix after the question in the name
-    of an indicator or a factor (surveys.comparing.indicators). The suffix is empty for a question
-    that has only one indicator.
+    For each answer, `answers` holds the key of its question, and the suffix after the question in
+    the name of an indicator or a factor (surveys.comparing.indicators). The suffix is empty for a
+    question that has only one indicator.
     """
 
     survey = models.ForeignKey(

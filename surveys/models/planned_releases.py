@@ -8,9 +8,9 @@ from surveys.manifest.releases import ReleaseKind
 
 
 class PlannedRelease(models.Model):
-    """What is drawn of a protected survey; `questions` are the keys of questions.
+    """A planned release of a protected survey; `questions` are the keys of questions.
 
-    An alert also has the code of its answer, and the share in percent that it is about.
+    An alert also has the code of its answer, and the share, in percent, that must be exceeded.
     """
 
     survey = models.ForeignKey(

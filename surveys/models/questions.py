@@ -16,7 +16,7 @@ from surveys.models.surveys import Survey
 
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
-# Of a line: an item with its marks, and an answer with its number.
+# Of a line, which has an item with its marks, or an answer with its number.
 MAX_ITEM_LENGTH = 320
 MAX_SCORED_OPTION_LENGTH = 110
 
@@ -55,16 +55,16 @@ class Question(models.Model):
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
     # The variable in files (surveys.authoring.naming). Empty for information texts, and for
-    # questions of surveys that were opened before there were names.
+    # questions of surveys that were opened before questions had names.
     name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
-    # The name that it had in a file that was imported; exports return it.
+    # The name in an imported file; exports use the name again.
     source_name = models.CharField(max_length=MAX_SOURCE_LENGTH, blank=True)
-    # What files call the question in a few words. Respondents never get it.
+    # A short label for the question in files. Respondents never receive it.
     short_label = models.CharField(max_length=MAX_LABEL_LENGTH, blank=True)
     text = models.CharField(max_length=MAX_QUESTION_LENGTH)
     # Strength: how many of 100 people with one of two answers send the other answer's code.
     flips = models.PositiveSmallIntegerField(default=25)
-    # Texts to choose from, for types whose answers the author writes. For a score, its bands.
+    # The answers to choose from, if the author writes them. For a score, its bands.
     options: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The range of a number, or the first and last point of a scale.
     minimum = models.IntegerField(null=True, blank=True)
@@ -84,8 +84,8 @@ class Question(models.Model):
     cut_off = models.IntegerField(null=True, blank=True)
     # Whether "Prefer not to say" is among the answers.
     refusal = models.BooleanField(default=False)
-    # Ask only if this holds (surveys.manifest.rules). Questions are named by primary key, and items
-    # of a "select several" question by "key_item".
+    # The question is asked only if this holds (surveys.manifest.rules). Questions are named by
+    # primary key, and items of a "select several" question by "key_item".
     rule: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True, blank=True)
     # The primary key of an earlier question that asks for the same fact. Like rules, it has no
     # foreign key; surveys.authoring.rule_checks checks it.
@@ -93,8 +93,8 @@ class Question(models.Model):
     # Whether it shares a page with the question before it, where the two fit together
     # (surveys.manifest.grids). Elsewhere, the mark has no effect.
     together = models.BooleanField(default=False)
-    # A number that the editor's page draws for a new question, so that sending it again, after the
-    # answer was lost, does not add it twice.
+    # A number that the editor's page draws for a new question, so that sending the form again after
+    # a lost reply does not add the question twice.
     draft_key = models.CharField(max_length=36, blank=True, editable=False)
 
     CONTENT = tuple(QuestionContent.__annotations__)
@@ -162,7 +162,7 @@ class Question(models.Model):
 
     @property
     def carrier(self) -> QuestionType:
-        """The type that it has in a manifest. A score has that of what is sent."""
+        """The question's type in a manifest. A score has the type of its output."""
         is_score = self.type in (QuestionType.SCORE, QuestionType.SECOND)
         return CARRIERS[Output(self.output)] if is_score else QuestionType(self.type)
 
@@ -182,9 +182,9 @@ class Question(models.Model):
 
 
 class Translation(models.Model):
-    """A survey's words in another language, keyed by the words they translate.
+    """A survey's words in another language, keyed by the source words.
 
-    So a reworded question needs a new translation, and a moved answer keeps its translation.
+    A reworded question therefore needs a new translation, and a moved answer keeps its own.
     """
 
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="translations")

@@ -35,7 +35,7 @@ class SurveySettings(models.Model):
     # Who asks, and how to reach them; one line each.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
-    # What a data protection officer looks for: the address of the privacy notice, and the approval.
+    # For data protection officers: the address of the privacy notice, and the approval.
     notice_url = models.CharField(max_length=200, blank=True)
     approval = models.CharField(max_length=80, blank=True)
     # Who helps people whom the questions upset. A phone number or an address needs a name.
@@ -47,7 +47,7 @@ class SurveySettings(models.Model):
     minimum_age = models.PositiveSmallIntegerField(null=True, blank=True)
     # Whether several people answer on one device, so that the browser must keep no trace.
     shared_devices = models.BooleanField(default=False)
-    # Whether each answer waits for Continue, where one tap would answer and go on.
+    # Whether pages wait for Continue after an answer, instead of going on after one tap.
     confirm_answers = models.BooleanField(default=False)
     # Whether questions offer "Prefer not to say"; each question can override it.
     may_decline = models.BooleanField(default=False)
@@ -60,7 +60,7 @@ class SurveySettings(models.Model):
     cap = models.PositiveIntegerField(null=True, blank=True)
     # How many people the author expects to answer; None if unknown.
     people_expected = models.PositiveIntegerField(null=True, blank=True)
-    # The author's language. Respondents' pages use it too, unless they choose a translation.
+    # The author's language. Respondents' pages use it unless respondents choose a translation.
     language = models.CharField(max_length=10, default="en", choices=LANGUAGES)
     # Shown after a code was sent.
     closing_message = models.TextField(max_length=1000, blank=True)
@@ -160,9 +160,9 @@ SETTINGS_PAGES: Mapping[SettingsPage, tuple[Card, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What the model field of a setting does not say: its texts and its place on the page.
+    """Details that a setting's model field lacks: its texts and its place on the page.
 
-    `card` is the group of fields that contains it; `SETTINGS_PAGES` says where each group stands.
+    `card` is the group of fields that contains it; `SETTINGS_PAGES` gives the page of each group.
     `noun` is what error messages about a text call it. `more` is help behind a disclosure.
     """
 
@@ -174,7 +174,7 @@ class Setting:
     kind: Literal["", "url", "tel"] = ""
     limits: tuple[int, int] = (0, 0)
     is_copied: bool = True
-    # Whether pages list its frozen value under this label; they describe the others in other words.
+    # Whether pages list its frozen value under this label, instead of describing it in other words.
     is_listed: bool = True
 
 

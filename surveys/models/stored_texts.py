@@ -1,9 +1,9 @@
 """Texts that anyone may load, compressed once and stored as rows.
 
 Making or compressing such a text takes up to a second, and anyone can request it as often as they
-like. So it is made at the launch or on the first request, and then served from its row. A row that
-was made from other inputs, such as an earlier release, is replaced. In each process, one thread at
-a time makes texts. The others wait a moment and then raise Busy.
+like. Each text is therefore made only at the launch or on the first request, and then served from
+its row. A row that was made from other inputs, such as an earlier release, is replaced. In each
+process, one thread at a time makes texts. Other threads wait a moment and then raise Busy.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from django.conf import settings
 from django.db import DatabaseError, models, transaction
 
 logger = logging.getLogger(__name__)
-# Larger contents are not given to zopfli, which can take seconds for them. Our scripts are smaller.
+# Zopfli is not used for larger contents, because it can take seconds. Our scripts are smaller.
 MOST_BYTES_SQUEEZED = 48_000
 PATIENCE_SECONDS = 2.0
 _making = Lock()
-# The files that decide what a page contains, besides its survey and the settings.
+# The files that determine a page's content, apart from its survey and the settings.
 _FOLDERS = ("privacy", "surveys", "aggregator", "config", "templates")
 _SUFFIXES = frozenset({".py", ".html", ".mo", ".js", ".css", ".svg"})
 
@@ -56,13 +56,13 @@ class StoredText(models.Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """How to make a text; `key` is a hash of everything that decides its bytes."""
+    """How to make a text; `key` is a hash of everything that determines its bytes."""
 
     name: str
     key: bytes
     make: Callable[[], bytes]
     wave: int | None = None
-    is_squeezed: bool = False  # every visit loads it, so that each byte counts
+    is_squeezed: bool = False  # every visit loads it, so each byte counts
 
 
 def compress(content: bytes) -> bytes:

@@ -48,7 +48,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
     def of(
         self, account: AbstractBaseUser | AnonymousUser | int, *, least: Role = Role.VIEWER
     ) -> SurveyQuerySet:
-        """Find the surveys on which an account has at least a role; each has it as its `role`."""
+        """Find the surveys on which an account has at least a role; set `role` on each survey."""
         number = account if isinstance(account, int) else account.pk
         own = Membership.objects.filter(account=number)
         teams = TeamMember.objects.filter(account=number)
@@ -59,7 +59,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         found = self.filter(
             Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey"))
         ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
-        # Everyone is at least a viewer, and counting all need not look for roles.
+        # Everyone is at least a viewer, so counting all surveys need not look for roles.
         return found if least == Role.VIEWER else found.filter(found_role__gte=least)
 
     @transaction.atomic
@@ -116,13 +116,13 @@ class Survey(SurveySettings):
 
     @property
     def role(self) -> Role | None:
-        """The role of the account for which the survey was found; None if for no account."""
+        """The role of the account for which the survey was found; None without an account."""
         found = getattr(self, "found_role", None)
         return None if found is None else Role(found)
 
     @property
     def owner(self) -> User:
-        """The first of the owners. Each survey has one."""
+        """The first owner; every survey has at least one."""
         owners = self.memberships.filter(role=Role.OWNER).select_related("account")
         return owners.order_by("pk")[0].account
 
@@ -134,7 +134,7 @@ class Survey(SurveySettings):
 
     @property
     def crowd(self) -> int:
-        """C, as the manifest of a launch now would have it."""
+        """C, as the manifest would have it if the survey were launched now."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property
@@ -214,9 +214,9 @@ class Wave(models.Model):
     # How many comparisons the manifest plans. They are due once the wave has ended.
     planned_comparisons = models.PositiveSmallIntegerField(default=0)
     # How many releases the manifest plans. They are due once the last reports are counted. None for
-    # waves without protected publication, and for those from before releases could be planned.
+    # waves without protected publication, and for waves from before releases could be planned.
     planned_releases = models.PositiveSmallIntegerField(null=True)
-    # How many of them are looked at while the wave is open.
+    # How many of these releases are alerts, which are checked while the wave is open.
     planned_alerts = models.PositiveSmallIntegerField(default=0)
     sealed_half = models.BooleanField(default=False)
     launched_at = models.DateTimeField(default=timezone.now)
@@ -289,7 +289,7 @@ class Wave(models.Model):
         return self.planned_releases is not None
 
     def count_elsewhere(self) -> int:
-        """Count other surveys of its people that share a question with this wave at present."""
+        """Count other surveys of its people that now share a question with this wave."""
         survey = self.survey
         if survey.origin != Survey.Origin.SURVEY:
             return 0
@@ -344,7 +344,7 @@ def list_frozen_columns(manifest: Manifest) -> dict[str, Any]:
 class DeletedWave(models.Model):
     """All that remains of a wave whose survey was deleted.
 
-    With it, the server answers "deleted" instead of "unknown" to its link and to late reports.
+    With this row, the server answers "deleted", not "unknown", to the link and to late reports.
     """
 
     manifest_hash = models.BinaryField(max_length=32, unique=True)

@@ -1,4 +1,4 @@
-"""What cannot be done with people and roles, each with the sentence that the account reads."""
+"""Refused changes of people and roles, each with the sentence that the account reads."""
 
 from __future__ import annotations
 

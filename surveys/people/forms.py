@@ -56,7 +56,7 @@ class TeamForm(forms.Form):
 
 
 def clean_name(name: str) -> str:
-    """Refuse names that could make a page lie, as for people."""
+    """Refuse misleading names, by the same rules as for people."""
     checked = NameForm({"name": name})
     if not checked.is_valid():
         raise ValidationError(checked.errors["name"].as_data())
@@ -74,7 +74,7 @@ class AttachForm(forms.Form):
 
 
 class SuccessorForm(forms.Form):
-    """Who takes over, chosen among people who work with the account."""
+    """Who takes over, chosen from people who work with the account."""
 
     account = forms.ModelChoiceField(
         queryset=User.objects.none(),

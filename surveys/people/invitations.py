@@ -45,7 +45,7 @@ def invite(
     team: Team | None = None,
     is_mailed: bool = True,
 ) -> None:
-    """Invite an address, again if need be: then only the newest link works.
+    """Invite an address. If it was already invited, only the newest link works.
 
     `by` is None for the operator, who invites one owner to several surveys with one mail.
     """
@@ -70,7 +70,7 @@ def invite(
     )
     kind = Kind.TEAM if team else Kind.PERSON
     for each in surveys:
-        # Without the address: it may be that of somebody who never joins.
+        # The address is left out: its owner may never join.
         record(each, Verb.INVITED, kind, changes=[("role", None, role.label)])
 
 
@@ -88,14 +88,14 @@ def withdraw(*, invitation: Invitation, by: int) -> None:
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Return the invitation of a link; None if it is false, used, too old or withdrawn."""
+    """Return the invitation of a link; None if it is forged, used, expired or withdrawn."""
     rows = Invitation.objects.select_related("survey", "team", "invited_by")
     found = rows.filter(token_hash=hash_token(token)).first()
     return found if found is not None and _is_valid(found) else None
 
 
 def list_accepted_with(invitation: Invitation) -> list[Invitation]:
-    """List what one link gives: the operator's invitations to several surveys share a mail."""
+    """List what a link accepts: the operator's invitations to several surveys share an email."""
     if invitation.invited_by_id is not None:
         return [invitation]
     found = Invitation.objects.filter(address=invitation.address, invited_by=None)
@@ -103,7 +103,7 @@ def list_accepted_with(invitation: Invitation) -> list[Invitation]:
 
 
 def _is_valid(invitation: Invitation) -> bool:
-    # One that expires later than a new one would: the clock was set back, so its age is unknown.
+    # If it expires later than a new one would, the clock was set back, so its age is unknown.
     is_timely = timedelta(0) < invitation.expires_at - timezone.now() <= VALID
     by = invitation.invited_by
     if by is None:
@@ -113,7 +113,7 @@ def _is_valid(invitation: Invitation) -> bool:
 
 
 def _lock_target(*, survey: Survey | None, team: Team | None) -> list[Survey]:
-    """Lock a survey, or a team with its surveys; return the surveys whose history says more."""
+    """Lock a survey, or a team with its surveys; return the surveys whose history gets a row."""
     if survey is not None:
         lock_survey(survey)
         return [survey]
@@ -136,7 +136,7 @@ class Accepted:
 def accept(*, token: str, user: User) -> Accepted:
     """Give the invited role to the account with the invited address, once.
 
-    If some of several surveys were deleted meanwhile, the rest is accepted.
+    If some of several surveys were deleted meanwhile, the others are accepted.
     """
     found = find_invitation(token)
     # Operators cannot invite themselves, not even before they make the account.
@@ -152,8 +152,8 @@ def accept(*, token: str, user: User) -> Accepted:
         locked = Survey.objects.select_for_update(no_key=True).filter(pk__in=asked)
         surveys = list(locked.order_by("pk"))
         gone = {pk: asked[pk].title for pk in asked.keys() - {each.pk for each in surveys}}
-    # Locked now: it may have been used, withdrawn or made again, or the sender lost the role. Only
-    # if its survey was deleted, which deletes its row, the link is as good as it was.
+    # Check again under the lock: the invitation may have been used, withdrawn or renewed, or the
+    # sender may have lost the role. If its survey was deleted with its row, the link stays valid.
     rows = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token))
     current = found if found.survey_id in gone else rows.first()
     if current is None or not _is_valid(current):
@@ -186,7 +186,7 @@ def has_account(invitation: Invitation) -> bool:
 
 
 def join(*, token: str, name: str, password: str) -> Accepted:
-    """Make the account of an invited address. Its reader has proved to own the mailbox."""
+    """Make the account of an invited address. The person has proved to own its mailbox."""
     found = find_invitation(token)
     if found is None:
         raise InvalidInvitation
@@ -194,5 +194,5 @@ def join(*, token: str, name: str, password: str) -> Accepted:
         with transaction.atomic():
             user = User.objects.create_user(email=found.address, password=password, name=name)
             return accept(token=token, user=user)
-    except IntegrityError as error:  # the account was made at this moment
+    except IntegrityError as error:  # the account has just been made
         raise InvalidInvitation from error

@@ -29,7 +29,7 @@ from surveys.people.teams import remove_from_team, set_team_role
 
 
 def find_owned_alone(account: int) -> QuerySet[Survey]:
-    """Find the surveys of which no other account that can sign in is an owner."""
+    """Find the surveys that an account owns and that have no other owner who can sign in."""
     owners = Membership.objects.filter(role=Role.OWNER)
     others = owners.filter(survey=OuterRef("pk"), account__is_active=True).exclude(account=account)
     mine = owners.filter(account=account).values("survey")
@@ -37,7 +37,7 @@ def find_owned_alone(account: int) -> QuerySet[Survey]:
 
 
 def find_teams_owned_alone(account: int) -> QuerySet[Team]:
-    """Find the teams with other people, of whom none that can sign in is an owner."""
+    """Find the teams that an account owns, with other people but no other owner who can sign in."""
     others = TeamMember.objects.filter(team=OuterRef("pk")).exclude(account=account)
     owners = others.filter(role=Role.OWNER, account__is_active=True)
     mine = TeamMember.objects.filter(account=account, role=Role.OWNER).values("team")
@@ -45,7 +45,7 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people whom the account sees on pages: in its teams, and on surveys that it owns."""
+    """Find the people whom pages show to the account: in its teams, and on surveys that it owns."""
     teams = TeamMember.objects.filter(account=account).values("team")
     surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (
@@ -62,12 +62,12 @@ def find_colleagues(account: int) -> QuerySet[User]:
 
 
 def hand_over_all(*, account: int, to: int) -> int:
-    """Hand all surveys over that only this account owns, and its teams; return how many surveys."""
+    """Hand over all surveys and teams that only this account owns; return how many surveys."""
     surveys = list(find_owned_alone(account))
     with transaction.atomic():
         for survey in surveys:
             hand_over(survey=survey, to=to, by=account)
-        # Only its own people can take over a team.
+        # Only members of a team can take it over.
         for team in find_teams_owned_alone(account).filter(members__account=to):
             set_team_role(team=team, account=to, role=Role.OWNER, by=account)
     return len(surveys)
@@ -78,7 +78,7 @@ def delete_account(user: User) -> None:
     number = user.pk
     try:
         with transaction.atomic():
-            # No survey can be given to the account while it is locked.
+            # While the account is locked, no survey can be given to it.
             User.objects.select_for_update().get(pk=number)
             give_up_roles(number)
             forget_groups_of(number)
@@ -91,7 +91,7 @@ def delete_account(user: User) -> None:
 
 
 def give_up_roles(account: int) -> None:
-    """Take all roles of an account away; raise LastOwner if something would have no owner."""
+    """Remove all roles of an account; raise LastOwner if a survey or team would have no owner."""
     for survey in Survey.objects.filter(memberships__account=account).order_by("pk"):
         remove(survey=survey, account=account, by=account)
     for team in Team.objects.filter(members__account=account).order_by("pk"):
@@ -103,7 +103,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
     """Close an account for the operator, and return how many surveys got another owner.
 
     `owner` has a role on each of these surveys already: an operator gives nobody access. Raises
-    OwnsSurveys without an owner, and NotAMember if the named one lacks a role on a survey.
+    OwnsSurveys without an owner, and NotAMember if `owner` lacks a role on a survey.
     """
     surveys = list(find_owned_alone(user.pk))
     if surveys and owner is None:
@@ -121,7 +121,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
     User.objects.filter(pk=user.pk).update(is_active=False)
     try:
         give_up_roles(user.pk)
-    except LastOwner as error:  # of a survey that it got at this moment
+    except LastOwner as error:  # of a survey that the account has just got
         raise OwnsSurveys from error
     end_sessions(user)
     end_tokens(user)
@@ -132,7 +132,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
 
 @transaction.atomic
 def invite_owner(user: User, *, address: str) -> int:
-    """Invite an owner to the surveys that only this account owns; mail the account."""
+    """Invite an owner to the surveys that only this account owns, and tell the account by mail."""
     surveys = list(find_owned_alone(user.pk))
     for survey in surveys:
         first = survey == surveys[0]
@@ -142,7 +142,7 @@ def invite_owner(user: User, *, address: str) -> int:
 
 
 def _hand_over_teams(account: int, *, new: User | None) -> None:
-    """Let a member of each team that would lose its last owner become one: the named, if any."""
+    """Make `new` an owner of each team that would otherwise lose its last owner."""
     for team in find_teams_owned_alone(account):
         if new is None:
             raise NotAMember

@@ -17,7 +17,7 @@ from surveys.people.invitations import draw_token, hash_token, list_accepted_wit
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
 SUBJECT = "An invitation to Murmur"
-# Without titles and names: the mail may reach a stranger, and people could write anything there.
+# Titles and names are left out: the mail may reach a stranger, and people could write anything.
 MESSAGE = (
     "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
     "a week:\n\n{link}\n\n"
@@ -27,7 +27,7 @@ MESSAGE = (
 
 
 def is_invitation_due() -> bool:
-    """Whether there is one to send, or one to delete because it has expired."""
+    """Whether there is an invitation to send, or to delete because it has expired."""
     now = timezone.now()
     return _find_due(now).exists() or Invitation.objects.filter(expires_at__lte=now).exists()
 
@@ -54,10 +54,10 @@ def send_next_invitation() -> None:
 
 
 def _find_due(now: datetime) -> QuerySet[Invitation]:
-    """Find those to mail now.
+    """Find the invitations to mail now.
 
-    The operator's to one address share a mail. If the survey of the mailed one was deleted, or it
-    was withdrawn, another one is mailed.
+    The operator's invitations to one address share a mail. If the mailed invitation was withdrawn,
+    or its survey was deleted, another of these invitations is mailed.
     """
     # A time too far in the future was stored before the clock was set back.
     due = Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER)

@@ -1,6 +1,6 @@
 """Roles of single accounts on a survey: changing and removing them, and handing a survey over.
 
-Each change locks the survey first, and then looks again whether it is allowed.
+Each change first locks the survey, and then checks again whether the change is allowed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from surveys.people.errors import LastOwner, NotAMember, RoleTooLow
 
 
 def person(account: int) -> Change:
-    """Name an account in a row of the history, which has its name as long as it exists."""
+    """Refer to an account in a row of the history; pages show its name while it exists."""
     return (PERSON, None, account)
 
 
@@ -41,7 +41,7 @@ def set_role(*, survey: Survey, account: int, role: Role, by: int) -> None:
 
 
 def remove(*, survey: Survey, account: int, by: int) -> None:
-    """Take an account's own role away. Everyone may give up their role."""
+    """Remove an account's own role. Everyone may give up their role."""
     with transaction.atomic():
         lock_survey(survey)
         if account != by and not can(by, Action.PEOPLE, survey):
@@ -59,7 +59,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
     Raises NotAMember if the account was closed since it was chosen.
     """
-    # Locked: an account that is being closed waits, and then gives this role up too.
+    # Locked: closing the account waits, and then gives up this role too.
     if not User.objects.select_for_update(no_key=True).filter(pk=account, is_active=True).exists():
         raise NotAMember
     membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})
@@ -69,7 +69,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
 
 def hand_over(*, survey: Survey, to: int, by: int) -> None:
-    """Make another account the owner in the place of this one, which loses its role."""
+    """Make another account the owner in place of this one, which loses its role."""
     with transaction.atomic():
         lock_survey(survey)
         if not can(by, Action.PEOPLE, survey):
@@ -78,7 +78,7 @@ def hand_over(*, survey: Survey, to: int, by: int) -> None:
 
 
 def replace_owner(*, survey: Survey, owner: int, new: int) -> None:
-    """Replace one owner by another, and mail the new one. The caller has locked the survey."""
+    """Replace one owner with another, and mail the new owner. The caller has locked the survey."""
     if owner == new:
         return
     grant(survey=survey, account=new, role=Role.OWNER)
@@ -89,7 +89,7 @@ def replace_owner(*, survey: Survey, owner: int, new: int) -> None:
 
 
 def remember_former(surveys: Collection[int], accounts: Collection[int]) -> None:
-    """Remember who had a role on opened surveys, for what respondents read."""
+    """Remember who had a role on opened surveys, for the label that respondents read."""
     opened = Wave.objects.filter(survey__in=surveys).values_list("survey", flat=True).distinct()
     FormerMember.objects.bulk_create(
         [

@@ -1,7 +1,7 @@
 """Teams: people with one role each, on all surveys to which the team is attached.
 
 The owners of a team decide who is in it. On attached surveys they are owners, so they grant nothing
-that they lack. The history of each attached survey has what changes.
+that they lack. The history of each attached survey records the changes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def delete_team(*, team: Team, by: int) -> None:
 
 @transaction.atomic
 def attach(*, survey: Survey, team: Team, by: int) -> None:
-    """Give the people of a team their roles on a survey; only somebody of the team may do so."""
+    """Give the people of a team their roles on a survey; only a member of the team may do so."""
     _lock_alone(team)
     lock_survey(survey)
     if not can(by, Action.PEOPLE, survey) or find_role_in(account=by, team=team.pk) is None:
@@ -115,7 +115,7 @@ def _lock_alone(team: Team) -> None:
 
 
 def join_team(*, team: Team, account: int, role: Role, surveys: Sequence[Survey]) -> None:
-    """Give a role in a team that is locked with its surveys."""
+    """Give a role in a team that the caller has locked with its surveys."""
     member, _ = team.members.get_or_create(account_id=account, defaults={"role": role})
     if member.role < role:
         member.role = role

@@ -1,6 +1,6 @@
-"""What the people that a draft plans for would tell: ± for each figure, and which are not shown.
+"""What to expect of a draft's number of people: ± for each figure, and figures that are hidden.
 
-Cards, the overview, the launch page and the remedies read it here. The planner finds the same
+Cards, the overview, the launch page and the remedies use this module. The planner finds the same
 margins from a question's link. assumptions.py has the assumptions.
 """
 
@@ -21,9 +21,9 @@ from surveys.planning.people_needed import find_figure, find_follow_up
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedFigure:
-    """A share or a mean with this many people, of whom `asked` get the question.
+    """A share or a mean for this many people, of whom `asked` get the question.
 
-    `hidden` says why results would not show it; it is empty if they would.
+    `hidden` says why results would not show the figure; it is empty if they would.
     """
 
     question: ManifestQuestion
@@ -75,7 +75,7 @@ class Expected:
 
 
 def find_expected(manifest: Manifest) -> Expected | None:
-    """Find what pages say about all figures; None if the number of people is not known."""
+    """Find the expected figures of a draft; None if the number of people is not known."""
     people = manifest.people_planned
     figures = [] if people is None else list_figures(manifest, people=people)
     if people is None or not figures:
@@ -119,7 +119,7 @@ def expect_figures(
 
 
 def _describe_hidden(compared: Figure, *, people: int, crowd: int) -> str:
-    """Say why results would hide a figure; `compared` is at the share that they rate it by."""
+    """Say why results would hide a figure; `compared` is the figure that they check."""
     asked = compared.count_asked(people)
     if people < crowd:
         return f"not shown: results need {whole(crowd)} people"
@@ -149,7 +149,7 @@ def _list_names(figures: Sequence[ExpectedFigure]) -> str:
 
 
 def describe_assumptions(manifest: Manifest, questions: Sequence[ManifestQuestion]) -> str:
-    """Say what the margins and numbers of people of these questions assume."""
+    """Say which assumptions the margins and numbers of people of these questions make."""
     looks = ", valid at all looks together" if manifest.is_watched else ""
     texts = {
         f"{percent(SHARE)} give an answer": any(not one.is_rounded for one in questions),

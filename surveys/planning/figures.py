@@ -1,4 +1,4 @@
-"""Computes the precision of one share or mean, and the people it takes, for every page."""
+"""Computes the precision of one share or mean, and the people needed, for every page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALF = 0.5  # an interval of ± 50 points says nothing
 COMPARED_AT = 0.2
 WIDEST = 0.5
 
-# A page asks for the same figures many times: most questions of a survey are asked alike.
+# A page needs the same figures many times, because most questions of a survey are alike.
 _watched_margin = lru_cache(maxsize=4096)(watched_half_width)
 _watched_people = lru_cache(maxsize=4096)(people_for_watched_half_width)
 _level_of_watched = lru_cache(maxsize=1)(watched_level)
@@ -37,8 +37,8 @@ class Figure:
     """An expected share, or a mean as a fraction of its range, and how the survey asks for it.
 
     `reports` describes the expected reports if not everyone answers. `part` is the fraction of
-    people who get the question. If the author watches the results, the methods assume that the
-    survey expects the number of people that they are given.
+    people who get the question. If the author watches the results, the methods take their argument
+    `people` as the number of people expected.
     """
 
     share: float
@@ -56,7 +56,7 @@ class Figure:
         return find(share=self.share, people=asked, mechanism=self.mechanism)
 
     def count_asked(self, people: int) -> int:
-        """Return how many of the people who take part get the question, at least one."""
+        """Return how many of these people get the question, at least one."""
         return max(1, round(people * self.part))
 
     def find_people(self, margin: float) -> int:

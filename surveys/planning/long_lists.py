@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from privacy.planning.designs import subset_selection_ratio
 
-MOST_PEOPLE = 1.1  # times as many as the best known mechanism needs
+MOST_PEOPLE = 1.1  # times as many people as the best known mechanism needs
 
 
 def describe_long_list(*, codes: int, epsilon: float, share: float) -> str:
-    """Say how many more people a long list needs; empty if it needs hardly any more."""
+    """Say how many more people a long list needs; empty if hardly any more."""
     ratio = subset_selection_ratio(symbols=codes, epsilon=epsilon, share=share)
     if ratio <= MOST_PEOPLE:
         return ""

@@ -12,7 +12,7 @@ from surveys.manifest.strength import Strength, describe_strength
 def describe_strength_for(manifest: Manifest, question: ManifestQuestion, flips: int) -> Strength:
     """Describe a strength for this question, with its rows and the questions that depend on it.
 
-    One row may have better protection than the whole question.
+    A single row may be better protected than the whole question.
     """
     changed = with_strength(question, flips=flips)
     others = (changed if each.name == question.name else each for each in manifest.questions)

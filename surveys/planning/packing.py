@@ -1,4 +1,4 @@
-"""Compares two questions with the same two asked as one question with a follow-up."""
+"""Compares two questions with one question with a follow-up that asks the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surveys.planning.assumptions import FOLLOW_UP_ASKED, FOLLOW_UP_PEOPLE, SHAR
 
 @dataclass(frozen=True, kw_only=True)
 class PackedOffer:
-    """The same two questions as one code, with the standard errors of the follow-up's share."""
+    """Two questions as one code, with both standard errors of the follow-up's share."""
 
     parent: int  # the number of the parent question
     flips: int
@@ -24,12 +24,12 @@ class PackedOffer:
 
 
 def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer | None:
-    """Offer one code where a yes/no question follows Yes to the question above, if that helps."""
+    """Offer one code if a yes/no question follows Yes to the question above and this helps."""
     place = manifest.questions.index(question)
     if place == 0 or not question.is_yes_or_no or question.refusal or question.score is not None:
         return None
     parent = manifest.questions[place - 1]
-    asks = parent.is_yes_or_no and parent.score is None  # nobody chooses a score
+    asks = parent.is_yes_or_no and parent.score is None  # nobody answers a score directly
     plain = asks and not parent.refusal and parent.rule is None
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None

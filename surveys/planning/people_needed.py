@@ -1,4 +1,4 @@
-"""Finds the figure that pages use to plan a question: its share among those who answer it.
+"""Finds the figure that pages use to plan a question: a share of those who answer it.
 
 A survey is watched unless its end is fixed or it draws random subsets. assumptions.py has the other
 assumptions.
@@ -21,9 +21,9 @@ def find_figure(
 ) -> Figure:
     """Describe the share that pages use to plan a question; for a range, describe the mean.
 
-    With a rule, the share is among those asked. With a refusal, it is among those who answer. With
-    a follow-up, it is the share of Yes to the first part. No has a single code, so the share is
-    computed from No.
+    With a rule, it is a share of those asked. With a refusal, it is a share of those who answer.
+    With a follow-up, it is the share of Yes to the first part. No has a single code, so the share
+    is computed from No.
     """
     if share is None:
         share = _find_usual_share(question)

@@ -68,10 +68,10 @@ class PlanInput:
     refusal: bool = False
     refusing: float = REFUSING  # of those who are asked
     rule: bool = False
-    asked: float = ASKED  # of all, where there is a rule
+    asked: float = ASKED  # of all people, if there is a rule
     part: float = 1.0  # of the people who get the question, if each gets a random subset
-    mean: bool = False  # of a number, as a share of its range
-    # What decides who is asked. None stands for a yes/no question of the same strength.
+    mean: bool = False  # whether the figure is the mean of a number, as a share of its range
+    # The code that decides who is asked. None stands for a yes/no question of the same strength.
     decided: Decider | None = None
     difference: float = DIFFERENCE
     watched: bool = False
@@ -82,7 +82,7 @@ class PlanInput:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether some people will not answer, so that the share is among those who do."""
+        """Whether some people will not answer, so that the share refers to those who do."""
         return self.refusal or self.rule
 
     @property

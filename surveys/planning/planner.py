@@ -1,4 +1,4 @@
-"""Computes, before a survey opens, what it can find out and what it could reveal about a person.
+"""Computes what a survey can find out and what it could reveal about a person, before it opens.
 
 Every number is for one share of one question. The planner stores nothing.
 """
@@ -38,7 +38,7 @@ SHOWN_FROM = 150  # the usual crowd C: 3 × K, for a K of 50
 
 @dataclass(frozen=True, kw_only=True)
 class StrengthLine:
-    """One strength in the table: how many people it takes, and what an attacker can infer."""
+    """One strength in the table: how many people it needs, and what an attacker can infer."""
 
     flips: int
     epsilon: float
@@ -73,12 +73,12 @@ class Plan:
 
     @cached_property
     def margin_at_end(self) -> float:
-        """Half the width of the 95 % interval if the end is fixed beforehand."""
+        """Half-width of the 95 % interval if the close is fixed beforehand."""
         return self.given.figure(watched=False).find_margin(self.given.people)
 
     @cached_property
     def margin_watched(self) -> float:
-        """The same if the researcher watches the results and expects this many people."""
+        """Half-width if the researcher watches the results and expects this many people."""
         return self.given.figure(watched=True).find_margin(self.given.people)
 
     @cached_property
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def design_effect(self) -> float:
-        """How many codes carry as much information as one direct answer of a person who answers."""
+        """How many codes are as informative as one direct answer of a person who answers."""
         return self._design_effect_for(self.given.flips)
 
     def _design_effect_for(self, flips: int) -> float:
@@ -151,7 +151,7 @@ class Plan:
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
-        """Pairs: how common the answer is, and the chance that a code for it is true."""
+        """Pairs: how common an answer is, and the chance that its code is true."""
         return [
             (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})
@@ -175,7 +175,7 @@ class Plan:
     # Tables.
     @property
     def other_shares(self) -> list[float]:
-        """Shares to compare the expected one with."""
+        """Shares for comparison with the expected share."""
         return [share for share in SHARES if share != self.given.share]
 
     @cached_property
@@ -203,7 +203,7 @@ class Plan:
 
     @cached_property
     def budgets(self) -> list[BudgetLine]:
-        """How several questions can share what one question costs."""
+        """Ways of asking several questions, each with its total ε and margin."""
         if self.given.questions < 2 or self.given.is_conditional or self.given.part < 1:
             return []  # there is no formula for conditional shares and random subsets
         share, people, questions = self.given.share, self.given.people, self.given.questions

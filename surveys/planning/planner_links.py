@@ -13,16 +13,16 @@ from surveys.planning.plan_input import PlanInput
 
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
-    """The planner's input for a draft, and the number of the question that it describes."""
+    """The planner's input for a draft, and the number of the question described."""
 
     query: dict[str, str | int]
     number: int
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft for the question that needs the most people, of those the planner can describe.
+    """Plan a draft for the question that needs the most people and that the planner can describe.
 
-    Of a question with a follow-up, it can describe the first part.
+    Of a question with a follow-up, the planner can describe the first part.
     """
     planned = [one for one in manifest.questions if one.is_scrambled and not one.has_gate]
     if not planned:

@@ -63,7 +63,7 @@ class Comparison:
     lines: tuple[ProtectionLine, ...]
     share: float
     axis: Axis
-    left_out: tuple[str, ...] = ()  # a sentence for each missing way that says why
+    left_out: tuple[str, ...] = ()  # for each missing way, a sentence that says why
 
     @property
     def rows(self) -> list[tuple[ProtectionLine, Whisker | None]]:
@@ -75,7 +75,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicationCost:
-    """What a protected table of all questions adds to the interval of one."""
+    """What a protected table of all questions adds to the interval of one question."""
 
     epsilon_hundredths: int
     widening: float  # .008 if the interval becomes .8 % wider
@@ -93,7 +93,7 @@ class PublicationCost:
 
 
 def compare_protections(given: PlanInput) -> Comparison | None:
-    """Compute every way; None for conditional shares and means, which have no formula here."""
+    """Compute all ways; None for conditional shares and means, which have no formula here."""
     if given.is_conditional or given.mean:
         return None
     epsilon = given.mechanism().epsilon
@@ -173,9 +173,9 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
 
 
 def find_people(parts: SpreadParts, *, people: int, standard_error: float) -> int:
-    """Find how many people a table needs for a standard error, from its parts for other people.
+    """Find how many people a table needs for a standard error, from its parts for another number.
 
-    It solves a / n + b / n**2 = w: the noise of a publication does not depend on n.
+    This solves a / n + b / n**2 = w: the noise of a publication does not depend on n.
     """
     wanted = standard_error**2
     one = (parts.people**2 + parts.scrambling**2) * people
@@ -208,7 +208,7 @@ def _describe_trust(protection: Protection, given: PlanInput, epsilon: float) ->
 
 
 def _choose_axis(low: float, high: float) -> Axis:
-    """Round outwards to multiples of 1, 5 or 10 points. A longer axis has a larger step."""
+    """Round outwards to multiples of 1, 5 or 10 points, depending on the length of the axis."""
     step = 0.1 if high - low > 0.3 else 0.05 if high - low > 0.1 else 0.01
     return Axis(
         least=max(0.0, step * floor(low / step)), greatest=min(1.0, step * ceil(high / step))

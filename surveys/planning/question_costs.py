@@ -1,7 +1,7 @@
-"""What a question costs, in ε and in people, and what each of its switches adds.
+"""The cost of a question in ε and in people, and what each of its switches adds.
 
 The number of people is how many must take part for a margin of ± 5 points, under the assumptions in
-assumptions.py. Every sentence names those that it makes.
+assumptions.py. Every sentence names its assumptions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from surveys.planning.score_gain import describe_score_gain
 NO_ROOM = (
     f"would add a code, but a question can have at most {MAX_SYMBOLS}. Offer fewer answers first."
 )
-LONG_SCALE = 6  # from this many points on, a longer scale gives a clearly more precise mean
+LONG_SCALE = 6  # for this many points or more, a longer scale gives a more precise mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class QuestionCost:
 
     @property
     def together(self) -> float | None:
-        """The ε that decides the word for the strength, if other questions add to its own."""
+        """The ε that decides the word for the strength, if other questions add to it."""
         differ = write_epsilon(self.statement) != write_epsilon(self.epsilon)
         return self.statement if differ else None
 
@@ -162,7 +162,7 @@ def _switched(question: ManifestQuestion, **changes: Any) -> ManifestQuestion:
 
 
 def _compare(manifest: Manifest, without: ManifestQuestion, with_it: ManifestQuestion) -> str:
-    """Say how many more people one more code takes."""
+    """Say how many more people one more code requires."""
     own = "a separate ε and " if with_it.has_gate and not without.has_gate else ""
     return (
         f"takes {own}more people: about {whole(people_needed(manifest, with_it))} instead of "

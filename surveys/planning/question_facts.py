@@ -19,7 +19,7 @@ from surveys.planning.question_costs import QuestionCost, find_question_cost
 class QuestionFacts:
     """Everything that a page says about one question."""
 
-    number: int  # as respondents count questions; a text counts among the texts
+    number: int  # as respondents count questions; texts are counted separately
     called: str  # "question 3", or "text 1"
     question: ManifestQuestion
     type_name: str

@@ -1,7 +1,7 @@
-"""What each kind of release costs, and how many people it needs to be right in 9 of 10 surveys.
+"""Costs of each kind of release, and the people it needs to be right in 9 of 10 surveys.
 
-Those for a table and an alert are computed. The others are simulated:
-`scripts/tables releases` writes them into release_people.json, for every strength.
+Numbers for tables and alerts are computed. The others are simulated: `scripts/tables releases`
+writes them into release_people.json, for every strength.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_PEOPLE = 10_000_000
 LEADER_SHARES = (0.4, 0.3, 0.2, 0.1)
 MEDIAN_SHARES = (0.1, 0.2, 0.4, 0.2, 0.1)
 ALERT_LINE, ALERT_SHARE = 0.2, 0.3
-# People for whom each of ten predictors has the answer of the outcome, to which half say Yes.
+# Shares of people who answer each of ten predictors like the outcome, to which half say Yes.
 AGREEING_SHARES = (0.72, 0.64, *(0.5,) * 8)
 
 
@@ -45,9 +45,9 @@ class ReleaseLine:
     """One kind of release about one question, at its usual ε."""
 
     kind: ReleaseKind
-    guess: str  # about taking part, in guesses of 100
+    guess: str  # about taking part: right guesses of 100
     epsilon: str
-    right: str  # when it counts as right
+    right: str  # when the release counts as right
     people: int
 
 
@@ -92,7 +92,7 @@ def describe_key_driver_people(
 ) -> str:
     """Say how many people a key driver needs, and whether that is more than `people`.
 
-    If its questions differ in strength, all count as being as strong as the strongest.
+    If its questions differ in strength, all are assumed to be as strong as the strongest.
     """
     flips = max(find_question(manifest, name).flips for name in request.questions)
     needed = _read_people(ReleaseKind.KEY_DRIVER)[flips]
@@ -126,7 +126,7 @@ def _find_people_for_table(flips: int) -> int:
 
 
 def _find_people_for_alert(flips: int) -> int:
-    """Find the fewest people for whom a single look is enough, of those that an alert takes."""
+    """Find the fewest people, at least ALERT_PEOPLE, for whom a single look is enough."""
     epsilon = Fraction(KINDS[ReleaseKind.ALERT].usual_hundredths, HUNDREDTHS)
     mechanism = PlanInput(flips=flips).mechanism()
     threshold = choose_alert_threshold(looks=MOST_LOOKS, epsilon=epsilon, level=PART_LEVEL)
@@ -156,6 +156,6 @@ def round_up(people: int) -> int:
 
 @cache
 def _read_people(kind: ReleaseKind) -> dict[int, int]:
-    """Map flips of 100 to the people that were simulated for this kind."""
+    """Map flips to the simulated numbers of people for this kind."""
     found = json.loads(PEOPLE_FILE.read_text("utf-8"))[kind.value]
     return {int(flips): people for flips, people in found.items()}

@@ -1,4 +1,4 @@
-"""What would bring a draft's total ε within a limit, and how precise its figures then are.
+"""Remedies that bring a draft's total ε within a limit, and how precise its figures then are.
 
 A remedy is the draft's manifest with fewer blocks drawn for each person, or with more flips. It
 never protects a question less than before.
@@ -18,14 +18,14 @@ from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.planning.expected import ExpectedFigure, list_figures
 
 MOST_FLIPS = 49  # of 100, the strongest protection
-_VERY_IMPRECISE = 0.2  # of a margin, as a fraction
-_KEPT_SHARE = 0.5  # of the limit, for the questions that first are suggested to keep their strength
+_VERY_IMPRECISE = 0.2  # a margin, as a fraction
+_KEPT_SHARE = 0.5  # of the limit, for the questions that are suggested first to keep their strength
 
 
 class RemedyKind(StrEnum):
     SUBSET = "subset"  # each person is asked fewer of the blocks
     STRENGTH = "strength"  # all questions get at least some strength
-    SOME = "some"  # all questions but some
+    SOME = "some"  # all questions but some get at least some strength
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Remedy:
 
     @property
     def facts(self) -> str:
-        """Say what it costs: the total, the people for each question and the widest margin."""
+        """Say what this costs: the total, the people for each question and the widest margin."""
         suggested = f"Suggested: {self.kept_numbers}. The others then have {self._strength}. "
         only = suggested if self.kind == RemedyKind.SOME else ""
         caution = " That is very imprecise." if self.precision.margin > _VERY_IMPRECISE else ""
@@ -100,7 +100,7 @@ class Remedy:
 
 
 def find_widest(manifest: Manifest) -> ExpectedFigure:
-    """Find the figure that is known least precisely with the people planned for."""
+    """Find the least precise figure for the planned number of people."""
     return list_figures(manifest, people=manifest.people_planned or UNKNOWN_PEOPLE)[0]
 
 
@@ -109,7 +109,8 @@ def find_remedy(
 ) -> Remedy | None:
     """Find the remedy that changes the draft least for a total ε of at most `goal`.
 
-    `kept` names the questions that keep their strength, for RemedyKind.SOME; None suggests some.
+    `kept` names the questions that keep their strength, for RemedyKind.SOME; None lets this
+    function suggest some.
     """
     match kind:
         case RemedyKind.SUBSET:
@@ -159,9 +160,10 @@ def _strengthen(
 
 
 def _suggest_kept(manifest: Manifest, goal: float) -> Remedy | None:
-    """Keep the first questions that half of the limit pays for.
+    """Keep the first questions whose ε fit into half of the limit.
 
-    Keep fewer if the others would otherwise not fit, or say nothing, and one if nothing helps.
+    Keep fewer if the others would not fit otherwise, or would say nothing. Keep one if nothing
+    helps.
     """
     kept: list[str] = []
     spent = 0.0

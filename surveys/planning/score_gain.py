@@ -1,4 +1,4 @@
-"""What a score gains and gives up, compared with a question for each item."""
+"""What a score gains and loses, compared with a question for each item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surveys.formatting import whole
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.scores import Score
 
-MIDDLE = 0.5  # of the range, where a mean takes the most people
+MIDDLE = 0.5  # of the range; a mean there needs the most people
 
 
 def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[str]:
@@ -43,9 +43,10 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
 
 
 def find_people_ratio(mechanism: RandomizedResponse, score: Score) -> float:
-    """Return how many times as many people numbers with a share of the same ε would need.
+    """Return how many times as many people are needed if single numbers share the same ε.
 
-    The total's mean is the sum of the items' means, and the code of each item is drawn by itself.
+    The total's mean is the sum of the items' means, and the code of each item is drawn
+    independently.
     """
     items = len(score.items)
     weights = [one.weight for one in score.items]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from privacy.planning.budgets import pair_fraction, question_fraction
 from surveys.manifest.manifest import Manifest
 
-# Few enough to compare at a glance.
+# The first sizes shown: few enough to compare at a glance.
 FIRST_SHOWN = 5
 
 
@@ -28,7 +28,7 @@ class Subset:
 
     @property
     def paired(self) -> float:
-        """The fraction who are asked two given questions from different blocks."""
+        """The fraction of people who are asked two given questions from different blocks."""
         return pair_fraction(drawn=self.drawn, questions=self.blocks)
 
 
@@ -45,7 +45,7 @@ def describe_subset(manifest: Manifest, *, drawn: int | None) -> Subset | None:
 
 
 def list_subsets(manifest: Manifest) -> Sequence[Subset]:
-    """List the sizes that an author can choose, with the current one; none below two blocks."""
+    """List the sizes that an author can choose, with the current one; none for a single block."""
     blocks = manifest.block_count
     if blocks < 2:
         return []

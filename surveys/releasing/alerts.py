@@ -1,4 +1,4 @@
-"""Alerts: whether more than a share of people gave an answer, looked at once a day, told once."""
+"""Alerts: a daily look at whether more than a share of people gave an answer, reported once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from surveys.manifest.releases import ReleaseRequest
 
 # One look a day for a year; then the alert ends.
 MOST_LOOKS = 366
-# Scrambling and chance, and noise alone, may each cause an alert below the line so rarely.
+# The probability that scrambling and chance cause no false alert; also that noise causes none.
 PART_LEVEL = 0.975
-WRONG = 5  # of 100, both together
+WRONG = 5  # of 100, for both causes together
 NOTICED = 0.9
 _YES = 1
 
@@ -33,14 +33,14 @@ class Target:
 
     @property
     def share_on_line(self) -> float:
-        """The share of reports with the code if the true share is exactly the one asked about."""
+        """The share of reports with the code if the true share is exactly at the alert's line."""
         mechanism = self.symbol.mechanism
         return mechanism.other_probability + mechanism.slope * self.percent / 100
 
     def find_distance(self, cells: list[int]) -> int:
-        """Return how many more reports have the code than can be if the share is not above.
+        """Return by how many the reports with the code exceed the most that the line explains.
 
-        One report more or less changes it by at most one.
+        One report more or less changes this distance by at most one.
         """
         people = sum(cells)
         least = least_surpassing_count(people, share=self.share_on_line, level=PART_LEVEL)
@@ -48,7 +48,7 @@ class Target:
 
 
 def find_target(request: ReleaseRequest, manifest: Manifest) -> Target:
-    """Find what an alert is about; the request must have been checked."""
+    """Find the code that an alert counts; the request must have been checked."""
     assert request.answer is not None
     assert request.percent is not None
     (question,) = (one for one in manifest.questions if one.name in request.questions)
@@ -59,13 +59,13 @@ def find_target(request: ReleaseRequest, manifest: Manifest) -> Target:
 
 
 def find_threshold(request: ReleaseRequest) -> int:
-    """Return what the noisy distance must reach, noise on the threshold apart."""
+    """Return the threshold that the noisy distance must reach, before noise is added to it."""
     epsilon = request.epsilon_hundredths / HUNDREDTHS
     return choose_alert_threshold(looks=MOST_LOOKS, epsilon=epsilon, level=PART_LEVEL)
 
 
 def find_noticed_share(request: ReleaseRequest, manifest: Manifest, *, people: int) -> float:
-    """Return the true share that gives an alert 9 times in 10 once so many people took part."""
+    """Return the true share that gives an alert 9 times in 10 if this many people took part."""
     target = find_target(request, manifest)
     mechanism = target.symbol.mechanism
     return noticed_share(

@@ -20,10 +20,10 @@ MOST_PLANNED = 20
 TWICE = "This release is already planned."
 # A key driver has an outcome and at least two predictors.
 LEAST_COMPARED = 3
-# After the close, and in a draft.
+# Kinds offered after the close, and kinds that drafts can plan.
 OFFERED = (ReleaseKind.TABLE, ReleaseKind.LEADER, ReleaseKind.MEDIAN)
 PLANNABLE = (*OFFERED, ReleaseKind.ALERT, ReleaseKind.KEY_DRIVER)
-# With fewer, noise and scrambling hide all but a very large share.
+# With fewer people, noise and scrambling hide all but very large shares.
 ALERT_PEOPLE = 3000
 MOST_PERCENT = 99
 _WITH_ALERT = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SEVERAL)
@@ -43,7 +43,7 @@ NOT_PLANNED = (
 
 
 class NotReleasable(Exception):
-    """Nothing was charged; the message is for the researcher."""
+    """The release was refused, and nothing was charged. The message is for the researcher."""
 
 
 def list_candidates(manifest: Manifest, kind: ReleaseKind) -> tuple[ManifestQuestion, ...]:
@@ -54,7 +54,7 @@ def list_candidates(manifest: Manifest, kind: ReleaseKind) -> tuple[ManifestQues
 
 
 def _list_compared(manifest: Manifest) -> tuple[ManifestQuestion, ...]:
-    """List the questions of which every report has Yes or No; none if there are too few."""
+    """List the questions to which every report has Yes or No; none if there are too few."""
     found = tuple(
         question
         for question in manifest.questions
@@ -75,12 +75,12 @@ def _is_drawn_apart(request: ReleaseRequest, manifest: Manifest) -> bool:
 def _is_candidate(question: ManifestQuestion, kind: ReleaseKind) -> bool:
     if kind == ReleaseKind.TABLE:
         # The share of a code says nothing about a rounded number, and with other codes its mean
-        # would be one of an unknown group.
+        # would refer to an unknown group.
         return question.is_answered and not (question.is_rounded and question.has_extra_codes)
     if question.is_rounded:
         return False
     if kind == ReleaseKind.ALERT:
-        # Its share is one of everyone who was asked: no rule and no gate leaves people out.
+        # The share refers to everyone who was asked: no rule and no gate leaves people out.
         is_of_all = question.rule is None and not question.has_gate
         return question.type in _WITH_ALERT and is_of_all
     if kind == ReleaseKind.LEADER:
@@ -118,17 +118,17 @@ def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseReque
         raise NotReleasable(
             f"A release of the kind {request.kind.label} must be planned before the survey opens."
         )
-    # Only the counts that planned tables need are kept by group. Such a table may have been lost.
+    # Counts by group are kept only for planned tables. Such a table may have been lost.
     if request.group and request not in (manifest.planned_releases or ()):
         raise NotReleasable(NOT_PLANNED)
     return request
 
 
 def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> None:
-    """Check a request that is valid by itself beside all others of the survey.
+    """Check a request that is valid by itself against all others of the survey.
 
-    Several leaders of one question could be drawn until one is right, and a name without the
-    intervals of a table does not say how sure it is. May raise NotReleasable.
+    Otherwise, leaders of one question could be drawn until one is right. And a name without the
+    intervals of a table does not say how certain it is. May raise NotReleasable.
     """
     if request.kind == ReleaseKind.KEY_DRIVER:
         _check_outcome(request, others)
@@ -178,11 +178,11 @@ def check_planned(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest
 def find_planned_problem(request: ReleaseRequest, manifest: Manifest) -> str:
     """Say why a planned release cannot be made; empty if it can.
 
-    The draft may have changed since it was planned. What all cost together is checked once for all.
+    The draft may have changed since the release was planned. The cost of all is checked elsewhere.
     """
     planned = manifest.planned_releases or ()
     place = planned.index(request)
-    if planned.count(request) > 1:  # a question that told two tables apart was deleted
+    if planned.count(request) > 1:  # two tables differed only in a deleted question
         return TWICE
     try:
         check_request(request, manifest)
@@ -204,7 +204,7 @@ def describe_planned_excess(manifest: Manifest) -> str:
 
 
 def add_up_planned(manifest: Manifest) -> int:
-    """Return what all planned releases cost together, in hundredths of ε."""
+    """Return the cost of all planned releases together, in hundredths of ε."""
     return sum(one.epsilon_hundredths for one in manifest.planned_releases or ())
 
 

@@ -39,26 +39,26 @@ class Mechanism(TextChoices):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasePlan:
-    """The noise of a release and what it spends, about one report added or removed."""
+    """The noise of a release, and what it spends for one report added or removed."""
 
     mechanism: Mechanism
-    # Laplace: b. Gaussian: the standard deviation. Permute-and-flip: of the exponential noise.
-    # Sparse vector: b of the noise of a look; that of the threshold has half of it.
+    # Laplace: b. Gaussian: the standard deviation. Permute-and-flip: scale of the exponential
+    # noise. Sparse vector: b of the noise of a look; the threshold's is half of that.
     scale: Fraction
-    # How far one report moves the counts: added up (Laplace), squared and added up (Gaussian), or
-    # the most that it moves one score.
+    # How far one report moves the counts: the sum of changes (Laplace), the sum of their squares
+    # (Gaussian), or the largest change of a score.
     sensitivity: int
     epsilon_hundredths: int
     delta_nanos: int
     rho: float | None
     # Whether one report moves all scores in the same direction; chosen scores need it.
     is_monotone: bool = True
-    # A key driver is drawn twice, a choice and then its table, at equal parts of ε.
+    # A key driver needs two draws, a choice and then its table, each with half of ε.
     draws: int = 1
 
     @property
     def epsilon_each(self) -> Fraction:
-        """What each draw spends."""
+        """The ε that each draw spends."""
         return Fraction(self.epsilon_hundredths, HUNDREDTHS * self.draws)
 
 
@@ -68,9 +68,9 @@ def list_symbols(manifest: Manifest, questions: Sequence[str]) -> tuple[Symbol, 
 
 
 def count_most_symbols(manifest: Manifest, questions: Sequence[str]) -> int:
-    """Return the most symbols of these questions that one report can have.
+    """Return the largest number of symbols of these questions in one report.
 
-    Where each person is asked only some blocks, these are the blocks with the most symbols.
+    If each person is asked only some blocks, count the blocks with the most symbols.
     """
     symbols = Counter(symbol.question for symbol in list_symbols(manifest, questions))
     return int(sum(manifest.pick_drawn(symbols)))
@@ -98,7 +98,7 @@ def plan_release(
 
 
 def find_other_probability(question: ManifestQuestion) -> Fraction:
-    """Return the probability of each code that is not the true one, exactly."""
+    """Return the exact probability of each code other than the true one."""
     mechanism = question.mechanism
     return Fraction(SCALE - mechanism.threshold, SCALE * (mechanism.symbols - 1))
 
@@ -116,7 +116,7 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
         scale=noise.scale,
         sensitivity=symbols,
         epsilon_hundredths=request.epsilon_hundredths,
-        # All that is left: the first table for which it pays takes it.
+        # The whole remaining δ: the first table that benefits takes it.
         delta_nanos=delta_nanos if mechanism == Mechanism.GAUSSIAN else 0,
         rho=noise.rho,
     )
@@ -125,16 +125,16 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
 def is_delta_small(nanos: int, manifest: Manifest) -> bool:
     """Whether δ times the number of people whom the author expects is at most a tenth.
 
-    It uses the expected number: the exact number must not decide which noise readers see.
+    The exact number must not decide which noise readers see, so the expected one is used.
     """
     people = manifest.people_expected
     return not people or nanos <= largest_release_delta(people)
 
 
 def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
-    """Plan the second draw of a key driver: noise on the cells behind the rule that was named.
+    """Plan the second draw of a key driver: noise on the cells behind the rule that it names.
 
-    One report adds 1 to one cell. The scale in reports is that of the choice.
+    One report adds 1 to one cell. In reports, the scale equals that of the choice.
     """
     return replace(
         plan, mechanism=Mechanism.LAPLACE, scale=plan.scale / plan.sensitivity, sensitivity=1
@@ -183,7 +183,7 @@ def plan_all(manifest: Manifest) -> list[ReleasePlan]:
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """The noise of each cell of a table; `least` people must be in a symbol's noisy sum."""
+    """The noise of each cell of a table; a symbol's noisy sum must be at least `least`."""
 
     variance: float
     least: int
@@ -200,11 +200,11 @@ class Noise:
 
 
 def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
-    """Return how many people the published answer may be away from the best one, with 95 %.
+    """Return, at 95 % confidence, by how many people the published answer may miss the best one.
 
-    For a leader, this is how many it may lie behind. For a median, it is how many would have to
-    answer differently to make it one. One person more moves the expected number of reports of an
-    answer by the slope of the channel.
+    A leader may be this many people behind. To make a point the median, this many people would have
+    to answer differently. One more person moves the expected number of reports of an answer by the
+    slope of the channel.
     """
     slope = question.mechanism.slope if question.is_scrambled else 1.0
     epsilon = request.epsilon_hundredths / HUNDREDTHS
@@ -225,15 +225,15 @@ def find_bound(request: ReleaseRequest, question: ManifestQuestion) -> float:
         candidates=question.answers,
         level=LEVEL,
     )
-    # Scores are rounded to whole thousandths, which can move two of them apart by one. Each person
+    # Scores are rounded to whole thousandths, which can move two scores apart by one. Each person
     # who answers differently moves the score by twice the slope (privacy.central.median).
     return (scaled + 1) / FACTOR / (2 * slope)
 
 
 def find_rule_bound(request: ReleaseRequest, manifest: Manifest) -> float:
-    """Return for how many people more another rule of a key driver may be right, with 95 %.
+    """Return, at 95 % confidence, for how many more people another rule may be right.
 
-    Scores are rounded down to thousandths, which can move two of them apart by one.
+    Scores are rounded down to thousandths, which can move two scores apart by one.
     """
     outcome, *predictors = (find_question(manifest, name) for name in request.questions)
     reports = selection_bound(

@@ -32,7 +32,7 @@ class KindWords:
     heading: str
     choose: str  # what the form asks for
     nothing: str  # why no question of a survey fits
-    unfit: str  # what it takes; said where some questions do not fit
+    unfit: str  # requirements; shown if some questions do not fit
     usual_hundredths: int
 
 
@@ -94,13 +94,13 @@ def describe_unfit(manifest: Manifest, kind: ReleaseKind) -> str:
 
 
 def find_questions(manifest: Manifest, request: ReleaseRequest) -> tuple[ManifestQuestion, ...]:
-    """Return the questions that a release is about, in its order."""
+    """Return the questions that a release is about, in the order of the request."""
     known = {one.name: one for one in manifest.questions}
     return tuple(known[name] for name in request.questions if name in known)
 
 
 def _find_answer(manifest: Manifest, request: ReleaseRequest) -> str:
-    """Return the answer that an alert is about; it may be gone from a draft."""
+    """Return the answer that an alert is about; "?" if the draft no longer has it."""
     (question,) = find_questions(manifest, request)
     return {option.code: option.text for option in question.options}.get(request.answer or 0, "?")
 

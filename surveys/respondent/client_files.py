@@ -69,7 +69,7 @@ def client_version() -> str:
 
 @lru_cache(maxsize=1)
 def client_files() -> dict[str, ClientFile]:
-    """Return by name the files that browsers load, then the sources. They are made once."""
+    """Return the files that browsers load, then the sources, by name. They are made once."""
     files = {**_make_files(), **_read_sources()}
     return {name: _build_file(name, content) for name, content in files.items()}
 

@@ -1,6 +1,6 @@
 """Splits our own JavaScript into tokens and removes comments and white space.
 
-It supports the part of the language that the respondent's modules use. It refuses everything else,
+The code supports the part of the language that the respondent's modules use. It refuses the rest,
 such as a slash that could either divide or begin a regular expression.
 """
 
@@ -60,7 +60,7 @@ _AMBIGUOUS = re.compile(
     "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
     "|throw|try|typeof|void|while|with|yield"
 )
-# A line end after the first set, or before the second, ends no statement.
+# A line end after a token of the first set, or before one of the second, ends no statement.
 _ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
 _BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
 # Words and signs need no space next to these.

@@ -24,7 +24,7 @@ ReadSource = Callable[[str], str]  # from a module's name to its text
 SOURCES = "source/"  # the folder that serves the modules with their comments
 _IMPORT = re.compile(r'import \{ ((?:[\w$]+ , )*[\w$]+)(?: ,)? \} from "(\.\.?/[\w./-]+)" ;')
 _DECLARING = ("const", "function", "class")
-# A variable there would be state of the whole page. A comma would declare a second name.
+# At the top, `let` would be state of the whole page, and a comma would declare a second name.
 _REFUSED_AT_TOP = ("let", ",")
 # Names in or after these words would need more analysis than this module does.
 _REFUSED = ("eval", "import", "switch", "var", "with")
@@ -73,7 +73,7 @@ def _import(source: str, names: set[str]) -> str:
 
 
 def strip_module(name: str, source: str) -> str:
-    """Write one module without comments and white space. It still imports and exports."""
+    """Write one module without comments and white space. Its imports and exports remain."""
     _parse(name, source)
     return strip_comments(split_tokens(source))
 
@@ -124,7 +124,7 @@ def _check_names(modules: list[_Module], taken: dict[str, set[str]]) -> None:
 
 
 class _Parser:
-    """Reads the names that a module imports, declares and uses, and writes what is served."""
+    """Reads the names that a module imports, declares and uses, and writes the served text."""
 
     def __init__(self, name: str, tokens: list[Token]) -> None:
         self.module = _Module(name=name)

@@ -114,7 +114,7 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
-        # The second imports the first. The first has its own element, because browsers refuse a
+        # The second script imports the first, which has its own element, because browsers refuse a
         # script whose hash the page does not state, and WebKit ignores the hash of a modulepreload.
         "modules": [client_files()[RANDOMIZER], page_script(parts)],
         "guard": mark_safe(GUARD),  # noqa: S308
@@ -136,7 +136,7 @@ def render_questions(
 
 
 def _escape_text(text: str) -> str:
-    """Escape what would end a text between tags. The many quotes in JSON may stay."""
+    """Escape characters that have a meaning between tags. The many quotes in JSON may stay."""
     return mark_safe(text.replace("&", "&amp;").replace("<", "&lt;"))  # noqa: S308
 
 

@@ -33,7 +33,7 @@ MOST_OF_A_SHORT_SURVEY = 10  # pages, or questions to check
 
 
 def list_kinds(manifest: Manifest) -> set[str]:
-    """List the types of questions that people see. They see the items of a score."""
+    """List the types of questions that people see. For a score, they see its items."""
     kinds = {
         str(question.type) if question.score is None else "score" for question in manifest.questions
     }

@@ -88,7 +88,7 @@ def build_frozen(wave: Wave, language: str = "") -> Text:
 
 
 def build_file(name: str) -> Text:
-    """Describe a client file. `name` must be that of a served file."""
+    """Describe a client file. `name` must be the name of a served file."""
 
     def make() -> bytes:
         file = find_client_file(name)
@@ -106,12 +106,12 @@ def build_file(name: str) -> Text:
 def is_served(name: str) -> bool:
     """Whether the browser of a respondent or an author may need a file of this name.
 
-    Parts of the script can be combined in hundreds of ways. A stranger could request them all.
+    Parts of the script can be combined in hundreds of ways, and a stranger could request each.
     """
     if name in client_files():
         return True
     if "\0" in name:
-        return False  # PostgreSQL refuses to look for it
+        return False  # PostgreSQL refuses a NUL in queries
     return StoredText.objects.filter(name=f"client {name}").exists() and bool(
         find_client_file(name)
     )

@@ -1,6 +1,6 @@
 """Shortens our own stylesheet without changing its meaning.
 
-It removes comments, white space that separates nothing, and the semicolon before a closing brace.
+Comments, white space that separates nothing, and semicolons before closing braces are removed.
 The same source always gives the same bytes. The module supports only the part of the language that
 the stylesheet uses. It refuses anything else, such as a comment within a line or an escape.
 """
@@ -22,8 +22,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>[{};,:])"
     r"|(?P<word>/(?!\*)|[^\s\"'/\\{};,:]+)"
 )
-# White space has no meaning on either side of the first set. It has none after the second set,
-# but it does before: `a :hover` is not `a:hover`.
+# White space has no meaning on either side of the first signs. It has none after the second signs,
+# but it has a meaning before them: `a :hover` is not `a:hover`.
 _NEVER_AROUND = "{};"
 _NEVER_AFTER = ",:"
 

@@ -1,6 +1,6 @@
 """Compares what a server sends to respondents with what this release would send.
 
-The pages depend only on the manifest, its words, the release and a few statements of the host. This
+The pages depend only on the manifest, its words, the release and a few values from the host. This
 module regenerates them in each of the survey's languages, and compares every byte of them and of
 their headers. It does the same with every file that they name. It does not compare the pages for
 coins, for paper and for handing in a code, because they differ at each visit. It cannot see what a
@@ -56,7 +56,7 @@ _FAILURES = (
 
 @contextmanager
 def _using_manifest() -> Iterator[None]:
-    """Wrap all code that uses a manifest, because a stranger wrote it."""
+    """Wrap all code that uses a manifest, because a stranger may have written it."""
     try:
         yield
     except _FAILURES:
@@ -80,8 +80,8 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
         with _using_manifest():
             elsewhere = int(data["elsewhere"])
             asked = max(manifest.asked_elsewhere, elsewhere)
-        # Only the server can count them. The manifest has the number at the launch, and surveys
-        # that open later make it larger.
+        # Only the server can count these surveys. The manifest has the number at the launch, and
+        # surveys that open later make it larger.
         yield Finding(what=f"“asked in {asked} other surveys of this author”")
         survey = _Survey(
             client=client,
@@ -151,7 +151,7 @@ class _Survey:
     def _check_checking(self, *, language: str, words: str) -> Iterator[Finding]:
         """Compare the page for checking the survey's page, and the page as one file."""
         slug, name = _read_manifest(self.content).survey, NAMES[language]
-        # The server's own address has no default port.
+        # The server's own address omits a default port.
         origin = str(httpx.URL(self.url).join("/"))
         made: dict[str, Any] = {
             "language": language,

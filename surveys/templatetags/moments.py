@@ -1,4 +1,4 @@
-"""Writes times on respondents' pages. Their scripts show them in the device's time zone."""
+"""Writes times on respondents' pages, whose scripts show them in the device's time zone."""
 
 from datetime import UTC, datetime
 

@@ -91,7 +91,7 @@ def test_sessions_show_only_their_day_and_can_be_ended_one_by_one(person: User) 
     assert not re.search(r"127\.0\.0\.1|\d\d:\d\d|Mozilla", page.text)
     client.post(END, {"session": listed[2].name})
     assert [is_signed_in(each) for each in (client, other, third)] == [True, False, True]
-    # Not somebody else's, even with the right name.
+    # Nobody can end somebody else's session, even with the right name.
     name = foreign.get(ACCOUNT).context["sessions"][0].name
     client.post(END, {"session": name})
     assert is_signed_in(foreign)

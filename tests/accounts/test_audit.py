@@ -1,4 +1,4 @@
-"""What people do with accounts and surveys leaves a line in the log, without addresses."""
+"""Acts on accounts and surveys leave a line in the log, without addresses."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_export_is_recorded_with_its_file(person: User, lines: list[str], 
     client = sign_in(person)
     lines.clear()
     path = path.format(wave.survey.slug)
-    if client.get(path).status_code == 202:  # it was asked for; nothing was sent
+    if client.get(path).status_code == 202:  # the file was requested, but not sent
         assert lines == []
         [rendering] = find_renderings_to_run()
         run_rendering(rendering_id=rendering.pk, find_recipe=find_recipe)

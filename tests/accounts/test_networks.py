@@ -1,4 +1,4 @@
-"""Which network a request comes from: behind a proxy, and however it is written."""
+"""Which network a request comes from: behind a proxy, and however the address is written."""
 
 from __future__ import annotations
 

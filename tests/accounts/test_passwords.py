@@ -141,7 +141,7 @@ def test_no_more_than_two_passwords_are_hashed_at_once() -> None:
         with lock:
             running += 1
             most = max(most, running)
-        both.wait(timeout=20)  # passed only by as many as there may be
+        both.wait(timeout=20)  # waits for the allowed number of threads
         with lock:
             running -= 1
         return ""

@@ -1,4 +1,4 @@
-"""Reset mails: a page stores a row, a worker sends; nobody learns who has an account."""
+"""Reset mails: a page requests them, a worker sends them, and nobody learns who has an account."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_link_leads_to_the_public_address_whatever_host_was_asked_for(
 
 
 def test_known_and_unknown_addresses_cause_the_same_queries(client: Client, person: User) -> None:
-    """Also when asked again, before and after the worker has been there."""
+    """Also for repeated requests, before and after the worker has run."""
 
     def ask(email: str) -> list[str]:
         with CaptureQueriesContext(
@@ -123,7 +123,7 @@ def test_known_and_unknown_addresses_cause_the_same_queries(client: Client, pers
         known, unknown = (ask(email) for email in emails)
         assert known == unknown
         assert any(sql.startswith("INSERT") for sql in known)
-    # Each wrote a row, so that the database has as much to write for both.
+    # Each address got a row, so that the database writes as much for both.
     assert AccountMail.objects.count() == 2
     for _ in range(2):
         send_next_mail()

@@ -1,4 +1,4 @@
-"""Sessions end after a time without activity and some days after sign-in, and not silently."""
+"""Sessions end after a time without activity and some days after sign-in, and people are told."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_somebody_whose_session_has_ended_reads_so_on_the_sign_in_page(
     assert page.redirect_chain == [(f"/accounts/login/?next={wanted}&ended=1", 302)]
     assert 'id="ended"' in page.text
     assert f'name="next" value="{wanted}"' in page.text
-    # A visitor who was never signed in does not.
+    # A visitor who was never signed in is not told so.
     assert Client().get(wanted)["Location"] == f"/accounts/login/?next={wanted}"
 
 
@@ -155,7 +155,7 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
     assert "Do you &lt;b&gt;hate&lt;/b&gt; it?" in reply.text
     assert "a secret phrase" not in reply.text
     assert f'href="/accounts/login/?next={page}"' in reply.text
-    # While they type, a page asks what a question costs; the page must stay as it is.
+    # While people type, a page asks what a question costs; the page must stay as it is.
     typing = client.post(path, {"cost": "1"}, headers={"HX-Request": "true"})
     assert typing.status_code == 204
 
@@ -168,7 +168,7 @@ def test_a_page_that_reads_no_session_does_not_depend_on_cookies(person: User) -
 
 
 def test_a_cookie_with_a_nul_is_no_session() -> None:
-    """PostgreSQL refuses to look for it, so the page would answer 500."""
+    """PostgreSQL refuses a NUL in queries, so the page would answer 500."""
     assert SessionStore("\0" * 32).session_key is None
 
 

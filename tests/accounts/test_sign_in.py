@@ -145,7 +145,7 @@ def test_the_operator_ends_a_pause_on_every_network(
     for address in (HERE, ELSEWHERE):
         assert sign_in(client, address=address).status_code == 302
         client.logout()
-    # Counting has begun anew, not ended.
+    # Counting has restarted, not ended.
     assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
 
 

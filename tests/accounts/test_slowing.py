@@ -57,7 +57,7 @@ def sign_in(
 
 
 def sign_out(client: Client) -> None:
-    """Unlike the client's own way, this keeps the other cookies."""
+    """Sign out; unlike `client.logout`, keep the other cookies."""
     client.post("/accounts/logout/")
 
 
@@ -81,7 +81,7 @@ def test_pauses_between_attempts_grow_to_a_minute() -> None:
 def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     client: Client, person: User, passing_time: Callable[[float], None]
 ) -> None:
-    # All within one second: one attempt passes after the twenty, and begins a pause.
+    # All within one second: after twenty attempts, one more passes and starts a pause.
     assert Counter(guess_from_everywhere(client, 60)) == {200: 21, 429: 39}
     passed = 0
     for minute in range(10):
@@ -93,7 +93,7 @@ def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     assert slowed.status_code == 429
     assert 0 < int(slowed["Retry-After"]) <= 60
     assert "Wait a minute and try again" in slowed.text
-    # Never shut for good: the first attempt after the pause is looked at.
+    # Sign-in is never blocked for good: the first attempt after the pause is checked.
     passing_time(60)
     assert sign_in(client, address="192.0.2.200").status_code == 302
 

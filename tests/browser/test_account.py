@@ -73,7 +73,7 @@ def test_a_second_factor_is_set_up_used_and_recovered(
     sign_out(page)
 
     enter_password(page, live, then="Enter a code")
-    # The first code was used to turn it on, so the app shows the next one by now.
+    # The first code turned the factor on; the app shows the next code by now.
     enter(page, "Code", code_now(secret, seconds=30), "Sign in")
     expect(heading).to_have_text("Your surveys")
     sign_out(page)

@@ -75,7 +75,7 @@ VISIT = """async (cases) => {
       return { names, kept: Object.keys(answers), sent, used };
     });
 }"""
-# The names on each screen, if all questions are asked.
+# The names of questions on each screen, if all are asked.
 ARRANGE = """async (cases) => {
     document.body.innerHTML = "<main id=survey></main>";
     const { listPages } = await import("/report/rules.js");
@@ -171,7 +171,7 @@ def draw_question(
 
 
 def draw_answer(rng: random.Random, question: ManifestQuestion) -> Answer:
-    """Draw the answers that a person might give, in the form that the Python version uses."""
+    """Draw answers that a person might give, in the form that the Python version uses."""
     if question.refusal and rng.random() < 0.3:
         return None
     if question.score is not None:
@@ -205,7 +205,7 @@ def test_random_rules_hold_or_fail_in_both_implementations(page: Page) -> None:
     cases: list[dict[str, Any]] = []
     for _ in range(5000):
         known = {name: rng.choice([None, *range(k)]) for name, k in symbols.items()}
-        # Nothing stands for no answer, as None does.
+        # A missing key means no answer, as None does.
         codes = {name: code for name, code in known.items() if code is not None}
         cases.append({"rule": draw_rule(rng, symbols, depth=4), "codes": codes, "known": known})
     expected = [holds(case["rule"], case["known"]) for case in cases]
@@ -286,7 +286,7 @@ def test_blocks_and_the_limit_of_the_total_agree(page: Page) -> None:
 
 
 def test_the_browser_computes_the_largest_total_that_can_be_drawn(page: Page) -> None:
-    """The limit is tested to a thousandth: this many questions with the smallest T refused."""
+    """The limit is tested to a thousandth: so many questions, with the smallest refused T."""
     coins = [yes_no(f"q{n}", flips=25) for n in range(1, 20)]
     rng = random.Random(SEED)
     base = draw_manifest(rng)
@@ -403,7 +403,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
     cases, expected = [], []
     for _ in range(300):
         drawn = [replace(one, rule=None) for one in draw_manifest(rng).questions]
-        # Neighbours that could be rows, and others that only look so.
+        # Neighbours that could be rows, and others that only look as if they could.
         copies = [one for one in drawn for _ in range(rng.randint(1, 10))]
         questions = [
             replace(one, name=f"q{number}", together=rng.random() < 0.8)
@@ -415,7 +415,7 @@ def test_the_same_questions_share_pages_even_if_marks_lie(page: Page) -> None:
 
 
 def cut(grid: list[ManifestQuestion]) -> list[list[str]]:
-    """The names on each page: as even as possible, the longer pages first or in between."""
+    """The names on each page: evenly spread, with longer pages first or in between."""
     count = -(-len(grid) // MOST_ROWS)
     ends = [-(-len(grid) * i // count) for i in range(count + 1)]
     return [[one.name for one in grid[start:end]] for start, end in pairwise(ends)]

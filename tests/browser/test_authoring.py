@@ -29,7 +29,7 @@ MANY_TABS = 60
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page with a new profile; what the policy blocks and errors of htmx fail the test."""
+    """A page with a new profile; requests that the policy blocks and htmx errors fail the test."""
     faults: list[str] = []
 
     def note(message: ConsoleMessage) -> None:

@@ -1,4 +1,4 @@
-"""The budget of a draft in Chromium: a remedy and its undo, on a phone and a desk."""
+"""The budget of a draft in Chromium: a remedy and its undo, on a phone and a desktop."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_figures_are_shown_without_a_single_violation(
 
 @pytest.fixture
 def behind_a_rule(live: LiveApplication) -> Survey:
-    """Make an open survey with a long question that few people are asked, and a clear one."""
+    """Make an open survey with a long question that few people are asked, and a precise one."""
     survey = make_survey(title="Behind a rule", questions=(), flips=40)
     first = add_question(survey=survey, text="Have you ever worked while ill?", flips=40)
     rule = {"name": f"{first.pk}", "is": [1]}
@@ -96,7 +96,7 @@ def test_a_figure_that_says_nothing_fits_on_a_phone(
 def test_every_row_of_a_block_has_the_same_axis(
     chromium: Browser, live: LiveApplication, behind_a_rule: Survey
 ) -> None:
-    """Also under a question of 1,000 characters and beside an option of 300."""
+    """This also holds under a question of 1,000 characters and beside an option of 300."""
     context = make_context(chromium, live, behind_a_rule)
     page = Reader(context.new_page(), live).open(behind_a_rule)
     page.locator(".block-question").first.evaluate("text => text.textContent = 'Why? '.repeat(200)")
@@ -137,8 +137,8 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     context = make_context(chromium, live, wave.survey)
     reader = Reader(context.new_page(), live)
     page = reader.open(wave.survey)
-    # Chance decides which 10 of the 110 stay behind: 40 to 50 of the 100 sealed codes show Yes,
-    # which are (S/n − .05)/.9 = 39 to 50 %.
+    # Chance decides which 10 of the 110 reports stay behind: 40 to 50 of the 100 sealed codes show
+    # Yes, which are (S/n − .05)/.9 = 39 to 50 %.
     assert re.search(r"[345]\d\s%", words_of(page))
     expect(page.locator("#survey-status")).to_contain_text("100 sealed reports")
 
@@ -163,7 +163,7 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     assert wave.batches.count() == 3
     with page.expect_response(lambda response: "/panel" in response.url) as polled:
         pass
-    assert polled.value.status == 204  # nor does a batch without a look
+    assert polled.value.status == 204  # a batch without a look does not either
     expect(page.locator("#survey-status")).to_contain_text("500 sealed reports")
 
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

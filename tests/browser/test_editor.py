@@ -1,4 +1,4 @@
-"""The pages on which authors build a draft, in Chromium: they fit, and axe finds nothing."""
+"""The pages on which authors build a draft, in Chromium: they fit, and axe finds no faults."""
 
 from __future__ import annotations
 

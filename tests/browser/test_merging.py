@@ -1,4 +1,4 @@
-"""Two people edit the same draft at once in Chromium: nothing is lost, and the later is told."""
+"""Two people edit a draft at once in Chromium: nothing is lost, and the later one is told."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SENDS = """([url, token, tag, body]) => {
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """What one person has open, the words that they type there, and what tells the later one."""
+    """A page that a person has open, the words typed there, and the notice for the later one."""
 
     kind: str
     words: str
@@ -39,16 +39,16 @@ class Edit:
     button: str = ""  # the editor saves by itself
 
     def save(self) -> None:
-        """Press the button in half a second, without waiting for what follows."""
+        """Press the button in half a second, without waiting for the result."""
         press = "button => { button.form.dataset.old = ''; setTimeout(() => button.click(), 500); }"
         if self.button:
             self.page.get_by_role("button", name=self.button).evaluate(press)
 
     def is_told(self) -> bool:
-        """Wait for the page's answer; if the words were not saved, it still has them."""
+        """Wait for the reply; if the words were not saved, the page still has them."""
         told = self.page.get_by_text(self.told)
         if self.button:
-            # No message is waited for: another tab of the same browser may show it.
+            # Do not wait for a message: another tab of the same browser may show it.
             expect(self.page.locator("form[data-old]")).to_have_count(0)
             self.page.wait_for_load_state()
         else:
@@ -157,11 +157,11 @@ def test_two_people_save_everything_at_once(chromium: Browser, live: LiveApplica
 
 
 def _save_again(told: list[Edit], survey: Survey) -> None:
-    """Let those who were later save once more, with what the page proposes."""
+    """Let the later ones save once more, with what the page proposes."""
     for edit in told:
         if edit.button:
             edit.save()
-            if edit.is_told():  # by the other one, who was told the first time, too
+            if edit.is_told():  # of the other edit, who was also told the first time
                 edit.save()
                 assert not edit.is_told()
         else:
@@ -195,7 +195,7 @@ def test_two_people_save_the_same_pages(chromium: Browser, live: LiveApplication
     survey.refresh_from_db()
     assert survey.title == "Title of 1"
     assert survey.translations.get().texts == {"Title of 1": "Title of 1"}
-    # The browser itself tells that forms were refused.
+    # The browser itself reports that forms were refused.
     reader.messages = [said for said in reader.messages if "status of 422" not in said]
     reader.assert_nothing_went_wrong()
     ours.close()

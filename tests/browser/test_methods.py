@@ -1,4 +1,4 @@
-"""Links to methods open their section in place, also by keyboard; without scripts they lead on."""
+"""Links to methods open a section in place, also by keyboard; without scripts they lead to it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def go(page: Page, live: LiveApplication, survey: Survey, fragment: str = "") ->
 
 
 def write(page: Page, *texts: str) -> None:
-    """Type questions into the form of a new one, each ended by Enter."""
+    """Type questions into the form of a new question, each followed by Enter."""
     for text in texts:
         expect(page.locator(TEXT)).to_be_focused()
         page.keyboard.type(text)
@@ -158,7 +158,7 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect(page.locator(".question-differs .tag")).to_have_count(0)
     assert set(survey.questions.values_list("flips", flat=True)) == {33}
 
-    # What was opened stays open, also below a disclosure that a larger total brings.
+    # An open disclosure stays open, even below a new one that a larger total adds.
     page.get_by_text("Plan a comparison", exact=True).click()
     for number in range(30):
         add_question(survey=survey, text=f"Number {number}?")
@@ -180,7 +180,7 @@ def test_of_two_people_the_later_is_told_and_nothing_is_lost(
         expect(page.locator(TEXT)).to_have_value("One?")
         page.locator(TEXT).fill("One, by the first?")
         expect(page.locator(".question-text").first).to_have_text("One, by the first?")
-        survey.questions.filter(pk=key).update(refusal=True)  # which only the first wanted
+        survey.questions.filter(pk=key).update(refusal=True)  # only the first person wanted this
         other.locator(TEXT).fill("One, by the second?")
         told = other.locator("#panel [data-part=told]")
         expect(told).to_contain_text("One, by the first?")
@@ -224,7 +224,7 @@ def test_what_was_typed_survives_lost_connections_answers_and_tabs(
     page.context.set_offline(False)
     expect_texts(page, survey, "One?", "Two, offline?")
 
-    # The server saves a new question, but its answer is lost. The author types on; the tab dies.
+    # The server saves a new question, but its reply is lost. The author types on; the tab dies.
     def lose(route: Route) -> None:
         if route.request.method == "POST":
             route.fetch()
@@ -243,7 +243,7 @@ def test_what_was_typed_survives_lost_connections_answers_and_tabs(
     expect_state(page, "Saved")
     assert page.evaluate(KEPT) == ""
 
-    # A text that is too long stays, even if another question is opened.
+    # A text that is too long is kept, even if another question is opened.
     page.locator(TEXT).fill("x" * 2000)
     expect_state(page, "Shorten it to 1000")
     page.get_by_role("link", name="Edit question 1").click()

@@ -87,7 +87,7 @@ def test_thirty_questions_from_a_spreadsheet_take_three_clicks(
     assert time.perf_counter() - started < 60
     assert survey.questions.count() == 31
     if scripts:
-        # Chromium mentions pages that refuse.
+        # Chromium logs replies that refuse a form.
         reader.messages = [one for one in reader.messages if "status of 422" not in one]
         reader.assert_nothing_went_wrong()
     context.close()

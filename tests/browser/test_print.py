@@ -41,7 +41,7 @@ OVERLAPS = """(selector) => {
     }
     return names;
 }"""
-# Texts that reach beyond the paper, or are cut by a box that hides what is too much.
+# Texts that reach beyond the paper, or are cut off by a box that hides what overflows.
 CUT_OFF = """() => [...document.querySelectorAll("main :is(td, th, p, dd, dt, h1, h2, h3, h4, li)")]
     .filter((element) => element.offsetHeight && !element.closest(".visually-hidden"))
     .filter((element) => {
@@ -106,7 +106,7 @@ def test_a_long_survey_prints_completely_and_on_few_pages(
     assert height / PAPERS[paper][1] <= pages <= height / PAPERS[paper][1] * 1.25 + 1
     check_sheet(page, paper)
     assert page.evaluate(STUCK % (PAPERS[paper][1] * PIXELS_PER_MM * 0.7)) == []
-    # Every question has its heading, every row its numbers, and what is closed leaves no trace.
+    # Every question has its heading, every row its numbers, and closed parts leave no trace.
     expect(page.locator("article.block h3:visible")).to_have_count(10)
     rows = page.locator(".block-row")
     assert rows.count() > 30

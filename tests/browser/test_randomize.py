@@ -44,7 +44,7 @@ COUNT = """async ({ k, threshold, symbol, n }) => {
     }
     return counts;
 }"""
-# Counts every result over all draws below the limit; `scale` stands in for 2^32.
+# Counts every result over all draws below the limit; `scale` replaces 2^32.
 ENUMERATE = """async ({ k, scale, thresholds }) => {
     const { randomizeSymbol } = await import("/randomize.js");
     const limit = Math.floor(scale / (k - 1)) * (k - 1);
@@ -105,14 +105,14 @@ def load(chromium: Browser) -> Iterator[Load]:
 
 
 def swap(original: str, mutant: str) -> str:
-    """Return the production source with another piece of code."""
+    """Return the production source with one piece of code replaced."""
     old, new = (strip_comments(split_tokens(code)).strip() for code in (original, mutant))
     assert SOURCE.count(old) == 1
     return SOURCE.replace(old, new)
 
 
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
-    """Return how likely counts this far from the channel are with the production source."""
+    """Return how likely the production source is to give counts this far from expected."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     arguments = {"k": k, "threshold": mechanism.threshold, "symbol": symbol, "n": n}
     observed = np.array(page.evaluate(COUNT, arguments))
@@ -128,7 +128,7 @@ def test_every_vector_agrees(load: Load) -> None:
 
 @pytest.mark.parametrize(("k", "symbol"), [(2, 1), pytest.param(5, 0, marks=pytest.mark.long)])
 def test_ten_million_draws_follow_the_channel(load: Load, k: int, symbol: int) -> None:
-    """Each code must be as frequent as its probability; one false alarm in a million in all."""
+    """Each code is as frequent as its probability; one run in a million raises a false alarm."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     page, n = load(SOURCE), 10_000_000
     page.evaluate(DRAW_AHEAD)
@@ -148,7 +148,7 @@ OTHER_K = [pytest.param(k, marks=pytest.mark.long) for k in (4, *range(6, 17))]
 
 @pytest.mark.parametrize("k", [*SMALL_K, *OTHER_K])
 def test_every_pair_of_small_draws_gives_what_python_gives(load: Load, k: int) -> None:
-    """It tests all u and v for denominators of 16 to 64, every threshold and every symbol."""
+    """All u and v are tested for denominators of 16 to 64, with every threshold and symbol."""
     found = {}
     for scale in (16, 32, 64) if k <= 5 else (32,):
         page = load(swap("const SCALE = 2 ** 32;", f"const SCALE = {scale};"))

@@ -17,7 +17,7 @@ from tests.support.manifests import make_manifest
 from tests.support.scores import carry, draw_score
 from tests.vectors import make_scores
 
-# A manifest's questions become what they count for each list of chosen answers; null where refused.
+# What a manifest's questions count for each list of chosen answers; null where refused.
 COUNT = """async (cases) => {
     await import("/parts/score.js");
     const { additions } = await import("/visit/additions.js");
@@ -132,7 +132,7 @@ def test_a_manifest_whose_range_contradicts_its_items_is_refused(page: Page) -> 
 
 
 def test_items_without_answers_are_not_counted(page: Page) -> None:
-    """A total of fewer items would be a wrong answer, so none is made."""
+    """A total of fewer items would be a wrong answer, so there is no total."""
     for chosen in ([0] * 8, [0] * 10):
         with pytest.raises(Exception, match="whole number"):
             page.evaluate(COUNT, [{"question": describe(TOTAL), "chosen": [chosen]}])

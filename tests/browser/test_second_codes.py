@@ -23,7 +23,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.manifests import make_manifest
 from tests.support.scores import carry, draw_pair, draw_score
 
-# What both codes are for each list of chosen answers, and the blocks; null where refused.
+# Both codes for each list of chosen answers, and the blocks; null where refused.
 COUNT = """async (cases) => {
     const { additions } = await import("/visit/additions.js");
     const { checkManifest } = await import("/report/manifest.js");
@@ -113,7 +113,7 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(parts: Page) -> Non
 
 
 def make_pair(*, items: int = 0, **settings: Any) -> Wave:
-    """A scale of which the total and the band are sent, and a question that hangs on the band."""
+    """A scale whose total and band are sent, and a question that depends on the band."""
     survey = make_survey(title="Stress", questions=("Is it cold?",), **settings)
     asked = describe("Working,")
     if items:
@@ -142,7 +142,7 @@ def test_a_scale_is_asked_once_and_both_codes_are_sent(visitor: Visitor) -> None
     press(page, "Start")
     press(page, "Yes")
     expect(page.locator("#odds")).to_contain_text("Only your total and which of the 3 bands")
-    fill(page, SOME, NEVER, SOME)  # 1 + 3 + 2: the middle band, on which a question hangs
+    fill(page, SOME, NEVER, SOME)  # 1 + 3 + 2: the middle band, on which a question depends
     press(page, NEXT)
     expect(page.get_by_role("heading", level=1)).to_have_text("Did it get worse?")
     press(page, "No")

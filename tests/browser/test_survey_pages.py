@@ -1,4 +1,4 @@
-"""Every page of a survey in Chromium: its head, no sideways scrolling, nothing that axe finds."""
+"""Every page of a survey in Chromium: its head, no sideways scrolling, no faults by axe."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 class Study:
-    """A researcher's tab, and the pictures of what it showed."""
+    """A researcher's tab, and pictures of what it showed."""
 
     def __init__(self, page: Page, *, world: World, pictures: Path) -> None:
         self.page = page
@@ -198,7 +198,7 @@ def study_press(page: Page, name: str) -> None:
 
 
 def send_the_others(world: World) -> None:
-    """Everybody else's browser, until the survey closes at its number of people."""
+    """All other browsers, until the survey closes at its number of people."""
     manifest, generator = world.manifest(), random.Random(20261123)
     [(content,)] = world.query("SELECT manifest FROM surveys_wave")
     groups = [Group(share=1, answers={})]
@@ -212,7 +212,7 @@ def send_the_others(world: World) -> None:
         encode_report(manifest_hash=digest, report_id=one.report_id, symbols=one.symbols)
         for one in envelopes
     ]
-    # In a thread, because the browser's event loop runs in this one.
+    # In another thread, because the browser's event loop runs in this one.
     with ThreadPoolExecutor(max_workers=1) as pool:
         pool.submit(
             send_reports,

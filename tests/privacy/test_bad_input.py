@@ -1,4 +1,4 @@
-"""Every public function rejects a bad argument at once, names it, and returns no number."""
+"""Every public function immediately rejects a bad argument, names it, and returns no number."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ COUNT: list[Any] = [
     np.bool_(True),
     None,
     "1",
-]  # bad even where 0 is a count
+]  # bad even where a count may be 0
 NUMBER: list[Any] = [*COUNT, 0]  # bad where at least one is needed
 SHARE: list[Any] = [*ENDLESS, -1, -1e-9, 1.000001, True, None]
 OPEN_HIGH, OPEN_LOW = [*SHARE, 1], [*SHARE, 0]
@@ -105,7 +105,7 @@ POSITIVE: list[Any] = [*ENDLESS, -1, 0, True, None]
 
 
 def spoil(values: Any, bad: Sequence[Any]) -> list[Any]:
-    """Copies of a list, or of a table, with a bad first number."""
+    """Copies of a list or table with a bad first number."""
     if isinstance(values[0], list):
         return [[first, *values[1:]] for first in spoil(values[0], bad)]
     return [[one, *values[1:]] for one in bad]
@@ -118,7 +118,7 @@ def counts(values: Any) -> list[Any]:
 
 
 def some(values: list[Any]) -> list[Any]:
-    """Bad successes for totals of 10: impossible counts, and more than the total."""
+    """Bad successes for totals of 10: invalid counts, one above the total, and a wrong shape."""
     return [*spoil(values, [*COUNT, 11]), [*values, 1]]
 
 
@@ -194,7 +194,7 @@ OF_ASKED: dict[str, Sequence[Any]] = {
 SPLIT: dict[str, Any] = {"share": 0.2, "people": 9, "questions": 2, "mechanism": COINS}
 OF_SPLIT: dict[str, Sequence[Any]] = {"share": SHARE, "people": NUMBER, "questions": NUMBER}
 EPSILONS = [[], *spoil([1.0, 1.0], POSITIVE)]
-EXACT: list[Any] = [*POSITIVE, 0.5]  # bad where only whole numbers and fractions are exact
+EXACT: list[Any] = [*POSITIVE, 0.5]  # bad where only whole numbers and fractions are accepted
 SCORES: dict[str, Any] = {"scores": [3, 1, Fraction(5, 7)], "rate": Fraction(1, 2)}
 OF_SCORES: dict[str, Sequence[Any]] = {
     "scores": [*spoil([3, 1], [*ENDLESS, 0.5, True, None]), []],

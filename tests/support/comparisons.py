@@ -32,7 +32,7 @@ def make_answered_wave(
 ) -> Wave:
     """A wave with related codes, sealed in two batches and estimated.
 
-    `profiles` are the answers that people gave and how often, if they are to be such.
+    `profiles`, if given, are lists of answers, each with its share of the people.
     """
     questions = len(profiles[0][1]) if profiles else questions
     wave = make_wave(questions=questions, **settings)

@@ -1,4 +1,4 @@
-"""Death at any moment of a transaction, in one process: what was not committed is undone."""
+"""A process dies at any moment of a transaction: what was not committed is undone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ connection: Any = connections["default"]
 
 
 class Killed(BaseException):
-    """The process is gone: nothing may catch this."""
+    """The process has died: nothing may catch this."""
 
 
 Moment = int | str | None  # the n-th statement, around the commit, or not at all
@@ -23,7 +23,7 @@ Moment = int | str | None  # the n-th statement, around the commit, or not at al
 def failing_at(statement: int, error: BaseException, *, times: int = 10**6) -> Iterator[None]:
     """Raise at the n-th statement after BEGIN; with negative n, after it was executed.
 
-    A statement outside of any transaction counts too: what it did would stay.
+    A statement outside any transaction counts too: its effect would stay.
     """
     executed, raised = 0, 0
 
@@ -45,7 +45,7 @@ def failing_at(statement: int, error: BaseException, *, times: int = 10**6) -> I
 
 @contextmanager
 def watching_commits(*, kill: str = "") -> Iterator[list[str]]:
-    """Note every commit; die before or after the first one if told so."""
+    """Note every commit; die before or after the first one if `kill` says so."""
     commits: list[str] = []
     commit = connection._commit
 
@@ -64,7 +64,7 @@ def watching_commits(*, kill: str = "") -> Iterator[list[str]]:
 
 @contextmanager
 def killed(moment: Moment) -> Iterator[list[str]]:
-    """Die at a statement or around the commit; yields how it ended, empty for unharmed."""
+    """Die at a statement or around the commit; yield how the block ended, empty if unharmed."""
     ended: list[str] = []
     kill = moment if isinstance(moment, str) else ""
     striking = failing_at(moment, Killed()) if isinstance(moment, int) else nullcontext()
@@ -75,4 +75,4 @@ def killed(moment: Moment) -> Iterator[list[str]]:
         except Killed:
             ended.append("committed" if commits else "undone")
     if ended:
-        connection.close()  # what a dead process held is gone
+        connection.close()  # a dead process loses what it held

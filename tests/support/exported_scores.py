@@ -42,7 +42,7 @@ def compute(formula: str, answers: dict[str, int]) -> int:
 
 
 def list_questions(definition: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the questions with the strength that has an effect only."""
+    """Return the questions, without strengths that have no effect."""
     found = json.loads(json.dumps(definition["questions"]))
     for question in found:
         if question["type"] in ("information", "declared"):

@@ -1,4 +1,4 @@
-"""Plain makers of the things tests start from; each takes only what a test cares about."""
+"""Plain makers of the objects that tests start from; each takes only what matters to a test."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_survey(
     planned: Sequence[ReleaseRequest] = (),
     **settings: Any,
 ) -> Survey:
-    """Make a draft; one with protected figures needs a closing date, so it gets one."""
+    """Make a draft; a draft with protected figures gets the closing date that it needs."""
     if settings.get("publication") == Publication.PROTECTED and closes_at is None:
         closes_at = timezone.now() + timedelta(days=30)
     survey = Survey.objects.create_owned(

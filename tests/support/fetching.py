@@ -11,7 +11,7 @@ from surveys.models import Wave
 from tests.support.routes import all_routes
 
 NAMESPACES = ("surveys:", "aggregator:", "api:")
-# A new id at every visit, a file that contains the moment at which it was made, and the history,
+# A new id at every visit, a file that contains the time at which it was made, and the history,
 # which lists what was fetched.
 LEFT_OUT = (
     "aggregator:coins",
@@ -24,7 +24,7 @@ TOKENS = re.compile(rb'(name="csrfmiddlewaretoken" value=|"X-CSRFToken": ?|nonce
 
 
 def fetch_everything(client: Client, wave: Wave) -> dict[str, tuple[int, bytes]]:
-    """Fetch each address that needs nothing but the survey's name."""
+    """Fetch each address that needs only the survey's name."""
     found = {}
     for route in all_routes():
         is_left_out = route.name in LEFT_OUT or not route.name.startswith(NAMESPACES)

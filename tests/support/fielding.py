@@ -1,4 +1,4 @@
-"""Waves with results, for tests of what is shown: reports in, sealed, estimated."""
+"""Waves with results, for tests of what is shown: reports stored, sealed and estimated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from surveys.models import Survey, Wave
 
 
 def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
-    """Let `total` raw reports wait, of which yes[i] show Yes to question i."""
+    """Store `total` raw reports, of which yes[i] show Yes to question i."""
     RawReport.objects.bulk_create(
         RawReport(
             id=secrets.token_bytes(32),
@@ -37,7 +37,7 @@ def send_codes(wave: Wave, *, yes: Sequence[int], total: int) -> None:
 
 
 def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
-    """Let the reports of people who answer at random wait; the same for the same seed."""
+    """Store raw reports of people who answer at random; the same reports for the same seed."""
     manifest = wave.description
     drawn = draw_people([Group(share=1, answers={})], manifest=manifest, people=people, seed=seed)
     generator = random.Random(seed)

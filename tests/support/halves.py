@@ -25,7 +25,7 @@ from tests.support.waves import make_wave
 
 
 def make_divided_wave(*, people: int = 600, **settings: Any) -> Wave:
-    """Make a wave that has ended, as the workers leave it: 600 people make more than 20 batches."""
+    """Make an ended wave, as the workers leave it: 600 people give more than 20 batches."""
     return divide(make_wave(sealed_half=True, **settings), people=people)
 
 
@@ -36,7 +36,7 @@ def divide(wave: Wave, *, people: int = 600) -> Wave:
 
 
 def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
-    """Let these reports wait too, then close the wave and process it."""
+    """Store these raw reports too, then close the wave and process it."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
@@ -67,13 +67,13 @@ def make_wave_with_wards() -> Wave:
 
 
 def list_differences() -> list[str]:
-    """List what verification finds, but that nobody acknowledged the reports of these tests."""
+    """List what verification finds, except that no reports of these tests were acknowledged."""
     found = Verification().run(Wave.objects.all())
     return [str(one) for one in found if one.kind != "reports"]
 
 
 def rewrite(batches: list[Batch], *, shift: int) -> None:
-    """Replace every code of these batches by another one, declared ones too; all else stays."""
+    """Replace every code of these batches with another, including declared ones; keep the rest."""
     for batch in batches:
         manifest = batch.wave.description
         columns = Columns.of(manifest)

@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def imports_of(source: str) -> set[str]:
-    """Return the absolute names of modules, and of what is imported from them."""
+    """Return the absolute names of imported modules, and of what is imported from them."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

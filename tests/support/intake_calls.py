@@ -23,7 +23,7 @@ async def ask(
     headers: Sequence[tuple[bytes, bytes]] = (),
     scheme: str = "http",
 ) -> list[Message]:
-    """Hand the messages to the application, then say nothing more; return what it sends."""
+    """Pass the messages to the application, then nothing more; return what it sends."""
     pending, sent = list(messages), []
 
     async def receive() -> Message:

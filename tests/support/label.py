@@ -1,4 +1,4 @@
-"""Manifests for tests of the privacy label, and the rules that its words keep to."""
+"""Manifests for tests of the privacy label, and the rules for its words."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def survey(*questions: ManifestQuestion, cap: int | None = None) -> Manifest:
 
 
 def text_of(label: PrivacyLabel) -> str:
-    """Everything that a person can read of it on the start page."""
+    """Everything that a person can read of the label on the start page."""
     names = ("_consequences", "_respond_label")
     html = [render_to_string(f"surveys/respondent/{name}.html", {"label": label}) for name in names]
     return "\n".join([f"<p>{label.lead}</p>", *html])

@@ -1,4 +1,4 @@
-"""Tables of reports: any, a known one, and those of true answers under a logistic model."""
+"""Tables of reports: any table, a known one, and tables from a logistic model of true answers."""
 
 from __future__ import annotations
 

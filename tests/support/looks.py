@@ -1,12 +1,12 @@
-"""The looks of a survey that is watched: ten, if as many people come as are usually expected."""
+"""The looks of a watched survey: ten, if as many people answer as are expected."""
 
 from __future__ import annotations
 
 TEN_LOOKS = tuple(range(100, 1001, 100))
-CRITICAL = 2.2701  # at the last of them, for 95 %
+CRITICAL = 2.2701  # at the last look, for 95 %
 EXPECTED = 1000  # people
 
 
 def looks_of(*, fixed_end: bool) -> tuple[int, ...]:
-    """After a fixed end, nobody could choose by the results when to stop."""
+    """With a fixed end, nobody can use the results to choose when to stop."""
     return () if fixed_end else TEN_LOOKS

@@ -1,6 +1,6 @@
-"""Which marker a test bears: given by its folder and fixtures, so that no new test can forget.
+"""A test's folder and fixtures determine its markers, so that no new test can lack one.
 
-A test that starts a server or a browser without its marker fails where it starts it.
+A test that starts a server or a browser without its marker fails at that point.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TypeGuard
 import pytest
 
 TESTS = Path(__file__).parents[1]
-# Those of tests/system start Murmur's own processes, Redis among them.
+# Tests of tests/system start Murmur's own processes, Redis among them.
 MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
 # Browser tests with this word in a parameter are long: by default, only their light versions run.
 DARK = re.compile(r"\bdark\b")
-# A fixture that starts one of these says so in its name: own_postgres, redis_urls.
+# A fixture that starts one of these servers has it in its name: own_postgres, redis_urls.
 MARKER_IN_NAME = ("postgres", "redis")
 MARKER_OF_PROGRAM = {
     "initdb": "postgres",
@@ -57,12 +57,12 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 
 def note_running(item: pytest.Item | None) -> None:
-    """Remember whose markers count for what is started from now on."""
+    """Remember the test whose markers apply to programs that start from now on."""
     _running[:] = [] if item is None else [item]
 
 
 def watch_programs() -> None:
-    """From now on a program that needs a marker may start only in a test that bears it."""
+    """From now on, a program that needs a marker may start only in a test with that marker."""
     sys.addaudithook(_check_start)
 
 

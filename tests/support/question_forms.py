@@ -1,4 +1,4 @@
-"""What an author types into the form of each type of question."""
+"""What an author types into the form for each type of question."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def with_cell(sheets: Sheets, sheet: str, row: int, column: int, value: object) 
 
 
 def add_entry(workbook: bytes, name: str, content: bytes) -> bytes:
-    """Add an entry to a workbook, such as macros, or zeros that unpack to far more."""
+    """Add an entry to a workbook, such as macros, or zeros that unpack to far more bytes."""
     written = io.BytesIO(workbook)
     with zipfile.ZipFile(written, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, content)
@@ -195,7 +195,7 @@ def add_entry(workbook: bytes, name: str, content: bytes) -> bytes:
 
 
 def write_many_rows(rows: int) -> bytes:
-    """Write a workbook of this many rows that takes little room."""
+    """Write a workbook with this many rows that takes little space."""
     cells = '<c t="inlineStr"><is><t>note</t></is></c>' * 3
     data = "".join(f'<row r="{at}">{cells}</row>' for at in range(1, rows + 1))
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -149,7 +149,7 @@ def _draw_rule(random: Random, earlier: list[Question], *, depth: int) -> Rule |
         inner = _draw_rule(random, earlier, depth=depth - 1)
         return inner and {"not": inner}
     if shape != "leaf":
-        # The same word twice in a row would be one longer list.
+        # Using the same word twice in a row would give one longer list.
         parts = [_draw_rule(random, earlier, depth=0) for _ in range(random.randint(2, 3))]
         return {shape: parts} if all(parts) else None
     if not earlier:

@@ -1,4 +1,4 @@
-"""Roles that are taken away while a request is on its way."""
+"""Roles that are taken away during a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surveys.views.people.teams import _find_team
 
 @contextmanager
 def losing_the_role(survey: Survey) -> Iterator[None]:
-    """Take the owner's roles on a survey and in its teams away once a view has asked for them."""
+    """Take away the owner's roles on a survey and in its teams once a view has asked for them."""
     owner = survey.owner
 
     def remove() -> None:

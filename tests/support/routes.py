@@ -1,4 +1,4 @@
-"""Every route of the URLconf, read from it, so that no test can forget one."""
+"""Every route, read from the URLconf, so that no test can miss one."""
 
 from __future__ import annotations
 

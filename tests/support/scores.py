@@ -100,7 +100,7 @@ def draw_pair(
 
 
 def chances(question: ManifestQuestion, answer: int | None) -> list[float]:
-    """Return the probability of each code for a total or a code; None is a refusal."""
+    """Return the probability of each code for a true total or code; None is a refusal."""
     t = question.mechanism.threshold / SCALE
     others = (1 - t) / (question.k - 1)
     if answer is None:

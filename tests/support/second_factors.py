@@ -1,4 +1,4 @@
-"""Second factors of test people; their codes come from pyotp, not from what is tested."""
+"""Second factors of test people; their codes come from pyotp, not from the tested code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def app_of(user: User) -> Authenticator:
 
 
 def code_now(secret: str = SECRET, *, seconds: int = 0) -> str:
-    """Return what the person's app shows now, or showed or will show at another moment."""
+    """Return the code that the person's app shows now, or at another time."""
     return pyotp.TOTP(secret.replace(" ", "")).at(int(time.time()) + seconds)
 
 

@@ -1,4 +1,4 @@
-"""Servers from wheels: a Redis of a test's own; a PostgreSQL that the tests of a process share."""
+"""Servers from wheels: a separate Redis for a test, a PostgreSQL for all tests of a process."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def running_redis(*options: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
-    """Run a server whose new databases have all tables: they are copies of one."""
-    # A server that a test kills is its own, so this one need not survive a power cut.
+    """Run a server whose new databases have all tables, because they are copies of a template."""
+    # Tests that kill a server start their own, so this one need not survive a power cut.
     with running_postgres(settings={"fsync": "off"}) as server:
         first = Server(server)
         with django_db_blocker.unblock(), django_on(first.application_url):

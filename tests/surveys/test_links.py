@@ -1,4 +1,4 @@
-"""What becomes a link to a mail or a phone app, and what stays text."""
+"""Texts that become a link to a mail or phone app, and texts that do not."""
 
 import pytest
 

@@ -49,7 +49,7 @@ def test_a_hundred_copies_of_a_survey_cost_no_page_more_queries_than_three() -> 
         )
 
     open_copies(survey, 3)
-    count_all()  # the first time, some answers are kept
+    count_all()  # the first time, some results are cached
     before = count_all()
     open_copies(survey, 97)
     count_all()

@@ -48,7 +48,7 @@ def run(server: Postgres, program: str, *arguments: str) -> None:
 
 
 def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -> World:
-    """Restore a backup into a new database and migrate it, with nothing running."""
+    """Restore a backup into a new database and migrate it while no process runs."""
     var.mkdir()
     url = ""
     if server is None:
@@ -152,13 +152,13 @@ def test_after_a_restore_nothing_is_drawn_that_was_drawn_before(
 
     restored = restore(world, backup, tmp_path / "restored", server=server)
     shutil.copytree(world.stack.var / "static", restored.stack.var / "static")
-    # The folder is not part of the backup: it is where it was, with both draws.
+    # The folder is not part of the backup: it is unchanged, with both draws.
     shutil.copytree(world.stack.var / "releases", restored.stack.var / "releases")
     with pytest.raises(StackError, match="releases were drawn that this database does not know"):
         restored.stack.manage("verify")
     try:
         restored.stack.start_all()
-        assert make_release(restored, wave, "q1") == first  # it is in the backup
+        assert make_release(restored, wave, "q1") == first  # this release is in the backup
         assert make_release(restored, wave, "q2") == ("lost", "None")
     finally:
         restored.stack.stop()
@@ -174,7 +174,7 @@ def assert_what_was_left_out_is_named(restored: World, at_least: int) -> None:
     )
     assert restored.query("SELECT count(*) FROM aggregator_raw_report") == [(0,)]
     assert acknowledged >= at_least
-    # At least K are always left out, because K stay behind in an open wave.
+    # At least K reports are always left out, because K stay unsealed in an open wave.
     missing = acknowledged - int(sealed)
     assert missing >= 50
     with pytest.raises(StackError) as found:

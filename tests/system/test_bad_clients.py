@@ -20,12 +20,12 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 PAGE = b"GET /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF_PAGE = PAGE.replace(b"GET", b"POST")[:-2]
 BODY_DEADLINE, HEADER_DEADLINE = 3.0, 10.0
-# Added to each deadline, for busy machines.
+# Added to each deadline for busy machines.
 SLACK = 4.0
 PIECE = 1_000_000
 # One connection may briefly use this much of the hundreds of megabytes sent over it.
 MAX_GROWTH_MEGABYTES = 64
-TCP_REPAIR = 19  # closes a socket without telling the other side
+TCP_REPAIR = 19  # closes a socket without notifying the other side
 numbers = itertools.count()
 
 
@@ -120,7 +120,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     started = time.monotonic()
     headers = crowd.hang(HEAD[:-20], count=200) + crowd.hang(b"", count=50)
     bodies = crowd.hang(half_body, count=200) + crowd.hang(half_page, count=20)
-    # They are indeed still hanging while others are served.
+    # They really are still hanging while others are served.
     wait_until(lambda: open_sockets(target) >= before + 400, seconds=BODY_DEADLINE)
     assert_others_are_served(target)
     served = time.monotonic() - started
@@ -159,7 +159,7 @@ def test_one_byte_per_second_does_not_extend_the_deadlines(target: Target, crowd
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """Whether the other side closed it; anything it sent before is ignored."""
+    """Whether the other side closed the connection; anything that it sent earlier is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -175,7 +175,7 @@ def has_ended(connection: socket.socket) -> bool:
 
 @pytest.mark.long
 def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None:
-    """This happens when machines lose their network: no FIN, no RST, nothing."""
+    """As when machines lose their network: no FIN, no RST, nothing."""
     before = open_sockets(target)
     half_body = HEAD + b"Content-Length: 140\r\n\r\n{"
     for first in (b"", HEAD, half_body, PAGE, PAGE * 5) * 10:
@@ -205,7 +205,7 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
     readers += [crowd.connect(PAGE * 200, window=4096) for _ in range(8)]
     time.sleep(1)
     assert_others_are_served(target)
-    for one in readers:  # gone without reading: no thread may be lost with them
+    for one in readers:  # the clients go without reading: no thread may be lost with them
         one.close()
     time.sleep(0.5)
     assert_others_are_served(target)
@@ -215,7 +215,7 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
 def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     target: Target, crowd: Crowd
 ) -> None:
-    """Nor do those followed by invalid HTTP: each report is accepted or not, and nothing breaks."""
+    """Reports before invalid HTTP break nothing either: each is accepted or not."""
     stored = len(target.stored())
     sent = 0
     for tail in (b"", b"GARBAGE\r\n\r\n", b"\0" * 9, PAGE * 3, HEAD):

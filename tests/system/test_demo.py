@@ -1,4 +1,4 @@
-"""The whole path with real processes: 6,366 people send, results are estimated and exported."""
+"""The whole path with real processes: 6,366 reports are sent, results estimated and exported."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def assert_affair_by_unhappiness_is_found(world: World) -> None:
         world.wait_for(lambda _: client.get(f"{address}/panel").status_code == 286)
         page = client.get(address).text
         table = csv.DictReader(io.StringIO(client.get(f"{address}.csv").text, newline=""))
-    assert "nobody who saw results sent reports" in " ".join(page.split())  # it ended by its cap
+    assert "nobody who saw results sent reports" in " ".join(page.split())  # its cap ended it
     counts = [[0, 0], [0, 0]]
     for row in table:
         assert (row["n"], row["standing"]) == (str(PEOPLE), "fixed_end")

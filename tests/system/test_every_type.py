@@ -37,7 +37,7 @@ def test_reports_to_a_survey_of_every_type_are_counted_and_estimated(
 
 
 def assert_the_releases_are_drawn_once(world: World) -> None:
-    """The workers draw what the demo asks for; anyone can read it, and asking twice is free."""
+    """The workers draw the demo's release; anyone can read it, and requesting it twice is free."""
     drawn = "SELECT COUNT(*) FROM aggregator_release WHERE state = 'drawn'"
     world.wait_for(lambda _: world.query(drawn)[0][0] == len(STUDY.releases))
     stored = "SELECT key, result, library FROM aggregator_release ORDER BY key"
@@ -57,7 +57,7 @@ def assert_the_releases_are_drawn_once(world: World) -> None:
 
 
 def assert_true_values_are_inside(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check this at 99.99 % for all intervals that exclude anything, which most do."""
+    """Check this at 99.99 % for all intervals that exclude anything, as most do."""
     manifest, people = world.manifest(), STUDY.people()
     monkeypatch.setattr(estimating, "LEVEL", 0.9999)
     truth, snapshot = compute_truth(manifest, people), world.final_snapshot()

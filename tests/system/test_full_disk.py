@@ -1,4 +1,4 @@
-"""`scripts/run` outlives a full disk: reports are answered, and all processes come back."""
+"""`scripts/run` survives a full disk: reports get replies, and all processes come back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 
 QUESTIONS = 4
 DEATHS = 8  # pauses of 63 seconds in all
-QUEUE = b"\0--queues\0celery\0"  # the leisure worker lives on
+QUEUE = b"\0--queues\0celery\0"  # the leisure worker stays alive
 
 
 class Murmur:
@@ -56,7 +56,7 @@ class Murmur:
         return httpx.get(self.stack.url + path, timeout=30, trust_env=False)
 
     def workers(self) -> list[int]:
-        """Find the worker and its child by the folder that they were started for."""
+        """Find the worker and its child by the folder for which they were started."""
         needle = f"MURMUR_VAR={self.disk.folder}".encode()
         found = []
         for folder in Path("/proc").iterdir():

@@ -51,7 +51,7 @@ NOTE_WHO_SEALS = """
 
 @dataclass(frozen=True)
 class Machines:
-    """The first machine's world is used to query the database, which is the same for both."""
+    """The first machine's environment is used to query the database, which both machines share."""
 
     world: World
     first: Stack
@@ -205,7 +205,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
             for share in shares:
                 share.result()
 
-    # Alone, each worker seals what both machines accepted; one beat is enough.
+    # Each worker alone seals what both machines accepted; one beat is enough.
     machines.second.kill("beat")
     for number, (alive, dead) in enumerate((("first", "second"), ("second", "first"))):
         stack = getattr(machines, dead)
@@ -266,7 +266,7 @@ def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machine
         tally: Tally = sending.result(timeout=60)
     print(f"closed after {seconds:.2f} s; {dict(tally.statuses)}, {dict(tally.failures)}")
     assert seconds < 5
-    # Reports were sent before and after the closing, and nothing else happened to any.
+    # Reports were sent before and after the closing, and no report had another outcome.
     assert set(tally.statuses) == {201, 410}
     assert not tally.failures
     assert min(tally.statuses.values()) > 1000

@@ -60,7 +60,8 @@ def processes_of(var: Path) -> list[int]:
         if folder.name.isdecimal():
             try:
                 mine = needle in (folder / "environ").read_bytes().split(b"\0")
-                # Redis overwrites its environment with its title, but runs in its folder.
+                # Redis overwrites its environment with its title, but its working folder identifies
+                # it.
                 if mine or (folder / "cwd").readlink().is_relative_to(var):
                     found.append(int(folder.name))
             except OSError:

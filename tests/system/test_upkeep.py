@@ -45,7 +45,7 @@ wave = Wave.objects.get(pk={wave})
 kind = Comparison.Kind.TABLE
 request_comparison(wave=wave, snapshot=wave.snapshots.get(), kind=kind, names=["q1", "q2"])
 """
-# Fails, instead of hanging, if it queues up behind a lock.
+# Fails, instead of hanging, if it has to wait for a lock.
 SEAL_WITHOUT_WAITING = """
 from django.db import connection
 from aggregator.batches.sealing import seal_next_batch
@@ -53,7 +53,7 @@ with connection.cursor() as cursor:
     cursor.execute("SET lock_timeout = '2s'")
 print(seal_next_batch(wave_id={wave}))
 """
-# Seals waves in small batches, in a given order, until nothing is due; starts when all are ready.
+# Seals waves in small batches in a given order until nothing is due; starts when all are ready.
 SEALER = """
 import sys, time
 from pathlib import Path
@@ -165,7 +165,7 @@ def pids(world: World) -> dict[str, int]:
 @pytest.mark.long
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: World) -> None:
-    """It is down for two minutes, after which /readyz says so."""
+    """The broker is down for two minutes, after which /readyz says so."""
     [wave] = launch(world)
     wait(lambda: ask(world, "?late=503")[0] == 200, seconds=60)
     before = pids(world)
@@ -224,7 +224,7 @@ def test_sealing_and_estimating_never_wait_for_a_long_job(world: World) -> None:
 
     put(world, first, draw_reports(40))
     wait(lambda: settled(first) and not world.query("SELECT 1 FROM aggregator_duework"), seconds=60)
-    world.stack.signal("leisure", signal.SIGSTOP)  # as in the middle of a job without end
+    world.stack.signal("leisure", signal.SIGSTOP)  # as in the middle of an endless job
     try:
         world.stack.manage("shell", "-v", "0", "-c", COMPARE.format(wave=first))
         put(world, second, draw_reports(40))
@@ -236,7 +236,7 @@ def test_sealing_and_estimating_never_wait_for_a_long_job(world: World) -> None:
 
 
 def verify_until_done(world: World, *, total: int) -> int:
-    """Recompute everything again and again while it is being sealed; return how often."""
+    """Recompute everything repeatedly while it is being sealed; return how often."""
     for times in range(1, 30):
         world.stack.manage("verify")  # raises if anything differs
         if sealed(world) == total:
@@ -337,7 +337,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
         code = SEAL_WITHOUT_WAITING.format(wave=waves[0])
         assert world.stack.manage("shell", "-v", "0", "-c", code) == "None\n"
     printed = race_sealers(world, folder=tmp_path, names=("a", "b", "c"))
-    # If any had no part in it, this was not a race.
+    # If any sealer did no work, this was not a race.
     assert all(printed), printed
     for wave in waves:
         assert_each_counted_once(world, wave, reports)
@@ -346,7 +346,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
 
 
 def race_sealers(world: World, *, folder: Path, names: Sequence[str]) -> list[int]:
-    """Start sealers at once, half of them from the other end; return their batches."""
+    """Start sealers at once, half of them in reverse order; return their batches."""
     processes = [
         subprocess.Popen(
             [

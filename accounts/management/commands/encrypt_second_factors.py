@@ -1,4 +1,4 @@
-"""`manage.py encrypt_second_factors`: after a new MFA_KEY, stop needing the old one."""
+"""`manage.py encrypt_second_factors`: encrypt again, so that an old MFA_KEY can be removed."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ class DifferenceLine:
     answer: str
     group: str
     text: str
-    note: str  # that the difference may be zero; otherwise empty
+    note: str  # says that it may be zero; otherwise empty
     found: GroupDifference
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRows:
-    """One share or mean: a row for each group, whose label is the group."""
+    """One share or mean, with a row for each group, labelled by the group."""
 
     label: str
     among: str
@@ -93,7 +93,7 @@ def build_block(
 
 
 def count_answers(question: ManifestQuestion) -> int:
-    """Count the answers, or other figures, that have a row for each group."""
+    """Count the answers, or shares and means, that have a row for each group."""
     if question.is_declared:
         return question.k
     return sum(one.shown for one in estimands_of(question))
@@ -170,18 +170,18 @@ def _list_differences(
 
 
 def list_compared(result: BreakdownResult) -> list[int]:
-    """List the groups whose differences are told: of two that are everybody, one says it all."""
+    """List the groups whose differences are shown: one of two that make up everybody."""
     shown = [group.code for group in result.shown]
     return shown[:1] if _are_everybody(result) else shown
 
 
 def _are_everybody(result: BreakdownResult) -> bool:
-    """Whether two groups are shown that are everybody: the difference is that between them."""
+    """Whether two groups are shown that make up everybody: the difference is between them."""
     return len(result.shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
 
 
 def _find_two(estimand: Estimand, result: BreakdownResult) -> tuple[float, float] | None:
-    """Find the two figures that stand beside their difference, if there are just two."""
+    """Find the two figures shown beside their difference, if two groups make up everybody."""
     if not _are_everybody(result):
         return None
     first, second = (
@@ -198,7 +198,7 @@ def write_difference(
 ) -> str:
     """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1).
 
-    `shown` are the two figures, if both stand beside it: it is then their difference as shown.
+    With `shown`, the two figures beside it, the difference is that of their rounded values.
     """
     width = found.high - found.low
     digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)

@@ -74,10 +74,10 @@ def compute_breakdown(
     shown_at: Sequence[int],
     after_each: Callable[[], None] = lambda: None,
 ) -> BreakdownResult:
-    """Estimate every question in every group that may be shown; call `after_each` group.
+    """Estimate every question in every group that may be shown; call `after_each` per group.
 
-    Groups are the levels of the file of rows, whose background was chosen; if the background does
-    not contain the question, they are single answers.
+    Groups are the levels in the chosen background of the file of rows, or single answers if the
+    background does not contain the question.
     """
     background = read_background(rows_file.chosen or [])
     levels = find_levels(background, question.name)
@@ -141,7 +141,7 @@ def compute_breakdown(
 
 
 def question_codes(question: ManifestQuestion) -> list[Level]:
-    """List the codes of the options, and of "prefer not to say", each by itself."""
+    """List the codes of the options and of "prefer not to say", each as one level."""
     declined = [] if question.refused_code is None else [question.refused_code]
     return [(code,) for code in (*(option.code for option in question.options), *declined)]
 
@@ -169,7 +169,7 @@ def _write_estimate(found: Estimate, group: int) -> GroupEstimate:
 def _list_differences(
     own: QuestionResult, others: QuestionResult, group: int
 ) -> Iterator[GroupDifference]:
-    """List the differences of figures that are precise enough to be shown on both sides."""
+    """List the differences between figures that are both precise enough to be shown."""
     for one, other in zip(own.shown, others.shown, strict=True):
         if not (one.is_shown and other.is_shown):
             continue
@@ -200,7 +200,7 @@ def _cross(
     background: Background,
     counts: GroupCounts,
 ) -> Iterator[CrossedCount]:
-    """Count the answers to the other declared questions that the file of rows has with this one."""
+    """Count the groups by the answers to other declared questions in the same file of rows."""
     columns = Columns.of(manifest)
     places = {
         symbol.name: place for symbol, place in zip(manifest.symbols, columns.places, strict=True)

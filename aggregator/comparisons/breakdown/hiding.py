@@ -2,13 +2,13 @@
 
 The file of rows has everybody's codes. If it marks the groups, a breakdown reveals nothing new, and
 every level that pages show is shown. If it does not, exact counts of a group are linear equations
-about which rows are its members, so a group needs ten people for each equation
-(`equations.py`), and so do those that are hidden.
+about which rows are its members, so a group needs ten people for each equation (`equations.py`),
+and so do the hidden groups together.
 
 Subtracting the shown groups from the published totals of a question gives the hidden groups
-together. These must therefore be many people, or nobody, for every set of people who were asked the
-same questions: each block of a random subset. A group that is hidden among all people stays hidden
-in each block, and every block hides more until its hidden groups are large together.
+together. These must therefore contain many people, or nobody, in every set of people who were asked
+the same questions: each block of a random subset. A group that is hidden among all people stays
+hidden in each block, and each block hides more groups until its hidden groups are large together.
 
 No estimate of a group uses another declared question: it would cross the two. Counts of another
 declared question are released only if the file of rows has both.
@@ -32,7 +32,7 @@ class Hidden:
     """The hidden codes of a declared question, for all people and for those asked each block."""
 
     everywhere: frozenset[int]
-    by_block: Mapping[int, frozenset[int]]  # empty if there is no more to hide in blocks
+    by_block: Mapping[int, frozenset[int]]  # empty if blocks hide no others
     least: int  # people that a group needs
 
     def of(self, manifest: Manifest, question: ManifestQuestion) -> frozenset[int]:
@@ -53,8 +53,8 @@ def find_hidden(
 ) -> Hidden:
     """Find the hidden codes of a question that is not in the file of rows.
 
-    `people` counts those who gave each answer, and `asked` those of them who were asked each drawn
-    block. Where each block has its own file, equations about one say nothing about another.
+    `people` counts people by answer, and `asked` counts those who were asked each drawn block.
+    Where each block has its own file, equations about one file say nothing about another.
     """
     least = manifest.crowd if has_files_of_blocks else count_people_needed(manifest)
     everywhere = hide_small_groups(people, minimum=least)

@@ -51,7 +51,7 @@ class GroupEstimate:
     critical_value: float | None = None
 
     def as_estimate(self, estimand: Estimand) -> Estimate:
-        """Return what pages and files read; a breakdown has no interval at another level."""
+        """Return the estimate for pages and files; a breakdown has intervals at one level only."""
         main = Interval(
             low=self.low,
             high=self.high,
@@ -95,7 +95,7 @@ class GroupDifference:
 class CrossedCount:
     """How many people of a group gave one answer to another declared question.
 
-    The count is exact; `low` and `high` end the interval of the share that it stands for.
+    The count is exact; `low` and `high` are the ends of the interval of its share.
     """
 
     question: str
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """Each estimate has its status; there is no table of all of them."""
+        """None: each estimate has its own status, and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property

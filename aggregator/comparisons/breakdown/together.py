@@ -1,9 +1,9 @@
-"""Decide which questions are broken down, of those that are not in the file of rows.
+"""Decide which questions outside the file of rows are broken down.
 
-Each is safe by itself (`hiding.py`), but its groups can be added to and subtracted from those of
-the others, of the rows and of rules. Questions are shown in the order of the survey as long as no
-such sum reveals anything about few people. The choice depends only on declared answers and the
-chosen background, never on who looked at what first.
+Each question is safe by itself (`hiding.py`), but its groups can be added to and subtracted from
+groups of other questions, of the rows and of rules. In the order of the survey, each question is
+shown unless such a sum reveals something about few people. The choice depends only on declared
+answers and the chosen background, never on who looked at what first.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from surveys.manifest.manifest import Manifest
 class _Part:
     """The people who were asked the same questions; the arrays have a row for each combination."""
 
-    marks: NDArray[np.int64]  # which combinations the file of rows tells apart
+    marks: NDArray[np.int64]  # which combinations the file of rows distinguishes
     people: NDArray[np.int64]
     conditions: Groups  # of rules, and of comparisons with other blocks
-    groups: Mapping[str, Groups]  # those shown for each question
+    groups: Mapping[str, Groups]  # the shown groups of each question
     needed: int
 
 
 def find_broken_down(
     manifest: Manifest, found: Combinations, rows_file: RowsFile, *, told: Collection[str]
 ) -> tuple[str, ...]:
-    """Name the questions that are broken down, of those that the file of rows does not have."""
+    """Name the questions outside the file of rows that are broken down."""
     parts = list(_list_parts(manifest, found, rows_file))
 
     def may_add(shown: Sequence[str], new: Sequence[str]) -> bool:
@@ -98,7 +98,7 @@ def _list_parts(manifest: Manifest, found: Combinations, rows_file: RowsFile) ->
 def _mark(
     manifest: Manifest, found: Combinations, background: Background, *, has_files_of_blocks: bool
 ) -> NDArray[np.int64]:
-    """Number the combinations that the file of rows distinguishes; files of blocks have none."""
+    """Number the combinations that the file of rows distinguishes; all 0 for files of blocks."""
     if has_files_of_blocks:
         return np.zeros(len(found.people), dtype=np.int64)
     levels = [

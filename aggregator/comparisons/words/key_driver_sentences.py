@@ -37,14 +37,14 @@ def describe_best(ranking: Ranking) -> str:
 
 
 def name_rule(rule: RankedRule) -> str:
-    """Q3: same answer; Q5 (Work): opposite answer; or “always No”."""
+    """Write Q3: same answer; Q5 (Work): opposite answer; or “Always No”."""
     if rule.predictor is None:
         return f"“Always {'Yes' if rule.says_same else 'No'}”"
     return f"{rule.predictor.label}: {'same' if rule.says_same else 'opposite'} answer"
 
 
 def write_rule(rule: RankedRule) -> str:
-    """78 % (71–85), with a mark where caution is due."""
+    """Write 78 % (71–85), with a mark where caution is due."""
     if not rule.is_shown:
         return TOO_FEW
     mark = CAUTION_MARK if rule.rating is Reliability.CAUTION else ""
@@ -67,11 +67,11 @@ def list_rule_rows(ranking: Ranking) -> list[FigureRow]:
 
 
 def describe_lines(ranking: Ranking) -> str:
-    """Say for what the intervals hold, what is marked, and which answers have no line."""
+    """Say what the intervals hold for, what the mark means, and which answers have no line."""
     said = [describe_together(ranking.together, of="rules")]
     if any(rule.rating is Reliability.CAUTION for rule in ranking.rules):
         said.append(CAUTION)
     if ranking.left_out:
         names = join_list([one.label for one in ranking.left_out])
-        said.append(f"Not ranked, because too few people were asked both: {names}.")
+        said.append(f"Not ranked, because the pairs could not be tested: {names}.")
     return " ".join(said)

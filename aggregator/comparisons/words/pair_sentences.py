@@ -58,7 +58,7 @@ class PairLine:
 
     @property
     def request(self) -> dict[str, str]:
-        """The form fields that compare this pair; empty where nothing does."""
+        """The form fields to compare this pair; empty if no comparison can."""
         factors = [one for one in (self.first, self.second) if isinstance(one, Factor)]
         outcome = self.second if self.first in factors else self.first
         if not factors and not self.second.is_number:
@@ -90,7 +90,7 @@ def write_pairs(result: PairsResult, manifest: Manifest) -> list[PairLine]:
 
 
 def divide_pairs(lines: Sequence[PairLine]) -> tuple[Sequence[PairLine], Sequence[PairLine]]:
-    """Divide them into those that are always listed, and the rest."""
+    """Divide the lines into those that are always listed, and the rest."""
     listed = max(ALWAYS_LISTED, sum(line.is_related for line in lines))
     return lines[:listed], lines[listed:]
 
@@ -105,7 +105,7 @@ def summarize_pairs(lines: Sequence[PairLine]) -> str:
 
 
 def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
-    """Name the questions and pairs that are not tested, and say why; empty if all are."""
+    """Name the questions and pairs that are not tested, and say why; empty if all are tested."""
     labels = {one.name: one.label for one in list_pair_indicators(manifest)}
     sentences = []
     for reason, why in NOT_TESTED.items():

@@ -39,13 +39,13 @@ NOT_AT_LOOKS = "not tested: results were watched"
 class TermLine:
     """One answer to a predictor, or a factor as a whole.
 
-    Shares are those if everybody gave this answer, or the reference.
+    `share` and `reference` are shares if everybody gave this answer, or the reference.
     """
 
     name: str
     sentence: str
     odds_ratio: str
-    detail: str = ""  # which answers the shares are of, if the name does not say it
+    detail: str = ""  # the answers behind the shares, if not in the name
     share: str = NOTHING
     reference: str = NOTHING
     difference: str = NOTHING
@@ -57,12 +57,12 @@ class TermLine:
 
     @property
     def finding(self) -> str:
-        """Its part of the summary."""
+        """The line's part of the summary."""
         return self.name if self.sentence == MATTERS else f"{self.name} ({self.sentence})"
 
 
 def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
-    """List the coefficients, and each factor as a whole after its last one."""
+    """List the coefficients, and each factor as a whole after its last coefficient."""
     factors = {test.indicator: test for test in result.factors}
     predictors = find_predictors(result, manifest)
     lines: list[TermLine] = []
@@ -78,13 +78,13 @@ def write_terms(result: RegressionResult, manifest: Manifest) -> list[TermLine]:
 
 
 def find_predictors(result: RegressionResult, manifest: Manifest) -> dict[str, Indicator]:
-    """Map the names of the predictors to them."""
+    """Return the predictors by name."""
     names = list(dict.fromkeys(term.indicator for term in result.terms if term.indicator))
     return dict(zip(names, find_indicators(manifest, names), strict=True))
 
 
 def name_term(term: Term, indicator: Indicator) -> str:
-    """Yes to Q3, each point of Q4, “Work” (Q5), or “Work” rather than “School” (Q5)."""
+    """Write Yes to Q3, each point of Q4, “Work” (Q5), or “Work” rather than “School” (Q5)."""
     if not isinstance(indicator, Factor):
         return indicator.yes_text
     if indicator.is_trend:
@@ -107,11 +107,11 @@ def _write_factor(test: FactorTest, together: Together, factor: Indicator) -> Te
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceMenu:
-    """The answers to a factor that can be its reference; the first one is."""
+    """The answers that can be a factor's reference; the first is the present one."""
 
     place: int  # of the factor among the indicators of the comparison
     label: str
-    choices: tuple[tuple[str, str], ...]  # name of the factor with this reference, and its text
+    choices: tuple[tuple[str, str], ...]  # name with this reference, and text of the reference
 
 
 def list_references(
@@ -166,7 +166,7 @@ def _write_term(result: RegressionResult, term: Term, predictor: Indicator) -> T
 
 
 def write_ratio(term: Term) -> str:
-    """2.31 (1.20–4.44), with a mark of caution; words instead where it is not shown."""
+    """Write 2.31 (1.20–4.44), with a mark of caution; words if the ratio is not shown."""
     rating = rate_term(term)
     if rating is Reliability.NOT_SHOWN:
         return TOO_FEW

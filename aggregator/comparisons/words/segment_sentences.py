@@ -17,7 +17,7 @@ NEAREST = 10  # people
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """One row of the table: a question, or what the whole profile has."""
+    """One row of the table: a question, or a figure of the whole profile."""
 
     name: str
     text: str  # of the question
@@ -25,7 +25,7 @@ class ProfileRow:
 
 
 def summarize_profiles(result: SegmentsResult, indicators: Sequence[Indicator]) -> str:
-    """Say of each profile that is sure enough how many have it, and what most of them said."""
+    """Say how many people have each profile that may be shown, and what most of them said."""
     said = [
         f"Profile {place}, about {percent(profile.size)} of people: mostly "
         f"{_describe_majority(profile, indicators)}."

@@ -29,7 +29,7 @@ NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question 
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
-# Measured where half of the cells of such a table are empty; all other tables cover .93 or more.
+# Measured in such tables with half of the cells empty; in all others, coverage is .93 or more.
 NEARER_92 = (
     "Both questions have people without an answer. If several cells of the true table are empty, "
     "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
@@ -81,7 +81,7 @@ def _describe_too_few(result: TwoQuestionsResult, group: Indicator, shown: Seque
 
 
 def _describe_no(group: Indicator) -> str:
-    """What people did whose answer is No."""
+    """Say what people did if their answer is No."""
     if group.asked:
         return f"said {group.no_text}"
     if group.is_known:
@@ -105,7 +105,7 @@ def describe_others(group: Indicator) -> str:
 
 
 def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
-    """How many people are in the two groups: known for declared ones, otherwise estimated."""
+    """Write how many people are in the two groups: counted if declared, otherwise estimated."""
     if group.is_known:
         first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
         return f"n = {whole(first)}", f"n = {whole(second)}"
@@ -121,7 +121,7 @@ def round_roughly(number: float) -> int:
 
 
 def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str:
-    """15 % (8–21), or the mean of a number with its interval; a mark where caution is due."""
+    """Write 15 % (8–21), or a mean with its interval, with a mark where caution is due."""
     rating = rate_share(figure)
     if figure.estimate is None or rating is Reliability.NOT_SHOWN:
         return TOO_FEW
@@ -135,7 +135,7 @@ def write_figure(result: TwoQuestionsResult, figure: AssociationEstimate) -> str
 
 
 def write_difference(result: TwoQuestionsResult) -> str:
-    """10 points (1–20), or the difference of two means: that of the figures as shown."""
+    """Write 10 points (1–20), or the difference of two means, from the figures as shown."""
     rating = rate_difference(result)
     if rating is Reliability.NOT_SHOWN:
         return TOO_FEW
@@ -166,7 +166,7 @@ def _may_be_zero(difference: AssociationEstimate) -> bool:
 
 
 def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> AssociationEstimate:
-    """Turn an estimate on [0, 1] into one on the range of the number; keep its error."""
+    """Scale an estimate from [0, 1] to the range of the number; keep its error."""
     if result.outcome_range is None:
         return figure
     least, greatest = result.outcome_range
@@ -199,7 +199,7 @@ def describe_verdict(result: TwoQuestionsResult) -> str:
 
 
 def describe_coverage(outcome: Indicator, group: Indicator) -> str:
-    """Say so if the intervals may cover less than they state; empty otherwise."""
+    """Warn if the intervals may cover less than stated; otherwise empty."""
     has_silent = [one.variable.size > one.variable.answered for one in (outcome, group)]
     return NEARER_92 if all(has_silent) else ""
 
@@ -308,7 +308,7 @@ class CellLine:
 
 
 def write_cells(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> list[CellLine]:
-    """Yes before No, and no answer last."""
+    """List the cells: Yes before No, and “no answer” last."""
     cells = sorted(
         result.cells, key=lambda cell: (ROWS.index(cell.outcome), ROWS.index(cell.group))
     )

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: as Django's, but deletes nothing without being told to."""
+"""`manage.py migrate`: like Django's, but deletes nothing without being told to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py replace_releases_folder`: count draws in another folder, as one is lost."""
+"""`manage.py replace_releases_folder`: count draws in a new folder after the old one is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many people were asked a question behind a rule: the same figure wherever it stands.
+"""How many people were asked a question behind a rule: the same figure wherever it appears.
 
 Earlier answers decide whether somebody is asked, so the share is estimated from them. The
 question's own code "not asked" is used only where that is impossible.
@@ -48,7 +48,7 @@ def estimate_asked(
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
     """Count the people for whom a rule holds, if it reads one answer that is sent as it is.
 
-    None where its groups are not shown. Several such answers would be crossed.
+    None if its groups are not shown, or for several such answers, which would be crossed.
     """
     event = counted.find_event(estimand.question)
     if event is None or not counted.may_tell(event):
@@ -83,7 +83,7 @@ def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
 def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
     """Return the codes that mean "asked", of the first question with the same rule.
 
-    It is one that the same people were asked.
+    The same people were asked that question.
     """
     own = estimand.question
     for question in manifest.questions:

@@ -52,7 +52,7 @@ class TableCounts:
     cells: NDArray[np.int64]
 
     def without_parents(self) -> TableCounts:
-        """Return the question's own codes alone."""
+        """Return the table of the question's own codes."""
         parents = tuple(range(len(self.table.parents)))
         own = replace(self.table, parents=())
         return TableCounts(table=own, cells=self.cells.sum(axis=parents))
@@ -146,7 +146,7 @@ class Counted:
         )
 
     def _count_classes(self, condition: Condition, found: TableCounts) -> NDArray[np.int64]:
-        """Count the people of each class, of those who were asked the table's question."""
+        """Count the people of each class among those who were asked the table's question."""
         if found.table.mask is None:
             cells = self.symbols[condition.symbol].cells
             return np.bincount(condition.classes, weights=cells).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The true answers behind a joint table, of which some combinations cannot occur.
+"""The true answers behind a joint table; some of their combinations cannot occur.
 
 A question is asked if and only if its rule holds, and people who did not answer chose no item.
 Codes that make no difference to an estimand are merged, so that there are few cells.
@@ -53,7 +53,7 @@ class LatentCells:
         )
 
     def expect(self, *, share: float, counted: float) -> ExpectedReports:
-        """Describe the reports if the share, or the mean from 0 to 1, were this one."""
+        """Describe the reports if `share` were the true share, or the mean from 0 to 1."""
         return assume_share(
             channel=self.channel,
             numerator=[cell.numerator for cell in self.true],
@@ -109,7 +109,7 @@ def build_asked_cells(found: TableCounts) -> LatentCells:
 
 
 def count_who_may_be_asked(found: TableCounts) -> int:
-    """Count the reports whose answers that are sent as they are can lead to the question."""
+    """Count the reports whose unscrambled answers can lead to the question."""
     table, rule = found.table, found.table.question.rule
     shape = tuple(axis.size for axis in table.parents)
     keeps = np.ones(shape, dtype=bool)
@@ -170,7 +170,7 @@ def _list_true(
             cells = [*asked]
         elif table.parents:
             cells = [not_asked]
-        else:  # the table does not say who keeps it
+        else:  # the table does not say for whom it holds
             cells = [*asked, not_asked]
         for cell in cells:
             yield replace(cell, classes=(*combination, *cell.classes))

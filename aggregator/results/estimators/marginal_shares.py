@@ -124,7 +124,7 @@ class _Codes:
         main, simultaneous = self.levels.main, self.levels.simultaneous
         return _CodeIntervals(
             main=self._widen_empty(self._find_ends((main,), chosen_at=main)),
-            # The same kind as the main interval around them.
+            # Of the same kind as the main interval around them.
             inner=self._find_ends(self.levels.inner, chosen_at=main),
             simultaneous=self._widen_empty(
                 self._find_ends((simultaneous,), chosen_at=simultaneous)
@@ -132,10 +132,10 @@ class _Codes:
         )
 
     def _widen_empty(self, ends: _Ends) -> _Ends:
-        """Replace empty intervals by those at the level at which a contradiction is tested.
+        """Replace empty intervals by those at the level for testing contradictions.
 
-        Each contains the empty one, so it holds the true share at least as often. What is empty
-        at this level too contradicts the design.
+        Each of these contains the empty one, so it covers the true share at least as often. An
+        interval that is empty at this level too contradicts the design.
         """
         low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
         for row, code in np.argwhere(ends.contradiction).tolist():
@@ -187,14 +187,14 @@ class _Codes:
         )
 
     def find_design_errors(self, share: float) -> NDArray[np.float64]:
-        """Find the standard errors that the design gives if each true share is this one."""
+        """Find the standard errors that the design gives if each true share is `share`."""
         reported = self.other_probability + self.slope * share
         errors: NDArray[np.float64] = np.sqrt(reported * (1 - reported) / self.total) / self.slope
         return errors
 
     def _choose_methods(self, *, level: float) -> list[Method]:
         if self.levels.times:
-            return ["clopper_pearson"] * len(self.total)  # guaranteed, in the tails of looks too
+            return ["clopper_pearson"] * len(self.total)  # guaranteed even in the tails of looks
         return [
             choose_fixed_end_method(
                 total=int(n), other_probability=float(c), slope=float(d), level=level
@@ -216,7 +216,7 @@ class MarginalShares:
     # By whether the complement is the share of interest.
     design_errors: Mapping[bool, NDArray[np.float64]]
     intervals: _CodeIntervals
-    contradicting: frozenset[str]  # symbols of which a single code contradicts the design
+    contradicting: frozenset[str]  # symbols with a code that contradicts the design
     alarms: Mapping[str, bool]  # by symbol
 
     @classmethod
@@ -308,7 +308,7 @@ class MarginalShares:
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
     """Return the event that is estimated, and whether it is the complement, which is a single code.
 
-    So the same share is computed in the same way wherever it is shown.
+    Therefore the same share is computed in the same way wherever it is shown.
     """
     k = counts[event.symbol].symbol.k
     if len(event.codes) == 1 or len(event.codes) < k - 1:

@@ -1,4 +1,4 @@
-"""The groups of people that estimates are about because a rule reads a declared question."""
+"""Groups of people that estimates describe because a rule reads a declared question."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Whether blocks of a random subset may be compared with each other.
 
-Where each block has its own file of rows, no file says which rows belong to people who were
-asked another block too. A comparison across two blocks counts exactly these people. The total of a
-block, less its comparisons with some other blocks, counts those who were asked only the rest.
+Where each block has its own file of rows, no file says which rows belong to people who were asked
+another block too. A comparison across two blocks counts exactly these people. The total of a block,
+less its comparisons with some other blocks, counts those who were asked only the remaining blocks.
 
 Therefore one decision holds for a whole wave. If a single pair of blocks were refused, the
 comparisons with all other blocks would give its figures.
@@ -36,7 +36,7 @@ def _hides_few(manifest: Manifest, found: Combinations, block: int) -> bool:
     needed = count_people_needed(manifest, block=block)
     both = people @ crossings
     sizes = np.concatenate([both, people.sum() - both])
-    # The search finds sums of fewer than C people; these are compared with all that are needed.
+    # The search finds sums of fewer than C people; sizes are compared with all that are needed.
     if ((sizes > 0) & (sizes < needed)).any():
         return False
     conditions, _ = find_condition_groups(manifest, found, part=block)

@@ -21,8 +21,8 @@ PEOPLE_FOR_EQUATION = 10
 def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
-    Each symbol with k codes gives k - 1, and a joint table gives one for each interaction of its
-    axes besides. With a block, only its questions count.
+    Each symbol with k codes gives k - 1, and a joint table adds those of each interaction of its
+    axes. With a block, only its questions count.
     """
     symbols = [
         symbol
@@ -44,7 +44,7 @@ class Condition:
     """The declared question that all rules of one part of a survey read."""
 
     symbol: str
-    classes: tuple[int, ...]  # of its codes: which of them no rule tells apart
+    classes: tuple[int, ...]  # of its codes; no rule distinguishes codes of one class
     needed: int  # people in each class
 
 
@@ -53,8 +53,8 @@ def find_condition(
 ) -> Condition | None:
     """Find what the rules of one part read; None without rules, and if figures would say too much.
 
-    Every rule gives equations about the people who satisfy it. So many people are needed for all of
-    them together. Rules that read several declared questions, or different answers for a block,
+    Every rule gives equations about the people who satisfy it. `needed` people are enough for all
+    of these together. Rules that read several declared questions, or different answers for a block,
     could be crossed: then no figure depends on any of them.
     """
     reading = [one for one in tables if one.mask == mask and list_conditions(one)]
@@ -87,7 +87,7 @@ _Interaction = frozenset[tuple[str, tuple[int, ...]]]
 
 
 def _list_interactions(axes: Sequence[Axis], *, least: int) -> list[_Interaction]:
-    """List the sets of at least so many axes: a symbol and the classes of its codes for each."""
+    """List the sets of at least `least` axes, each as a symbol with the classes of its codes."""
     named = [(axis.symbol.name, axis.classes) for axis in axes]
     several = (combinations(named, size) for size in range(least, len(named) + 1))
     return [frozenset(some) for some in chain.from_iterable(several)]

@@ -5,15 +5,15 @@ sums and differences of these groups. Such a difference may count few people alt
 many: two lists may divide the same people in ways that differ for only one person.
 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
-support are the people for whom it is not 0. Which function has the smallest support is as hard to
-find as the lightest word of a code, so it is searched for as there (information-set decoding): in
-a random order, people enter a basis as long as they are independent, and for each of these there is
-one function that is 1 for this person and 0 for all others of the basis. A support is found if at
-most one of its people comes before the basis is complete. One person is found in every order.
+support is the set of people for whom it is not 0. The smallest support is as hard to find as the
+lightest word of a code, so the same search is used (information-set decoding): in a random order,
+people enter a basis while they are independent. For each of them, one function is 1 for this person
+and 0 for all others in the basis. A support is found if at most one of its people comes before the
+basis is complete. A support of one person is found in every order.
 
-The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until a
-support of a given size would have been found but for about one in a million searches. If that would
-take too many orders, there are too many groups for so few people, and the answer is yes.
+The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until only
+about one search in a million would miss a support of a given size. If that would take too many
+orders, there are too many groups for so few people, and the answer is yes.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def leave_few(
 ) -> bool:
     """Whether figures about the new groups, with all others, reveal something about few people.
 
-    Everybody in a row has the same mark and is in the same groups; `people` counts them. Few are
-    fewer than `needed`. What the known groups and the marks say alone does not count. A support of
-    `sure` people is found but for about one in a million searches.
+    Everybody in a row has the same mark and is in the same groups; `people` counts them. Few means
+    fewer than `needed`. What the known groups and the marks alone say does not count. Only about
+    one search in a million misses a support of `sure` people.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)
@@ -102,7 +102,7 @@ def _find_chance(time: float, *, support: int) -> float:
 def _find_first(cells: Rows, order: Rows) -> Rows:
     """Find the first row of each cell."""
     first = np.empty(cells.max(initial=-1) + 1, dtype=np.intp)
-    first[cells[order[::-1]]] = order[::-1]  # the last one that is assigned stays
+    first[cells[order[::-1]]] = order[::-1]  # the last assignment stays
     return first
 
 
@@ -114,7 +114,7 @@ def _split(rows: Rows, size: int) -> Iterator[Rows]:
 def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple[Rows, Matrix]:
     """Return the rows of a basis, and a function for each: 1 in this row, 0 in the others.
 
-    A function has a factor for each group; its values are those that are read times the factors.
+    A function has a factor for each group; its values are what `read` returns, times the factors.
     """
     factors: Matrix = np.eye(columns)
     basis: list[np.intp] = []
@@ -144,6 +144,6 @@ def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
 
 
 def _is_spanned(functions: Matrix, groups: Matrix) -> bool:
-    """Whether the known groups span functions, all read in the rows of the basis."""
+    """Whether the known groups span the functions, both read in the rows of the basis."""
     found, *_ = np.linalg.lstsq(groups, functions, rcond=None)
     return bool((np.abs(groups @ found - functions) < ZERO).all())

@@ -11,9 +11,9 @@ def hide_small_groups(
     """Return the codes of groups that are hidden because they, alone or together, are too small.
 
     `already` are codes that are hidden for another reason. One small group alone could be found by
-    subtracting the others from the total, so the next smallest is hidden with it until those hidden
-    together reach the minimum. If they have nobody together, the total tells that, and none of them
-    is hidden.
+    subtracting the others from the total, so the next smallest are hidden with it, until the hidden
+    groups together reach the minimum. If nobody is in any of them, the total says so, and only
+    `already` stays hidden.
     """
     hidden = _hide(counts, minimum=minimum, already=already)
     return frozenset(hidden if any(counts[code] for code in hidden) else already)

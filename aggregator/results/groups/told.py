@@ -1,8 +1,9 @@
 """Decide for which declared questions the sizes of groups are shown.
 
-Each hides its small groups (`small_groups.py`). But two lists may divide the same people in ways
-that differ for few of them, so that the difference of two large groups counts these. So questions
-are shown in the order of the survey, as long as no sum or difference of groups is about few people.
+Each question hides its small groups (`small_groups.py`). But two lists may divide the same people
+in ways that differ for few of them, and the difference of two large groups then counts these few.
+In the order of the survey, each question is therefore shown unless a sum or difference of groups is
+about few people.
 """
 
 from __future__ import annotations

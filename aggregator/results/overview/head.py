@@ -26,12 +26,12 @@ class SurveyHead:
     state: SurveyState
     sealed: int | None
     step: NextStep
-    deletion: date | None = None  # in the week before
+    deletion: date | None = None  # only in the week before it
     is_half: bool = False  # the other reports are in the sealed half
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
-    """Describe where a survey stands: one query after the launch, five before."""
+    """Describe where a survey stands: one query after the launch, at most seven before."""
     wave = with_progress(survey.waves.electronic()).first()
     state = describe_state(wave=wave, now=now)
     if wave is None:
@@ -46,7 +46,7 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
 
 
 def _describe_waiting(wave: Any) -> str:
-    """Count the reports of the next look; K reports always wait, so the first needs K more."""
+    """Count the reports of the next look; K stay unsealed, so the first needs K more."""
     least = list_least(wave.description)[EVERYBODY]
     more = reports_needed(seen=wave.counted, least=least)
     if is_shown(wave):

@@ -30,7 +30,7 @@ def with_progress(waves: WaveQuerySet) -> QuerySet[Any]:
 
 
 def find_step(wave: Any, *, state: SurveyState) -> NextStep:
-    """Return the next step of a wave with its progress."""
+    """Return the next step of a wave from `with_progress`."""
     return plan_launched(
         is_open=state.key in ("open", "scheduled"),
         is_counted=not wave.is_open and (wave.is_final or wave.is_half or wave.is_over),
@@ -40,7 +40,7 @@ def find_step(wave: Any, *, state: SurveyState) -> NextStep:
 
 
 def is_shown(wave: Any) -> bool:
-    """Whether the results page shows figures of a wave with its progress, as `find_shown` does."""
+    """Whether the results page shows figures of a wave from `with_progress`, like `find_shown`."""
     comes_early = wave.survey.drawn is None and not wave.sealed_half
     is_whole = wave.is_final or wave.is_half or comes_early
     return wave.is_kept or (is_whole and wave.counted >= wave.crowd)

@@ -16,7 +16,7 @@ from aggregator.results.overview.progress import find_step, with_progress
 from surveys.lifecycle.state import SurveyState, describe_state, find_near_deletion
 from surveys.models import Question, Survey, Wave
 
-# Texts to read are no questions.
+# Information texts are not questions.
 ANSWERED = ~Q(type=Question.Type.INFORMATION)
 
 
@@ -34,7 +34,7 @@ class SurveyLine:
     opens_at: datetime | None
     closes_at: datetime | None
     delete_on: date | None
-    deletion: date | None  # in the week before
+    deletion: date | None  # only in the week before it
     cap: int | None
     ending: str
     origin: Survey.Origin

@@ -1,4 +1,4 @@
-// Keeps open what was open on a results page when htmx puts a new panel in place.
+// Keeps details open on a results page when htmx replaces the panel.
 
 /** @type {string[]} */
 let open = [];

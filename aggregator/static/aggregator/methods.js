@@ -1,4 +1,4 @@
-// Opens the section of the methods that a link names, below the place where the link stands.
+// Opens the section of the methods that a link names, below the link.
 // Without scripts, or if the section cannot be loaded, the link leads to its chapter.
 
 /** @type {WeakMap<Element, HTMLElement>} */
@@ -67,7 +67,7 @@ const build = (page, close) => {
 };
 
 /**
- * A section is as wide as the text around the link, so it never stands inside a table or a list
+ * A section is as wide as the text around the link, so it is never inside a table or a list
  * of facts, but below it.
  * @param {Element} link  @param {HTMLElement} section
  */

@@ -19,7 +19,7 @@ MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
 }
 
 
-# Typst takes 50 kB for each row of a table, and all at once: with 9,000 rows, half a gigabyte.
+# Typst takes 50 kB of memory per table row, all at once: half a gigabyte for 9,000 rows.
 MAX_PDF_ROWS = 2_000
 TOO_LONG = (
     "The tables of this report have {rows} rows, too many for one PDF, which holds {most}. "
@@ -28,7 +28,7 @@ TOO_LONG = (
 
 
 def _find_inputs(results: Results, name: str) -> str | None:
-    """Return a text for these words; the report of a survey is that of its browsers' wave."""
+    """Return what determines the file; only electronic waves have a report."""
     if name not in MAKERS or results.wave.mode != Mode.ELECTRONIC:
         return None
     report = _write(results)

@@ -24,7 +24,7 @@ from aggregator.study_report.content import (
 if TYPE_CHECKING:
     from docx.document import Document
 
-# A file needs a date even where nothing is dated yet. Zip files know none before this one.
+# A file needs a date even if its report has none. Zip files allow no earlier date.
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)
 _COLOUR = "4B3B7A"
 _FONT = "Calibri"
@@ -33,7 +33,7 @@ _PAGE = (210, 297)
 _MARGINS = (22, 20)
 _TEXT_WIDTH = _PAGE[0] - 2 * _MARGINS[0]
 _FIGURE_WIDTH = 25
-# XML has no place for these.
+# XML does not allow these.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -50,7 +50,7 @@ def make_word_file(report: StudyReport) -> bytes:
 
 
 def _repack(content: bytes) -> bytes:
-    """Write the parts of a file again without the time at which each was written."""
+    """Rewrite the parts of a file without their times of writing."""
     again = BytesIO()
     with ZipFile(BytesIO(content)) as old, ZipFile(again, "w", ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -85,7 +85,7 @@ class _Writer:
         properties, report = self._document.core_properties, self._report
         day = report.day
         moment = datetime.combine(day, time(), tzinfo=UTC) if day else _NO_DATE
-        properties.title = _clean(report.title)[:255]  # longer ones are refused
+        properties.title = _clean(report.title)[:255]  # longer titles are refused
         properties.author = properties.last_modified_by = properties.comments = ""
         properties.language = "en"
         properties.created = properties.modified = moment.replace(tzinfo=None)
@@ -104,7 +104,7 @@ class _Writer:
         for name in ("Title", "Heading 1", "Heading 2"):
             style = styles[name]
             style.font.name, style.font.color.rgb = _FONT, RGBColor.from_string(_COLOUR)
-            # The fonts of the theme would go before these.
+            # Fonts of the theme would take precedence.
             fonts = style.element.rPr.rFonts
             for theme in ("asciiTheme", "hAnsiTheme", "eastAsiaTheme", "cstheme"):
                 fonts.attrib.pop(qn(f"w:{theme}"), None)
@@ -158,7 +158,7 @@ class _Writer:
         self._document.add_paragraph()  # without it, two tables would become one
 
     def _set_title(self, table: Any, part: Table) -> None:
-        """Give the table a title for readers that speak."""
+        """Give the table a title for screen readers."""
         from docx.oxml import OxmlElement
         from docx.oxml.ns import qn
 
@@ -195,7 +195,7 @@ class _Writer:
 
 
 def _list_widths(part: Table) -> list[float]:
-    """List the widths of the columns in millimetres; those with words share what figures leave."""
+    """List the widths of the columns in millimetres; columns of words share what figures leave."""
     figures = len(part.header) - len(part.widths)
     rest = _TEXT_WIDTH - _FIGURE_WIDTH * figures
     words = [rest * width / sum(part.widths) for width in part.widths]

@@ -63,7 +63,7 @@ def _write_block(block: Block, *, reports: int) -> Iterator[Part]:
 
 
 def _find_axis(block: Block) -> str:
-    """Return what heads the axis of all whiskers; a mean in a table of shares has none."""
+    """Return the heading of the column of whiskers; a mean among shares has no whisker."""
     shown = [row for row in block.rows if row.is_shown]
     if any(not row.is_mean for row in shown):
         return ALL_SHARES
@@ -71,7 +71,7 @@ def _find_axis(block: Block) -> str:
 
 
 def _write_caption(block: Block, *, reports: int) -> str:
-    """Say whom the figures describe, and how many of them there are."""
+    """Say whom the figures describe, and how many reports there are."""
     whom = f"Q{block.number}, {block.among}" if block.among else f"Q{block.number}"
     people = [block.asked_text] if block.asked_text else []
     if block.total != reports:

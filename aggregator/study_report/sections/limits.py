@@ -90,7 +90,7 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
 
 
 def _describe_cost(results: Results) -> Iterator[str]:
-    """Say what scrambling cost, with the first share of everyone for which that can be said."""
+    """Say what scrambling cost, by the first share of everyone that allows a comparison."""
     for question in results.questions:
         for estimate in question.shown:
             size = estimate.effective_sample_size

@@ -121,7 +121,7 @@ def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
 
 
 def _list_parameters(questions: list[ManifestQuestion]) -> str:
-    """Write k = 2, t = 0.7500, ε = 1.10 in Q1–Q3; and so on for each question's own codes."""
+    """Write k = 2, t = 0.7500, ε = 1.10 in Q1–Q3; and so on for each set of parameters."""
     alike: dict[str, list[ManifestQuestion]] = {}
     for question in questions:
         alike.setdefault(_write_parameters(question), []).append(question)

@@ -39,7 +39,7 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
         )
     ]
     if scrambled:
-        # Once each: what all codes say about an answer takes a while to find.
+        # Computed once each: it is slow to find what all codes say about an answer.
         strengths = [(question, _find_strength(manifest, question)) for question in scrambled]
         one = max(strength.statement_epsilon for _, strength in strengths)
         parts += [
@@ -108,7 +108,7 @@ def name_questions(questions: list[ManifestQuestion]) -> str:
 
 
 def _describe_meaning(one: float, total: float) -> Iterator[str]:
-    """Say what the codes about one answer tell at most, and all codes of a person (both in ε)."""
+    """Say what the codes about one answer, and all codes of a person, reveal at most (in ε)."""
     yield (
         "What this means: a person’s codes change the odds of any guess about one answer by a "
         f"factor of {odds_factor(one)} at most, for anyone who reads them and whatever else they "

@@ -29,7 +29,7 @@ MORE_THAN_INVITED = "no rate: there are more reports than people invited"
 
 
 def list_marks(view: View) -> tuple[str, ...]:
-    """Say what the report is, if it is not that of a finished study."""
+    """List what readers must know before they read the report."""
     survey, wave = view.survey, view.wave
     marks = [(survey.rehearsal, REHEARSAL), (survey.demo, DEMO)]
     if wave is not None:
@@ -46,7 +46,7 @@ def list_marks(view: View) -> tuple[str, ...]:
 
 
 def _is_half(view: View) -> bool:
-    """Whether the figures are those of one half, and the other one is sealed."""
+    """Whether the figures are those of one half while the other half is sealed."""
     if view.wave is None or view.snapshot is None or not view.snapshot.is_half:
         return False
     half = find_half(view.wave)
@@ -54,7 +54,7 @@ def _is_half(view: View) -> bool:
 
 
 def write_facts(view: View) -> Facts:
-    """List what the study was; `view` has a wave."""
+    """List the facts of the study; `view` has a wave."""
     return Facts(rows=tuple(_list_facts(view)))
 
 

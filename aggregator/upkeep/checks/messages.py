@@ -43,11 +43,11 @@ REDIS_SETTING = 40
 REDIS_APART = 41
 REDIS_VERSION = 42
 REDIS_REACH = 43
-# What the workers did
+# Results of the workers
 LAST_PURGE = 50
 TRACES_LEFT = 51
 SMALL_BATCHES = 52
-# What draws releases
+# Drawing of releases
 RELEASES = 60
 OPENDP = 61
 DRAWS_NOWHERE = 62

@@ -23,7 +23,7 @@ from aggregator.upkeep.purging import read_rights
 class Setting:
     name: str
     value: str
-    meaning: str  # what any other value does
+    meaning: str  # the effect of any other value
     accepted: tuple[str, ...] = ()
     # True for settings that exist only while their extension is loaded.
     extension: bool = False

@@ -15,8 +15,8 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 PATIENCE_SECONDS = 5
-# The releases of July 2026, which fix the running of code by anyone who has the password, and what
-# came before. A release series that is not named here has ended, unless it is newer.
+# The releases of July 2026, which fix code execution by anyone who has the password, and earlier
+# faults. A release series that is missing here has ended or is newer.
 LEAST_VERSIONS = {
     "Redis": ((6, 2, 23), (7, 2, 15), (7, 4, 10), (8, 2, 8), (8, 4, 5), (8, 6, 5), (8, 8, 1)),
     "Valkey": ((7, 2, 14), (8, 0, 10), (8, 1, 9), (9, 0, 5), (9, 1, 1)),
@@ -70,7 +70,7 @@ def _judge_apart(broker: str | None, limiter: str | None) -> list[CheckMessage]:
 
 
 class _Server:
-    """One Redis server: why it cannot be used, or its settings and identity, if it tells them."""
+    """One Redis server: why it cannot be used, or its settings and identity if it reports them."""
 
     def __init__(self, url: str, variable: str) -> None:
         self.variable = variable
@@ -120,7 +120,7 @@ def judge_version(name: str, product: str, version: str) -> list[CheckMessage]:
     return judge(
         messages.REDIS_VERSION,
         f"{name}: {product} {version}",
-        # Only a warning: distributions repair a version without changing its number.
+        # Only a warning: distributions patch a version without changing its number.
         good=True if _is_new_enough(version, versions) else None,
         meaning="this version has known vulnerabilities, unless your distribution repaired them.",
         remedy=f"install one of {least}, a newer one, or your distribution's newest package.",
@@ -142,7 +142,7 @@ def _read_version(client: Any) -> tuple[str, str]:
         found = client.info("server")
     except redis.RedisError:
         return "Redis", ""
-    if "valkey_version" in found:  # it also states the version of Redis that it behaves like
+    if "valkey_version" in found:  # it also states a compatible version of Redis
         return "Valkey", str(found["valkey_version"])
     return "Redis", str(found.get("redis_version", ""))
 

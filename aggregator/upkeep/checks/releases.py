@@ -32,7 +32,7 @@ def check_which_folder() -> list[CheckMessage]:
     try:
         problem = describe_wrong_folder(settings.RELEASES)
     except OSError:
-        return []  # the check above says that the folder cannot be used
+        return []  # `check_releases` reports an unusable folder
     return judge_which_folder(settings.RELEASES, problem=problem)
 
 

@@ -1,4 +1,4 @@
-"""Murmur's own settings: what weakens privacy, and what contradicts itself."""
+"""Murmur's own settings: those that weaken privacy, and those that contradict others."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_mail(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether people who forgot their password get a mail; a laptop needs none, so only warn."""
+    """Whether people who forgot their password get mail; a laptop needs none, so only warn."""
     delivery = find_delivery()
     sender = settings.DEFAULT_FROM_EMAIL
     is_local = sender.rstrip(">").endswith("@localhost")

@@ -13,7 +13,7 @@ from aggregator.upkeep.checks import messages
 from aggregator.upkeep.checks.messages import judge
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-# The safe values, and what any other value does.
+# The safe values, and the effect of any other value.
 PRAGMAS = {
     "journal_mode": (("wal",), "readers and writers block each other."),
     "synchronous": (("2", "3"), "a crash loses acknowledged reports."),

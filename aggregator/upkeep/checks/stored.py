@@ -1,4 +1,4 @@
-"""What the database's rows show: the last purge, and waves or batches below the minimum."""
+"""Checks of the database's rows: the last purge, and waves or batches below the minimum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from surveys.models.settings import MIN_BATCH_FLOOR
 
-# A purge may wait for a backup to end, and for work that is due before it.
+# A purge may wait for a backup to end, and for work that precedes it.
 PATIENCE_SECONDS = 600.0
 
 
@@ -58,7 +58,7 @@ def judge_last_purge(
 
 
 def judge_traces_left(sentences: Sequence[str]) -> Iterator[CheckMessage]:
-    """`sentences` say what the last purge could not erase; each ends with its remedy."""
+    """`sentences` name traces that the last purge left; each ends with its remedy."""
     for sentence in sentences:
         yield from judge(
             messages.TRACES_LEFT,
@@ -80,7 +80,7 @@ def judge_small_batches(*, below_floor: int, floor: int) -> list[CheckMessage]:
 
 
 def judge_mfa_keys(*, unreadable: int, old: int) -> Iterator[CheckMessage]:
-    """Say which of the keys that encrypted second factors is missing, and which must stay."""
+    """Say whether a key for second factors is missing, and whether an old key must stay."""
     yield from judge(
         messages.MFA_KEYS,
         f"secrets of second factors that no key decrypts: {unreadable}",

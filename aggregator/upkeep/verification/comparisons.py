@@ -36,8 +36,8 @@ TEST_AGAIN = (
 class OpenComparison:
     """A finished comparison whose batches are being counted again.
 
-    Tables and breakdowns are computed again. Regressions and all pairs would take minutes; for
-    them only the names and the number of reports are checked.
+    Tables and breakdowns are computed again. Regressions and all pairs would take minutes, so only
+    their names and numbers of reports are checked.
     """
 
     def __init__(self, row: Comparison, manifest: Manifest) -> None:
@@ -58,7 +58,7 @@ class OpenComparison:
         )
 
     def give_up_table(self) -> None:
-        """Check only the number of reports: a batch is wrong, which has been reported already."""
+        """Check only the number of reports: a faulty batch has already been reported."""
         self._is_table, self._groups = False, None
 
     def add(self, batch: StoredBatch) -> None:

@@ -1,4 +1,4 @@
-"""What verification reports: something stored that differs from what the batches give."""
+"""What verification reports: stored data that differs from what the batches give."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RESTORE = "Restore it from a backup, then run verify again."
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Something stored that differs from what the batches give."""
+    """Stored data that differs from the batches."""
 
     kind: str  # wave, reports, batch, snapshot, rows, comparison, ledger or release
     where: str

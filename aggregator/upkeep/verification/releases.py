@@ -30,8 +30,8 @@ REMEDY = (
 
 def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     counted = _read_file(wave)
-    # After the file and before the ledger: a key is a row before it is in the file, and a release
-    # is charged before it is a row.
+    # Read rows after the file and before the ledger: a key is in a row before it is in the file,
+    # and a release is charged before it has a row.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
     findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]
@@ -60,7 +60,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
 def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
     made = sorted(one.request_hash for one in releases if one.planned)
     planned = manifest.planned_releases or ()
-    # Before the close, only those that may come earlier.
+    # Before the close, only kinds that may come then.
     early = sorted(one.digest for one in planned if one.kind.comes_while_open)
     if made and made not in (early, sorted(one.digest for one in planned)):
         yield "its planned releases are not those of the manifest"
@@ -91,7 +91,7 @@ def _check_ledger(
 
 
 def _read_file(wave: Wave) -> frozenset[str] | None:
-    """Read which releases were drawn; None where it cannot be read, as on other machines."""
+    """Read which releases were drawn; None if the file is unreadable, as on other machines."""
     if settings.RELEASES is None:
         return None
     path = find_file(settings.RELEASES, bytes(wave.manifest_hash))

@@ -34,13 +34,12 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        # Keyed by the batch after which looks are decided, which is not 0 if the wave is older than
-        # looks.
+        # Keyed by the batch after which looks are decided; not 0 if the wave is older than looks.
         self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
     def run(self) -> Iterator[Difference]:
-        # Read results before batches, so that every batch they were computed from is in the list.
+        # Read results before batches, so that the list has every batch behind them.
         rows = self._wave.snapshots.order_by("through_batch")
         snapshots = deque(rows.values_list("through_batch", "pk"))
         decided = rows.filter(looks_from__lt=F("through_batch"))
@@ -111,8 +110,7 @@ class WaveCheck:
         )
 
     def _check_snapshot(self, pk: int) -> Iterator[Difference]:
-        # Read with the wave's current state: if it closed during the run, its snapshot may be
-        # final.
+        # Read the wave's current state too: if it closed during the run, its snapshot may be final.
         snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
         if snapshot is None:
             return  # replaced by newer ones during the run
@@ -157,7 +155,7 @@ class WaveCheck:
                 yield "its estimates do not match its batches"
 
     def _find_replay(self, snapshot: Snapshot) -> Replay:
-        """Return what the batches so far should show; everything, if that is what counts."""
+        """Return what the batches so far should show; a final or half snapshot shows all."""
         replay = self._replays.get(snapshot.looks_from, self._replays[inf])
         if snapshot.final or snapshot.is_half:
             replay = deepcopy(replay)

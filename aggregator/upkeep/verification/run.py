@@ -1,7 +1,8 @@
 """Verification: compute everything again from the batches and compare it with what is stored.
 
 Verification reads in short statements and holds no transaction open: batches never change, so they
-can be added up while reports arrive and others are sealed. Memory does not grow with their number.
+can be added up while reports arrive and are sealed. Memory does not grow with the number of
+batches.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from surveys.models import Wave
 # A damaged database may differ everywhere, so the upkeep row does not store every difference.
 MOST_STORED = 1000
 ACCEPTED = "accepted"
-# Shorter than the time from one night to the next, longer than a run may take.
+# Shorter than the time between two nights, longer than a run may take.
 RECENTLY = timedelta(hours=12)
 
 
@@ -45,8 +46,7 @@ class Verification:
                 continue  # deleted since the run began
             self.waves += 1
             differences = list(self._check(wave))
-            # Rows that disappeared because the owner deleted the survey during the run are no
-            # difference.
+            # Rows that vanished because the owner deleted the survey during the run do not count.
             if differences and Wave.objects.filter(pk=pk).exists():
                 yield from differences
 
@@ -69,7 +69,7 @@ class Verification:
 def claim_verification(*, now: datetime) -> bool:
     """Claim tonight's run; return False if one began or ended recently.
 
-    Every beat sends a message each night, but one run by one worker is enough.
+    Every beat sends a message each night, but one run is enough.
     """
     # A time in the future comes from a clock that was set back since; it does not count.
     recent = Q(ended_at__gt=now - RECENTLY, ended_at__lte=now)
@@ -83,7 +83,7 @@ def claim_verification(*, now: datetime) -> bool:
 
 
 def find_accepted_losses() -> dict[str, int]:
-    """Return how many reports of each wave are known to be lost, by its primary key as a text."""
+    """Return how many reports are known to be lost, by the wave's primary key as text."""
     last = Upkeep.objects.filter(job=Upkeep.Job.VERIFY).first()
     losses: dict[str, int] = last.found.get(ACCEPTED, {}) if last else {}
     return losses
@@ -103,7 +103,7 @@ def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
 
 
 def forget_differences(waves: Sequence[Wave]) -> None:
-    """Forget what was found in waves that are being deleted: it names them and counts reports."""
+    """Forget findings about waves that are being deleted: they name waves and count reports."""
     row = Upkeep.objects.select_for_update().filter(job=Upkeep.Job.VERIFY).first()
     if row is None:
         return

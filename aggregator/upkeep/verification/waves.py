@@ -46,7 +46,7 @@ def check_manifest(wave: Wave) -> tuple[Manifest | None, Difference | None]:
 
 
 def _check_columns(wave: Wave, manifest: Manifest) -> Iterator[str]:
-    """Name the columns that differ from what they copy of the manifest."""
+    """Name the columns that differ from their originals in the manifest."""
     for column, frozen in list_frozen_columns(manifest).items():
         if getattr(wave, column) != frozen:
             yield f"its {column} differs from the manifest"
@@ -79,7 +79,7 @@ def count_missing(wave: Wave) -> int:
 
 
 def check_reports(wave: Wave, *, accepted: int = 0) -> Iterator[Difference]:
-    """`accepted` reports are known to be missing, since a restore; any other number differs."""
+    """`accepted` reports are known to be missing since a restore; report any other number."""
     missing = count_missing(wave)
     with connection.cursor() as cursor:
         cursor.execute(_UNACKNOWLEDGED, [wave.pk])
@@ -104,7 +104,7 @@ def _differ(wave: Wave, finding: str, remedy: str) -> Difference:
 
 
 def check_rows_file(wave: Wave) -> Iterator[Difference]:
-    """Compute the proposal for the file of rows again, and check that the choice is within it."""
+    """Recompute the proposal for the file of rows, and check that the choice is within it."""
     stored = find_rows_file(wave)
     if stored is None:
         return

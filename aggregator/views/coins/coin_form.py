@@ -61,7 +61,7 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank for a form that was sent. The address says nothing about it."""
+    """Thank the person for a form. The address says nothing about it."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)
@@ -127,7 +127,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """Show the form again, unless no report is accepted: no one should toss coins for nothing."""
+    """Show the form again if reports are accepted: nobody should toss coins for nothing."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])

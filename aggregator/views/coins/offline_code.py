@@ -1,4 +1,4 @@
-"""Handing in a report from the single-file page, which was filled in offline.
+"""Handing in a report from the single-file page that was filled in offline.
 
 The report is already scrambled, so any phone or computer may send it, without scripts.
 """
@@ -70,7 +70,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank for a code that was handed in. The address says nothing about it."""
+    """Thank the person for a code. The address says nothing about it."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "unknown", slug=slug)

@@ -27,7 +27,7 @@ from surveys.views.respondent.deleted import is_deleted
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """One question of the form; `code` is ticked, `is_missing` asks for a tick."""
+    """One question of the form with its ticked `code`; if `is_missing`, it asks for a tick."""
 
     number: int
     question: ManifestQuestion
@@ -57,10 +57,10 @@ def show_notice(
 
 
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
-    """Thank for a form that was sent. Anyone who opens the address without sending gets the form.
+    """Thank the person for a form. Anyone who opens the address without sending gets the form.
 
-    Only the browser's headers tell the two apart: the address is the same, and there is no cookie.
-    After a reload, WebKit says that the visit comes from nowhere, but keeps the referrer.
+    Only the browser's headers distinguish the two: the address is the same, and there is no cookie.
+    After a reload, WebKit says that the visit has no origin, but keeps the referrer.
     """
     comes_from_here = request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
     referrer = request.headers.get("Referer", "")
@@ -70,7 +70,7 @@ def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> Ht
 
 
 def lead_to(request: HttpRequest, route: str, *, wave: Wave) -> HttpResponse:
-    """Lead to another page. After a form, reloading or going back then sends nothing again."""
+    """Redirect to another page. Reloading or going back then does not resend a form."""
     manifest = wave.description
     query = f"?lang={choose_language(request, manifest)}"
     return HttpResponse(

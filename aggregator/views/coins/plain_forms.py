@@ -27,7 +27,7 @@ def refuse_request(request: HttpRequest, wave: Wave) -> HttpResponse | None:
 
 
 def read_form(request: HttpRequest, *, limit: int) -> tuple[QueryDict, bool]:
-    """Return the fields in the first `limit` bytes, and whether that is all of them."""
+    """Return the fields in the first `limit` bytes, and whether the body is complete."""
     try:
         body = request.body
     except RequestDataTooBig:  # the body was not read

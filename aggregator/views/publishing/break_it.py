@@ -32,7 +32,7 @@ class Choice:
 
     text: str
     hundredths: int
-    is_cap: bool  # what the survey's own releases may spend together
+    is_cap: bool  # the cap of the survey's own releases
 
 
 @needs(Action.READ)

@@ -1,4 +1,4 @@
-"""Choose what to release and see its price; publishing it spends ε on the ledger."""
+"""Choose a release and see its price; publishing it spends ε on the ledger."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KNOWN = "This release exists already. Nothing was charged again."
 def release_new(
     request: HttpRequest, survey: Survey, kind: str, mode: Mode = Mode.ELECTRONIC
 ) -> HttpResponseBase:
-    """Show the form, and the price of a choice; POST asks for a price, or publishes at it."""
+    """Show the form, and the price of a choice; POST asks for a price or publishes."""
     if kind not in OFFERED:
         raise Http404("There is no such kind of release.")
     desk, kind = find_desk(survey, mode=mode), ReleaseKind(kind)
@@ -62,7 +62,7 @@ def release_new(
 
 
 def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
-    """Find the release that the same button made before, whatever is left by now."""
+    """Find the release that the same button already made, however little is left."""
     if desk.account is None or "price" not in posted:
         return None
     for release in desk.account.releases:
@@ -93,9 +93,9 @@ def _bind(desk: Desk, kind: ReleaseKind, data: QueryDict | None) -> ReleaseForm:
 
 
 def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpResponseBase:
-    """Charge what the form shows, if that is what the price was shown for.
+    """Charge the choice on the form if the shown price was for the same choice.
 
-    The same request leads to the release that exists: a button that is pressed twice charges once.
+    The same request leads to the existing release: pressing the button twice charges once.
     """
     assert desk.account is not None
     assert desk.wave is not None
@@ -139,7 +139,7 @@ def _show(
 
 
 def _price(desk: Desk, form: ReleaseForm, problem: str) -> tuple[Price | None, str]:
-    """Price a valid form; the second value says what is wrong, if anything is."""
+    """Price a valid form; the second value is the problem, if there is one."""
     assert desk.wave is not None
     assert desk.account is not None
     try:

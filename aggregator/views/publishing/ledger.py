@@ -29,7 +29,7 @@ NO_LEDGER = "This survey has no ledger of releases."
 
 @dataclass(frozen=True, kw_only=True)
 class SumRow:
-    """One way to add up; empty where it does not apply, or says more than the basic sum."""
+    """One way to add up; empty where it does not apply or exceeds the basic sum."""
 
     name: str
     value: str

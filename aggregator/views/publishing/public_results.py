@@ -32,7 +32,7 @@ OK = 200
 @require_safe
 @unless_deleted
 def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC) -> HttpResponse:
-    """Show what is published; 404 unless something may be, 410 if its owner took it back."""
+    """Show published results; 404 if the survey publishes none, 410 if its owner withdrew them."""
     wave = find_published_wave(slug, mode)
     if wave.survey.public_results_off:
         return _explain(request, wave, "off", status=GONE)
@@ -81,7 +81,7 @@ def _choose_language(request: HttpRequest, wave: Wave) -> str:
 def _explain(
     request: HttpRequest, wave: Wave, page: str, *, why: str = "", status: int = OK
 ) -> HttpResponse:
-    """Say why there are no results: they are `off`, or there is `nothing` yet."""
+    """Say why there are no results: they are `off`, or `nothing` is published yet."""
     language = _choose_language(request, wave)
     context = build_translated_context(wave, language) | {"why": why}
     content = render_in(language, f"results/public_{page}.html", context).encode()

@@ -28,9 +28,9 @@ from surveys.releasing.choice import OFFERED
 
 NO_RELEASE = "There is no such release."
 SECONDS_TO_RELOAD = 2
-# An operator has to repair something first.
+# An operator must first fix a problem.
 SECONDS_WITH_PROBLEM = 30
-# A worker draws within seconds. The longest other task may keep it for half of this.
+# A worker draws within seconds. The longest other task may keep it busy for half as long.
 MINUTES_UNTIL_LATE = 10
 
 
@@ -107,7 +107,7 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
 
 
 def _count_minutes_late(release: Release) -> int:
-    """Whole minutes for which workers have seen a release and not drawn it; 0 if it is not late."""
+    """Whole minutes since a release became due; 0 if it is not late."""
     since = find_due_since(WorkKind.RELEASE, release.pk)
     if since is None:
         return 0

@@ -31,8 +31,8 @@ class JointCells:
     ------
     ValueError
         If shapes do not match, counts are not whole or all 0, the channel does not hold
-        probabilities, a report shows what no true combination can, or the event is not a subset of
-        what is counted.
+        probabilities, a report shows something that no true combination can, or the event is not a
+        subset of what is counted.
     """
 
     counts: NDArray[np.int64]

@@ -13,13 +13,13 @@ from math import exp, prod
 from privacy.checks import MOST_REPORTS, check_level, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Reports that must be expected to be swapped from one given code to another.
+# Number of reports that must be expected to swap one given code for another.
 _SWAPPED_FOR_SHARES = 3.0
 _SWAPPED_FOR_MEANS, _SWAPPED_FOR_MEANS_AT_LOOKS = 8.0, 20.0
-# Below 5 flips of 100, also in all codes of a table at once.
+# Below 5 flips of 100, this many must also swap all codes at once.
 _FEW_FLIPS = 0.05
 _SWAPPED_TOGETHER = 0.15
-_CAUTIOUS = 0.2  # of the error that is allowed
+_CAUTIOUS = 0.2  # fraction of the allowed error
 _CLOSE = 1e-6  # thresholds of a mechanism are whole numbers: 5 flips are nearly .05
 
 
@@ -29,8 +29,8 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
     Parameters
     ----------
     total : int
-        Reports n, at least 0. Where a question that is sent as it is decides who is asked: those
-        whose answers to it can lead to the question.
+        Reports n, at least 0. Where a declared question decides who is asked, only those whose
+        answers to it can lead to the question count.
     mechanisms : sequence of RandomizedResponse
         The mechanism of each randomized code that is used: at least one.
 
@@ -47,14 +47,14 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
 
     Notes
     -----
-    The second condition matters where few people are asked: those who are not must sometimes look
-    as if they were, in all codes at once. At the limits, 95 % intervals of a question alone
+    The second condition matters where few people are asked: the others must sometimes look as if
+    they were, in all codes at once. At the limits, 95 % intervals of a question alone
     (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with a probability
     of .94, by exact sums; those of a question with its parent or two parents
     (`privacy.shares.joint.likelihood.joint_share`) in .934 or more of simulated surveys from 5
-    flips on, and in about .93 below. Beyond the limits it falls: .91 for a question alone at 5
-    flips and 10 reports; .90 for a question with its parent at 1 flip and 1,000 reports, 4 of which
-    come from people who were asked.
+    flips on, and in about .93 below. Beyond the limits, coverage falls: .91 for a question alone at
+    5 flips and 10 reports; .90 for a question with its parent at 1 flip and 1,000 reports, 4 of
+    which come from people who were asked.
 
     Examples
     --------
@@ -89,10 +89,9 @@ def relaxed_likelihood_covers(
 
     Notes
     -----
-    The lowest coverage is where everybody chooses the middle one of three points: for 95 %
-    intervals, by exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together
-    then miss in up to .057 of simulated surveys if the first is at n s = 8, and in up to .055 from
-    20 on.
+    Coverage is lowest where everybody chooses the middle of three points: for 95 % intervals, by
+    exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then miss in up to
+    .057 of simulated surveys if the first is at n s = 8, and in up to .055 from 20 on.
 
     Examples
     --------
@@ -130,7 +129,7 @@ def cautious_level(level: float) -> float:
     -----
     At .99, intervals of shares among some people contain the true share in .977 or more of
     simulated surveys, and those of means the true mean in .98 or more: 1 to 12 flips of 100, 30 to
-    300 reports, 5 to 100 % asked, below the limits of the rules above. At .95 it is .89.
+    300 reports, 5 to 100 % asked, below the limits of the rules above. At .95, coverage is .89.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """A share among some people, estimated from all the questions that decide who is asked.
 
-A question behind a rule is asked if and only if the rule holds, so its own code and the codes of
-the questions that the rule reads say together who was asked: some combinations of true answers
-cannot occur. Using this makes the share among those asked more precise.
+A question behind a rule is asked if and only if the rule holds, so its code and those of the
+questions that the rule reads together say who was asked: some combinations of true answers cannot
+occur. Using this makes the share among those asked more precise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROUNDS = 200
 _HALVINGS = 30
 _HEAVY = 1e3  # weight of the equations that Newton's step must solve
 _SETTLED = 1e-9  # most that a further step could add to the log-likelihood
-_ROUNDING = 1e-14  # the same, for each report
+_ROUNDING = 1e-14  # the same per report
 _EXACT = 1e-9  # tolerance for an end of an interval
 _SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding
 _HARDLY = 1e-9  # a true share that cannot be distinguished from 0
@@ -58,9 +58,9 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     With p the shares of the true combinations and K the channel, L(q) is the highest value of
     sum N ln(K p) over all p in the simplex of which the event is the fraction q of what is
     counted. q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
-    degree of freedom. The likely p are a convex set, so the q that are kept form an interval. It
-    is [0, 1] where it is plausible that nobody is counted. Valid for one look at the data, with
-    the amount of data fixed in advance.
+    degree of freedom. The likely p are a convex set, so the kept q form an interval. It is [0, 1]
+    where it is plausible that nobody is counted. Valid for one look at the data, with the amount of
+    data fixed in advance.
 
     The maximum is found by Newton steps within the simplex (Wang); each is a problem of least
     squares in numbers that are not negative (Lawson and Hanson). An interval takes milliseconds for
@@ -182,8 +182,8 @@ class _Likelihood:
     def _slope(self, shares: Floats, fraction: float) -> float:
         """Return the rate at which the least drop changes with the fraction, between 0 and 1.
 
-        The shares within the event and within the others may stay as they are, because they are
-        the best ones (envelope theorem).
+        The shares within the event and within the others can be held fixed, because they are
+        optimal (envelope theorem).
         """
         pull = (self._counts / (self._channel @ shares)) @ self._channel
         gained = pull[self._event] @ shares[self._event] / fraction
@@ -251,7 +251,7 @@ class _Likelihood:
         return whole
 
     def _drop(self, shares: Floats) -> float:
-        """Return how far the log-likelihood is below that of the reported shares themselves."""
+        """Return how far the log-likelihood is below that of the observed reported shares."""
         change = (self._channel @ shares - self._observed) / self._observed
         if (change <= -1).any():
             return inf

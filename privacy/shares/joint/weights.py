@@ -92,7 +92,7 @@ def fixed_weights(
     denominator: ArrayLike,
     asked: NDArray[np.bool_],
 ) -> tuple[Floats, Floats]:
-    """Find efficient weights that do not depend on the reports, as a watched survey needs.
+    """Find efficient weights that do not depend on the reports, for watched surveys.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Replaces Murmur's sealer with a broken one after everything is loaded."""
+"""Replaces Murmur's sealer with a broken one after all apps are loaded."""
 
 from __future__ import annotations
 

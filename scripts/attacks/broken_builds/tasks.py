@@ -1,7 +1,7 @@
 """Naive Celery: the report is in the message, and a task inserts it.
 
-It uses the product's settings: late acknowledgement, one message at a time. As with a serial
-number, a row's key does not come from the respondent.
+It uses the product's settings: late acknowledgement, one message at a time. A row's key does not
+come from the respondent, as with serial numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A valid upload, divided into parts that can be spoiled one at a time."""
+"""A valid upload in parts that can be spoiled one at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAKEN, REFUSED = frozenset({201}), frozenset(range(400, 500))
 
 @dataclass(frozen=True)
 class Survey:
-    """What a sender needs to know about an open survey of yes/no questions."""
+    """An open survey of yes/no questions, as a sender must know it."""
 
     manifest_hash: bytes
     questions: int
@@ -57,7 +57,7 @@ class Request:
         return self.lacking(name).having((name, value))
 
     def chunked(self, rest: bytes) -> Request:
-        """Return the request with these bytes instead of the length-prefixed pieces of the body."""
+        """Return the request with these bytes instead of the body's chunks."""
         return replace(self.having((b"Transfer-Encoding", b"chunked")), body=rest, measured=False)
 
 

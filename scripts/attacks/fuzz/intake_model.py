@@ -1,7 +1,7 @@
-"""A model of what intake and sealing should do, in dictionaries, without SQL or product code.
+"""A model of correct intake and sealing, in dictionaries, without SQL or product code.
 
-It reads a report's bytes itself: it parses the JSON and writes it again. So tests do not rely on
-the reader that they test.
+It parses a report's JSON and writes it again by itself, so tests do not rely on the reader that
+they test.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Model:
         owner = self.spent.get(sent.report_id)
         if owner is None:
             return self._refusal(sent, wave, now=now)
-        # Only the id of a sealed report is left to compare.
+        # Of a sealed report, only the id is left to compare.
         same = wave.raw.get(sent.report_id, sent.symbols) == sent.symbols
         return {200} if owner is wave and same else {409}
 

@@ -139,7 +139,7 @@ def very_many_headers(draw: Draw) -> Case:
     return draw.either(draw.request().having(*((b"X-%d" % i, b"a") for i in range(count))))
 
 
-# Length, chunks, and what follows the body.
+# Length, chunks, and bytes after the body.
 
 
 def odd_length(draw: Draw) -> Case:
@@ -226,7 +226,7 @@ def smuggled(draw: Draw) -> Case:
     elif kind == 1:
         draw.rng.shuffle(twice)
         request = replace(outer.having(*twice), body=outer.body + inner)
-    else:  # the inner request is a body, and remains one
+    else:  # the inner request is only a body
         return draw.refused(draw.request(inner), 422, framed=True)
     return replace(draw.either(request), silent=True)
 

@@ -1,8 +1,8 @@
 """Takes a full dump of a running or stopped Murmur, like an intruder with full access.
 
-FOLDER/files      every file: of the database, logs, Redis, temporary files and pg_dump
-FOLDER/tables     every table as CSV, in its physical order, with hidden columns
-FOLDER/redis      every key with its value, and the log of slow commands
+FOLDER/files all files: database, logs, Redis, temporary files and pg_dump FOLDER/tables every table
+as CSV, in its physical order, with hidden columns FOLDER/redis every key with its value, and the
+log of slow commands
 """
 
 from __future__ import annotations

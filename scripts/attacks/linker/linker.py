@@ -1,17 +1,17 @@
-"""Searches a full dump of Murmur for who sent which report, and in which order.
+"""Searches a full dump of Murmur for the sender of each report and their order.
 
     python -m scripts.attacks.linker.linker FOLDER
 
-FOLDER holds what an intruder with full access can copy (see dump.py). The only file from the
-senders is `canaries.json`, which lists texts to look for: some were sent with the reports, others
-were never sent.
+FOLDER holds what an intruder with full access can copy (see dump.py). Only `canaries.json` comes
+from the senders. It lists texts to look for: some were sent with the reports, others were never
+sent.
 
 There are three attacks. The linker searches every file for canaries in many spellings. It searches
-every file, of the broker and PostgreSQL's log too, for what dates a batch: a message that sends a
-task, or a checkpoint, which erasing requests after each sealing. And it guesses when each sealed
-report arrived within its batch, by several strategies: by the position of its bytes in each file,
-by the order of rows in the batch, and by the order in which ids were spent, joined to the rows as
-if a batch took the lowest ids that wait.
+every file, including the broker's and PostgreSQL's log, for traces that date a batch: a task's
+message, or a checkpoint, which erasing requests after each sealing. And it guesses when each sealed
+report arrived within its batch: by the position of its bytes in each file, by the order of rows in
+the batch, and by the order in which ids were spent, joined to the rows as if a batch took the
+lowest waiting ids.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ ENCODINGS = {
     "letters": (ord("A"), 1),
     "letters, every second": (ord("A"), 2),
 }
-# In a file, a time stands next to each of these.
+# Next to each of these texts, a file has a time.
 DATES = {"a task's message": b"aggregator.tasks.", "a checkpoint in a log": b"LOG:  checkpoint "}
-# A window of almost only zeros is padding; a report of 40 or more weak coins never looks like that.
+# A window of nearly all zeros is padding; no report of 40 or more weak coins looks like that.
 FEWEST_ONES = 3
 # One guess for each row of a batch: a number that grows with the guessed moment, or NaN.
 Guess = NDArray[np.float64]
@@ -63,7 +63,7 @@ class SealedBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """A canary that was found, although it should not exist anywhere."""
+    """A canary that was found, although it should exist nowhere."""
 
     canary: str
     spelling: str
@@ -73,7 +73,7 @@ class Hit:
 @dataclass
 class Findings:
     hits: list[Hit] = field(default_factory=list)
-    dates: set[tuple[str, str]] = field(default_factory=set)  # what dates batches, in which file
+    dates: set[tuple[str, str]] = field(default_factory=set)  # trace that dates batches, file
     # For each strategy that found something: a guess for each batch.
     guesses: dict[str, list[Guess]] = field(default_factory=dict)
     files: int = 0
@@ -158,7 +158,7 @@ def spell(text: str) -> dict[str, bytes]:
         "read as Latin-1": plain.decode("latin-1").encode(),
     }
     for shift in range(3):
-        # The bytes before the text shift it; its ends depend on their neighbours.
+        # Bytes before the text shift its encoding; its first and last letters depend on neighbours.
         padded = base64.b64encode(bytes(shift) + plain + bytes(3))
         inner = padded[4 if shift else 0 : 4 * ((shift + len(plain)) // 3)]
         spellings[f"base64, shifted by {shift}"] = inner
@@ -226,7 +226,7 @@ class Finder:
         if len(codes) < width:
             return
         is_code = codes <= 1
-        # Every window covers one such piece. In most files, no piece consists only of codes.
+        # Every window covers one half-width piece. In most files, no piece consists only of codes.
         half = width // 2
         pieces = is_code[: len(codes) // half * half].reshape(-1, half)
         if not pieces.all(axis=1).any():
@@ -273,8 +273,9 @@ class IdFinder:
 def assign_ids(spent: list[dict[str, Any]], sizes: list[int], minimum: int) -> list[list[bytes]]:
     """Return the sorted ids in each batch of a wave, if sealing took the lowest waiting ids.
 
-    Sealing once did so. Now chance decides, and waiting.py searches for other patterns. While a
-    wave is open, a batch takes all but `minimum` of the waiting ids; the last batch takes the rest.
+    Sealing once worked like this. Now chance decides, and waiting.py searches for other patterns.
+    While a wave is open, a batch takes all but `minimum` of the waiting ids; the last batch takes
+    the rest.
     """
     ids = [row["id"] for row in spent]
     waiting: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Scores guesses of the arrival order by the probability that a blind guess does as well."""
+"""Scores guesses of the arrival order by the chance that a blind guess does as well."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def score(guesses: Sequence[NDArray[np.float64]], truths: Sequence[NDArray[np.fl
     """Compare guessed and true order, batch by batch.
 
     If a guess is uninformed, every true order is equally likely, and Spearman's ρ of m reports has
-    mean 0 and variance 1/(m − 1), even with ties. Two tests use that. The sum over batches finds a
-    leak that always points the same way, and the sum of squares finds one that does not. The result
-    is twice the smaller p.
+    mean 0 and variance 1/(m − 1), even with ties. Two tests use this fact. The sum over batches
+    finds a leak that always points the same way, and the sum of squares finds any other leak. The
+    result is twice the smaller p.
     """
     weights, correlations = [], []
     placed = 0

@@ -1,7 +1,7 @@
-"""Searches successive dumps for a pattern in who stays behind when a batch is sealed.
+"""Searches successive dumps for a pattern in the reports that stay behind at a sealing.
 
 While a survey is open, K reports wait. Every backup and every dump has them unsealed, with their
-ids. If anything but chance decides which reports wait, they may always be the same people's.
+ids. If anything but chance decides which reports wait, the same people's may wait each time.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from scipy import stats
 
 @dataclass(frozen=True, kw_only=True)
 class Sealing:
-    """What two dumps show of a sealing: who waited, in order of arrival, and who still waits."""
+    """A sealing in two dumps: reports that waited, by arrival, and those that still wait."""
 
     waited: Sequence[bytes]
     stayed: frozenset[bytes]
 
 
 def find_patterns(sealings: Sequence[Sealing]) -> dict[str, float]:
-    """Return p for each property that may decide who stays; p is small if it does.
+    """Return p for each property that may decide which reports stay; if it does, p is small.
 
     If every report is equally likely to stay, those that stay are a simple random sample of those
     that waited. The sum of any score over them then has the mean and variance of sampling without

@@ -1,4 +1,4 @@
-"""What an ordinary account reads about its own survey: the API and every file."""
+"""An ordinary account's view of its own survey: the API and every file."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Sight:
     """All figures of a survey at one moment."""
 
     n: int  # reports in the newest results
-    asked: Mapping[str, int]  # of each question; 0 where that is not shown
+    asked: Mapping[str, int]  # people asked each question; 0 if not shown
     yes: Mapping[str, int]  # codes of each question that show Yes
-    # The cells of the questions in reports.csv, in the order of the file; empty if there is none.
-    # If each block has its own file, the rows of all files.
+    # The questions' cells in reports.csv, in the order of the file; empty without a file. If each
+    # block has its own file, the rows of all files.
     rows: Sequence[Row]
     # What each row reveals about its person: the file, the background, and which cells are empty.
     known: Sequence[tuple[object, ...]] = ()
@@ -66,7 +66,7 @@ class Account:
         return read_everything(self._fetch, slug=wave.survey.slug)
 
     def choose(self, wave: Wave, *, left_out: Collection[str] = ()) -> None:
-        """Choose everything that is proposed except `left_out`."""
+        """Choose the whole proposal except `left_out`."""
         path = f"/surveys/{wave.survey.slug}/data/background"
         _, page = self._fetch(path)
         chosen = {"is_sent", *OFFERED.findall(page.decode())} - set(left_out)

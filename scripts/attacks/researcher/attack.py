@@ -3,8 +3,8 @@
     python -m scripts.attacks.researcher.attack
 
 The attacker is the survey's author, has its public link, reads every figure and file that Murmur
-offers, and sends fakes with ids of their choice. Everything runs in this process on an empty SQLite
-file. The columns before the bar date from before looks, random sealing and files of the whole wave.
+offers, and sends fake reports with chosen ids. Everything runs in this process on an empty SQLite
+file. The columns before the bar are older than looks, random sealing and files of the whole wave.
 At that time, every attack found everybody.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scripts.attacks.researcher.together import Changes, Cost
 
 PEOPLE = 12
-# Before, by attack and K: fakes per person, and of twelve people those whose row was found.
+# Earlier, by attack and K: fakes per person, and how many of 12 rows were found.
 BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("live, 9 fakes for each person", 10): (11, 12),
     ("live, 20 fakes for each person", 10): (22, 12),
@@ -41,7 +41,7 @@ BEFORE: Mapping[tuple[str, int], tuple[int, int]] = {
     ("one survey for each person, which ends after 150", 50): (149, 12),
     ("after the close, 29 fakes in each person's groups", 10): (29, 12),
 }
-# Before: rows that are unique in what people know, and rows that share it with too few others.
+# Earlier: rows with unique known facts, and rows whose facts too few others share.
 ALONE_BEFORE: Mapping[str, tuple[int, int]] = {
     "three declared groups of eight": (168, 320),
     "8 of 16 questions drawn": (314, 320),
@@ -97,7 +97,7 @@ def _tell_limits(found: Outcome | Cost) -> str:
 
 
 def run_small_crowds() -> Iterator[str]:
-    """Say for each small crowd what the attacker finds with K - 1, C - 2 and C - 1 fakes."""
+    """Describe for each small crowd what K - 1, C - 2 and C - 1 fakes reveal."""
     from scripts.attacks.researcher.small_crowds import (
         attack_by_hand,
         attack_coins,
@@ -118,7 +118,7 @@ def run_small_crowds() -> Iterator[str]:
 
 
 def run_together(k: int = 10) -> Iterator[str]:
-    """Say what each combination of attacks costs, and by how few people its figures move."""
+    """Say what each combination of attacks costs, and how few people change its figures."""
     from scripts.attacks.researcher.together import PLANS, find_changes, find_cost
 
     for plan in PLANS:

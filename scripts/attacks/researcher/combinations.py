@@ -1,7 +1,7 @@
-"""Attacks that need no fakes: rows that are unique in what others know about a person.
+"""Attacks without fake reports: rows that are unique in facts known about a person.
 
 Somebody knows a colleague's declared answers, or which questions the colleague was asked. If only
-one row agrees with that, it shows all of the colleague's codes.
+one row agrees with these facts, it shows all of the colleague's codes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ CROSSINGS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprints:
-    """How many rows of reports.csv can be identified by what people know."""
+    """How many rows of reports.csv can be identified by known facts."""
 
     attack: str
     people: int
     rows: int
     alone: int
-    few: int  # rows that share it with fewer than C
+    few: int  # rows whose facts fewer than C share
     compared: int = 0  # crossed groups of fewer than C people that Compare counted
 
 
@@ -79,7 +79,7 @@ def _cross_groups(wave: Wave, people: list[bytes]) -> int:
 
 
 def attack_small_groups(*, people: int) -> Outcome:
-    """Add fakes to people who are alone in their groups; count whole rows among the fakes.
+    """Add fakes to people who are alone in their groups; count people whose row is found.
 
     The attacker knows these people's declared answers.
     """

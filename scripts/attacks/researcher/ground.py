@@ -1,8 +1,8 @@
-"""One Murmur without servers: surveys of an ordinary account, people who answer, and the workers.
+"""A Murmur without servers: an ordinary account's surveys, people who answer, and workers.
 
 Reports go through the intake's own code. This process also does the work of beat and workers, so
-that thousands of fakes take seconds. Limits per network are left out: they slow an attacker down,
-but do not stop one who has enough networks.
+that thousands of fakes take seconds. Limits per network are left out: they slow an attacker, but do
+not stop one with enough networks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Design:
 
     minimum_batch: int
     display_minimum: int
-    questions: int = 24  # yes or no; everybody gets all of them, unless some are drawn
+    questions: int = 24  # yes/no questions; everybody gets all, unless some are drawn
     flips: int = 45  # of 100 people
     groups: Sequence[int] = ()  # the number of options of each declared question, which come first
     cap: int | None = None

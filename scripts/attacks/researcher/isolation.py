@@ -1,9 +1,9 @@
 """Attacks that surround one person with known reports and subtract these from the results.
 
 The attacker knows when each person answers, and nobody else answers in between. This is the worst
-case for the people. Fakes show No to every second question and Yes to the others. The difference
-between two looks therefore shows how many of the new reports are not fakes. If there is exactly
-one, every question differs by 0 or 1, and these are the person's codes.
+case for the people. Fake reports show No to every second question and Yes to the others. The
+difference between two looks therefore shows how many new reports are not fakes. If there is exactly
+one, every question differs by 0 or 1, and these numbers are the person's codes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scripts.attacks.researcher.ground import Design, close, draw_codes, open_su
 
 SEED = 20261122
 FIRST, LAST = b"\x00" * 4, b"\xff" * 4  # beginnings of the ids that the attacker chooses
-# An attacker who sends fakes until a person shows up gives up after this many times K.
+# An attacker who sends fakes until a person appears gives up after this many times K.
 PATIENCE = 40
 
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What an attack found out about the people, and what it cost."""
+    """The result and the cost of an attack."""
 
     attack: str
     minimum_batch: int
@@ -33,9 +33,9 @@ class Outcome:
     fakes: int = 0
     isolated: int = 0  # people whose codes were all read from figures of one report
     named: int = 0  # those of them whom the attacker can name
-    rows: int = 0  # people of whom a row of reports.csv was found and known to be theirs
+    rows: int = 0  # people whose row of reports.csv was found and attributed to them
     wrong: int = 0  # readings that are nobody's codes
-    acknowledged: Sequence[str] = ()  # limits whose reasons the author must have read
+    acknowledged: Sequence[str] = ()  # limits that the author had to acknowledge
 
     @property
     def fakes_each(self) -> float:
@@ -68,7 +68,7 @@ class Watcher:
         return new
 
     def _count_people(self, before: Sight, sight: Sight) -> int:
-        """Infer the number from the question in which most people differ from the fakes."""
+        """Infer the number from the question in which the most people differ from the fakes."""
         return max(self._differing(before, sight))
 
     def _differing(self, before: Sight, sight: Sight) -> list[int]:
@@ -86,7 +86,7 @@ class Watcher:
             self.outcome.wrong += 1
             return
         self.outcome.isolated += 1
-        # Exactly one person had answered without being in the results yet.
+        # Exactly one person had answered who was not in the results yet.
         if self.counted == len(self.people) and codes == self.people[-1]:
             self.outcome.named += 1
 
@@ -108,7 +108,7 @@ class Place(Protocol):
 
     def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None: ...
     def look(self) -> Sight:
-        """Read everything after the work that is due."""
+        """Do all due work, then read everything."""
 
     def close(self) -> None: ...
 
@@ -138,7 +138,7 @@ def attack_live(
     people: int,
     begin: Callable[[Design], Place] = Here,
 ) -> Outcome:
-    """Surround each person with this many fakes, or with as many as it takes to see the person."""
+    """Surround each person with this many fakes, or with as many as needed to see the person."""
     words = (
         f"live, {fakes} fakes for each person" if fakes else "live, fakes until a person is seen"
     )
@@ -153,7 +153,7 @@ def attack_live(
         outcome.fakes += number
         return watcher.watch(place.look())
 
-    # These would wait forever if the lowest ids were sealed first.
+    # These fakes would wait forever if the lowest ids were sealed first.
     add_fakes(minimum_batch, LAST)
     for _ in range(PATIENCE):  # until there are results
         add_fakes(minimum_batch)
@@ -207,7 +207,7 @@ def attack_after_the_close(minimum_batch: int, *, fakes: int, people: int) -> Ou
 
 
 def _mark(number: int, *, design: Design) -> bytes:
-    """Write a number into the last codes, after enough ones to sort behind almost every person."""
+    """Write a number into the last codes, after enough codes of 1 to sort it behind most people."""
     bits = 8
     return bytes([1] * (design.questions - bits)) + bytes(
         number >> bit & 1 for bit in reversed(range(bits))
@@ -217,7 +217,7 @@ def _mark(number: int, *, design: Design) -> bytes:
 def _read_neighbours(
     rows: Sequence[bytes], marks: Sequence[bytes], *, known: Set[bytes]
 ) -> dict[int, bytes]:
-    """Return, for each mark, the row before the first of its fakes, unless it is a fake too."""
+    """Return, for each mark, the row before its first fake, unless that row is a fake too."""
     found = {}
     for number, mark in enumerate(marks):
         place = rows.index(mark)

@@ -1,16 +1,15 @@
-"""Guesses who is in a group that the file of rows does not mark.
+"""Guesses the members of a group that the file of rows does not mark.
 
 The file has everybody's codes, and a breakdown counts the codes of each group. Every count is
 therefore a linear equation: 0 <= x <= 1 for each row, and the sum of x over the rows that show a
-code is how often the group shows it. As many equations as people find all members. With ten people
-for each equation, there is a tenth of the equations that this would take.
+code is how often the group shows it. As many equations as people reveal all members. Ten people for
+each equation give only a tenth of the equations needed.
 
-Two programs guess. The linear program takes any solution; it finds all members if there are enough
-equations. Least squares takes the solution nearest to the known share, which is the best guess if
-there are too few equations. E independent equations place x in a space of E dimensions. A row
-therefore moves from the share by h = E/n towards its own group, with a standard deviation of
-sqrt(h(1 - h)). In two groups of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 %
-at h = 1/20.
+Two programs guess. The linear program takes any solution and finds all members if there are enough
+equations. Least squares takes the solution nearest to the known share, the best guess if there are
+too few. E independent equations place x in a space of E dimensions. A row therefore moves from the
+share by h = E/n towards its own group, with a standard deviation of sqrt(h(1 - h)). In two groups
+of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 % at h = 1/20.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ONE_IN = 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """How often each program is right about who is in the group."""
+    """How often each program is right about membership of the group."""
 
     attack: str
     people: int
@@ -50,7 +49,7 @@ class Guesses:
 
 
 def guess_by_program(counted: Matrix, totals: Matrix) -> Members:
-    """Guess the members; `counted` has a row for each equation, with 1 for each row that counts."""
+    """Guess the members; `counted` has a row for each equation, with 1 for each row it counts."""
     found = linprog(
         np.zeros(counted.shape[1]), A_eq=counted, b_eq=totals, bounds=(0, 1), method="highs"
     )
@@ -70,14 +69,14 @@ def guess_by_squares(counted: Matrix, totals: Matrix) -> Members:
 def find_bound(people: int, *, told: float = 0.0) -> float:
     """Return the share of right guesses about halves that one attack in a million exceeds.
 
-    `told` is the share h of equations per row. Hoeffding's bound limits what chance adds.
+    `told` is the share h of equations per row. Hoeffding's bound limits the effect of chance.
     """
     right = NormalDist().cdf(sqrt(told / (1 - told)))
     return right + sqrt(log(ONE_IN) / (2 * people))
 
 
 def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guesses:
-    """Run both programs on several surveys, each with its equations, their totals and the truth."""
+    """Run both programs on several surveys, each given as equations, totals and truth."""
     pairs = [
         ((guess_by_program(*known) == truth).mean(), (guess_by_squares(*known) == truth).mean())
         for *known, truth in runs
@@ -87,7 +86,7 @@ def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guess
     return Guesses(
         attack=attack,
         people=sum(len(truth) for *_, truth in runs),
-        equations=len(runs[0][0]) - 1,  # the last one is the group's size, which Table 1 shows
+        equations=len(runs[0][0]) - 1,  # the last equation is the group's size, as in Table 1
         known=float(np.mean(shares)),
         by_program=float(program),
         by_squares=float(squares),
@@ -95,7 +94,7 @@ def _guess(attack: str, runs: Sequence[tuple[Matrix, Matrix, Members]]) -> Guess
 
 
 def guess_from_all_pairs() -> Guesses:
-    """Guess from what no page shows: the counts of all pairs of questions in a group."""
+    """Guess from figures that no page shows: counts of all pairs of questions in a group."""
     generator = np.random.default_rng(SEED)
     codes = generator.integers(0, 2, size=(CONTROL_QUESTIONS, CONTROL_PEOPLE))
     pairs = [codes[one] * codes[other] for one, other in combinations(range(len(codes)), 2)]
@@ -105,7 +104,7 @@ def guess_from_all_pairs() -> Guesses:
 
 
 def guess_from_pages(*, surveys: int, smaller: int = 0) -> Guesses:
-    """Guess from what pages and files show: one equation for every ten people.
+    """Guess from pages and files: one equation for every ten people.
 
     The owner leaves the declared question out of the file. `smaller` is the number of people that
     one group lacks; if it lacks any, both groups are hidden.

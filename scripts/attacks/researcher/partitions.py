@@ -1,14 +1,14 @@
-"""Attacks without fakes, in which large declared groups together single out one person.
+"""Attacks without fake reports: large declared groups together single out one person.
 
 Two lists divide the same people differently. The author knows that "B" of the first list and "B" of
-the second contain the same people. So "A", with one person, is everybody without "C" of the first
-list and without "B" of the second, which are both shown because they are large.
+the second contain the same people. "A", with one person, is then everybody without "C" of the first
+list and "B" of the second, which are both large enough to be shown.
 
-Three lists of "yes" and "no" do the same, although no two of them do: nearly everybody is in one of
-the three groups, and one person is in two.
+Three lists of "yes" and "no" do the same, although no two of them suffice: nearly everybody is in
+one of the three groups, and one person is in two.
 
-Two conditions hold together for one person. Each group is large, but a question that is asked only
-of people in both groups is then estimated from that person's code.
+Two conditions both hold for only one person. Each group is large, but a question asked only in both
+groups is then estimated from that person's code.
 
 Many questions are asked only of one group. Each estimate is an equation about its members, as in a
 breakdown.
@@ -39,7 +39,7 @@ NOT_ASKED = 2  # the code of everybody else
 
 
 def attack_two_lists(k: int) -> Outcome:
-    """Break down by both lists, neither of which the rows have, and subtract."""
+    """Break down by both lists, which the rows omit, and subtract."""
     return _attack_two_lists(k, "two lists of the same people", left_out=("q1", "q2"))
 
 
@@ -94,7 +94,7 @@ def _attack_lists(
 
 
 def attack_two_conditions(k: int) -> Outcome:
-    """Ask only people in both of two groups, and read the code off the estimate."""
+    """Ask only people in both groups, and read the code off the estimate."""
     outcome = Outcome(attack="two conditions of a question", minimum_batch=k, people=1)
     account, generator = Account(), random.Random(SEED)
     wave = _open_with_conditions(account, k, conditions=("Unit", "Age"), questions=ASKED)
@@ -123,7 +123,7 @@ def attack_two_conditions(k: int) -> Outcome:
 
 
 def attack_many_conditions(k: int) -> Outcome:
-    """Count the equations about a group of C people; if there are too many, it is `isolated`."""
+    """Count the equations about a group of C people; with too many, the group is `isolated`."""
     outcome = Outcome(attack="many questions behind a condition", minimum_batch=k, people=3 * k)
     account, generator = Account(), random.Random(SEED)
     wave = _open_with_conditions(account, k, conditions=("Unit",), questions=MANY)

@@ -1,7 +1,7 @@
 """Attacks that make the crowd small instead of surrounding a person in a large one.
 
 No action of the author at the close, and no part of a survey, may show figures or rows of fewer
-than C reports. To learn one person's codes, an attacker has to add C - 1 fakes.
+than C reports. To learn one person's codes, an attacker must add C - 1 fake reports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surveys.models import Wave
 
 
 def attack_by_hand(k: int, *, fakes: int) -> Outcome:
-    """Open a survey without an end, surround one person with fakes, and close it by hand."""
+    """Open a survey without a set end, surround a person with fakes, and close it by hand."""
     design = Design(minimum_batch=k, display_minimum=k)
     outcome = Outcome(attack=f"closed by hand, {fakes} fakes", minimum_batch=k, people=1)
     account = Account()

@@ -1,4 +1,4 @@
-"""The place of an attack over HTTP on a Murmur that runs in its own processes."""
+"""A place for attacks over HTTP: a Murmur that runs in its own processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class There:
         self._world, self._client = world, client
 
     def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
-        """Send each report from a network of its own: limits slow down only those without."""
+        """Send each report from its own network: limits only slow down senders who share one."""
         for symbols in rows:
             name = beginning + secrets.token_bytes(ID_BYTES - len(beginning))
             reply = httpx.post(

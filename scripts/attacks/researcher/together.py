@@ -1,8 +1,8 @@
-"""Attacks that combine the known ones: groups, random subsets, coins, copies and accounts.
+"""Attacks that combine others: by groups, random subsets, coins, copies and accounts.
 
-One person is known to have answered. All fakes send what is known about this person: the same
-groups, the same block, on paper. Many others, whose groups or block differ, answer too. The person
-is found if any figure describes exactly this person and the fakes.
+One person is known to have answered. All fake reports copy the known facts: the same groups, the
+same block, on paper. Many others, whose groups or block differ, answer too. The person is found if
+any figure describes exactly this person and the fakes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from surveys.manifest.manifest import NOT_DRAWN
 from surveys.models import Survey, Wave
 
 OTHERS = 4  # times the crowd C
-CHANGES = 25  # times that a few people answer
+CHANGES = 25  # how often a few people answer
 FLIPS = 30  # few enough for coins to stay within the largest ε
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What the attacker combines; the result is the cheapest way, not the sum of all."""
+    """The attacks to combine; the result is the cheapest attack, not the sum of all."""
 
     name: str
     groups: Sequence[int] = ()
@@ -36,7 +36,7 @@ class Plan:
     coins: bool = False
     copies: int = 1
     accounts: int = 1
-    deletes: bool = False  # each survey, once it was read
+    deletes: bool = False  # each survey after reading it
 
 
 PLANS = (
@@ -94,7 +94,7 @@ def find_cost(plan: Plan, *, k: int) -> Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """The fewest people by which a figure changed, or None: between two looks, and at the close."""
+    """The smallest change of a figure in people, or None: between two looks, and at the close."""
 
     between_looks: int | None
     at_close: int | None
@@ -132,7 +132,7 @@ def _count_people(account: Account, wave: Wave, design: Design) -> dict[str, int
 
 
 def _find_change(before: Mapping[str, int], after: Mapping[str, int]) -> int | None:
-    """Return the fewest people by which a figure changed that was shown before."""
+    """Return the smallest change, in people, of a figure that was already shown."""
     moved = (after[name] - people for name, people in before.items() if people)
     return min(filter(None, moved), default=None)
 
@@ -153,7 +153,7 @@ def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iter
 
 
 def _send(wave: Wave, rows: Sequence[bytes], design: Design) -> None:
-    """Send rows from browsers, or on paper. Coins ask everybody all questions, and no groups."""
+    """Send rows from browsers or on paper. With coins, all get all questions and no groups."""
     if design.coins:
         send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in rows])
     else:
@@ -174,7 +174,7 @@ def _read_browsers(account: Account, wave: Wave, person: bytes, design: Design) 
 
 
 def _read_paper(account: Account, wave: Wave) -> dict[str, int]:
-    """Map the questions that coins answer to the number of people; empty if nothing is shown."""
+    """Map the questions answered with coins to numbers of people; empty if nothing is shown."""
     path = f"/surveys/{wave.survey.slug}/results/coins/estimates.csv"
     reply = account.client.get(path)
     if reply.status_code != OK:

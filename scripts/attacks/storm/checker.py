@@ -46,7 +46,7 @@ class Event(StrEnum):
 
 @dataclass
 class History:
-    """What the crowd did, in memory and, if there is a path, in a file that outlives the test."""
+    """The crowd's actions, in memory and, with a path, in a file that outlives the test."""
 
     waves: dict[int, int] = field(default_factory=dict)  # the wave that each number was sent to
     acknowledged: set[int] = field(default_factory=set)
@@ -133,7 +133,7 @@ class Verdict:
 def check(
     history: History, batches: Sequence[Sealed], *, minimum_batch: int, spent: int | None = None
 ) -> Verdict:
-    """Compare what was counted with what was sent; `spent` is the number of spent ids."""
+    """Compare counted with sent reports; `spent` is the number of spent ids."""
     counted: Counter[int] = Counter()
     forged: list[str] = []
     flaws = _find_gaps(batches)

@@ -1,4 +1,4 @@
-"""Aimed kills of broken builds: the checker must say what happened to the reports."""
+"""Aimed kills of broken builds: the checker must report the damage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scripts.stack.world import World
 
 SETTINGS = "scripts.attacks.broken_builds.{name}_settings"
 AIM_SECONDS = 120.0
-# By then the database has done what the stopped process asked for.
+# By then, the database has finished the stopped process's requests.
 REST_SECONDS = 0.03
 TASK = b"scripts.attacks.broken_builds.tasks.keep_report"
 
@@ -64,7 +64,7 @@ def run_broken_sealer(name: str, *, var: Path, database_url: str) -> Caught:
 
 
 def run_naive_celery(*, var: Path, database_url: str) -> Caught:
-    """Kill the worker when Redis has given it a message that is not stored anywhere else."""
+    """Kill the worker when Redis has given it a message that is stored nowhere else."""
     world = make_storm_world(
         var=var,
         database_url=database_url,

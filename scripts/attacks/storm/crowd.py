@@ -28,7 +28,7 @@ FINISH_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A wave that takes reports; `ends` says whether it may close before its owner does so."""
+    """A wave that takes reports; if `ends`, it may close before its owner closes it."""
 
     wave: int
     manifest_hash: bytes
@@ -121,7 +121,7 @@ class Crowd:
     people: int = 48
     habits: Habits = UNRELIABLE
 
-    # What the kills use. Times are those of the event loop.
+    # Fields for the kills. Times are the event loop's.
     in_flight: set[Attempt] = field(default_factory=set)
     served: dict[str, float] = field(default_factory=dict)  # the newest acknowledged request
     last_acknowledged: float = 0.0
@@ -139,7 +139,7 @@ class Crowd:
         self._known: deque[Envelope] = deque(maxlen=2000)
 
     async def run(self) -> None:
-        """Send until `stop` is called, then finish what was started."""
+        """Send until `stop` is called, then finish all started reports."""
         self._loop = asyncio.get_running_loop()
         self._next_turn = self._loop.time()
         self._deadline = float("inf")
@@ -279,8 +279,8 @@ class Crowd:
         self.statuses[reply.status] += 1
         if reply.status in ACKNOWLEDGED:
             now = self._loop.time()
-            if self.last_acknowledged:  # until the first one, everything is starting
+            if self.last_acknowledged:  # before the first, everything is starting
                 self.longest_gap = max(self.longest_gap, now - self.last_acknowledged)
             self.last_acknowledged = now
-            # The time of sending, because a reply that is read after a kill may be older.
+            # Use the time of sending: a reply that is read after a kill may be older than the kill.
             self.served[attempt.web] = max(self.served.get(attempt.web, 0.0), attempt.sent_at)

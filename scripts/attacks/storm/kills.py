@@ -35,13 +35,13 @@ from scripts.stack.stack import Stack
 from scripts.stack.world import World
 
 MOMENT_SECONDS = 5.0  # how long to wait for a moment with work in progress
-AIM_SECONDS = 3.0  # the same for the middle of a sealing transaction
-AIMED = 0.75  # the share of worker kills that aim for it
+AIM_SECONDS = 3.0  # how long to wait for an open sealing transaction
+AIMED = 0.75  # the share of worker kills aimed at such a moment
 GIVE_UP_SECONDS = 60.0
 START_SECONDS = 60.0
 MAX_MISSED = 100
-# After a crash PostgreSQL first syncs its whole folder: a thousand files one by one take seconds,
-# syncing the whole file system does not.
+# After a crash, PostgreSQL first syncs its whole folder. Syncing a thousand files one by one takes
+# seconds; syncing the whole file system does not.
 SYNC_AT_ONCE = {"recovery_init_sync_method": "syncfs"}
 
 
@@ -69,10 +69,10 @@ class Nemesis:
     pause: float  # seconds from one kill to the next, on average
 
     kills: list[Kill] = field(default_factory=list)
-    missed: Counter[str] = field(default_factory=Counter)  # how often no moment with work was found
+    missed: Counter[str] = field(default_factory=Counter)  # how often no work was found
     deaths: Counter[str] = field(default_factory=Counter)  # processes that ended without a kill
     newest_batch: int = 0
-    longest_gap: float = 0.0  # between two moments at which new batches were seen
+    longest_gap: float = 0.0  # between two sightings of new batches
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -80,7 +80,7 @@ class Nemesis:
         names = [*self.world.stack.names, *(["postgres"] if self.postgres else [])]
         self._victims = Victims(names=names, seed=self.seed)
         self._recovering: set[str] = set()  # their work has not resumed yet
-        self._starting: set[str] = set()  # not running again yet, even if others do their work
+        self._starting: set[str] = set()  # not running again yet, even if twins do their work
         self._broker_port = urlsplit(self.world.stack.redis_url).port or 0
         self._kept_up = set(self.world.stack.names)
 
@@ -99,7 +99,7 @@ class Nemesis:
             await asyncio.gather(rows, processes, return_exceptions=True)
 
     async def wait_until_all_work(self) -> float:
-        """Wait until every web process and sealing work; return how long that took."""
+        """Wait until sealing and all web processes work; return how long that took."""
         start = self._loop.time()
         deadline = start + START_SECONDS
         while self.crowd.served.keys() != self.crowd.ports.keys() or not self.newest_batch:
@@ -241,7 +241,7 @@ class Nemesis:
     # Recovery.
 
     async def _recover(self, kill: Kill, batch_before: int) -> None:
-        """Wait until the part's own work resumes: a report or batch from after the kill."""
+        """Wait until the part works again: a report or batch is newer than the kill."""
 
         def goes_on() -> bool:
             if kill.kind == "web":
@@ -287,7 +287,7 @@ class Nemesis:
                     newest = _newest_batch(query)
                     if newest > self.newest_batch:
                         now = time.monotonic()
-                        if self.newest_batch:  # until the first one, everything is starting
+                        if self.newest_batch:  # before the first, everything is starting
                             self.longest_gap = max(self.longest_gap, now - changed)
                         self.newest_batch, changed = newest, now
 
@@ -299,14 +299,14 @@ def _newest_batch(query: Query) -> int:
 def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float) -> str:
     """Stop a process group repeatedly until `look` finds it at a sensitive point.
 
-    `look` gets the id of the group. Returns what it saw, with the group still stopped, or an
-    empty result, with the group running.
+    `look` gets the id of the group. Returns the result of `look` with the group still stopped, or
+    an empty text with the group running.
     """
     leader = stack.processes[victim].pid
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         stack.signal(victim, signal.SIGSTOP)
-        time.sleep(0.001)  # by then, what it sent before has arrived
+        time.sleep(0.001)  # until its earlier messages have arrived
         with suppress(*AWAY):
             if seen := look(leader):
                 return seen

@@ -1,4 +1,4 @@
-"""Reads from the database what a storm needs to see: due work, open sealing, sealed batches."""
+"""Reads rows that a storm needs: due work, open sealing, sealed batches."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def open_rows(world: World) -> Iterator[Query]:
 
 
 def find_due_work(query: Query) -> str:
-    """Return what the rows say is due now; empty if nothing is."""
+    """Return the work that is due by the rows; empty if there is none."""
     return "; ".join(str(row[0]) for row in query(DUE_WORK))
 
 
 def find_open_sealing(query: Query, *, leader: int) -> str:
-    """Return how far a worker's sealer is in its transaction; empty if it is not in one."""
+    """Return how far a worker's sealer is in its transaction; empty outside of one."""
     for port, state, statement in query(OPEN_SEALING):
         if port in {local for local, _ in _connections(leader)}:
             return f"{OPEN_SEALING_SEEN}, {state} after {' '.join(statement.split())}"

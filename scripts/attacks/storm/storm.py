@@ -55,8 +55,8 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    start: float  # seconds that a start without kills took
-    seconds: float  # the length of the storm, from then to the last recovery
+    start: float  # seconds of a start without kills
+    seconds: float  # from the end of the start to the last recovery
     acknowledged_meanwhile: int
     kills: Sequence[Kill]
     crowd: Crowd
@@ -212,10 +212,10 @@ def run_storm(world: World, plan: Plan, *, postgres: Postgres | None = None) -> 
 
 
 async def _blow(crowd: Crowd, nemesis: Nemesis, plan: Plan) -> tuple[float, float, int, float]:
-    """Kill processes, then stop the broker for a while; return what was measured.
+    """Kill processes, then stop the broker for a while; return the measurements.
 
-    The result is how long the start and the storm took, how many reports were acknowledged in the
-    storm, and how long sealing took to resume after the broker's return.
+    These are the seconds of the start and of the storm, the reports acknowledged in the storm, and
+    the seconds until sealing resumed after the broker's return.
     """
     after_broker = 0.0
     sending = asyncio.create_task(crowd.run())

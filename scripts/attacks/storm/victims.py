@@ -41,7 +41,7 @@ class Victims:
         """Choose the next victims that may die now.
 
         `recovering` lists the parts whose work has not resumed yet. `starting` lists the parts that
-        are not running again yet, although their twins may do the work.
+        are not running again yet, although twins may do their work.
         """
         while len(self._waiting) < LOOK_AHEAD:
             self._waiting.append(next(self._drawn))
@@ -65,7 +65,7 @@ class Victims:
             return False
         if kind in SEALING:
             if any(kind_of(other) in SEALING for other in recovering):
-                return False  # the next batch could be the recovery of either
+                return False  # the next batch could show the recovery of either
             if any(kind_of(other) == kind for other in starting):
                 return False  # the remaining twin does all the work
         slow = [other for other in starting if kind_of(other) in STARTS_SLOWLY]

@@ -1,1 +1,1 @@
-"""What benchmarks run on: Murmur's own processes, and surveys full of reports."""
+"""Grounds for benchmarks: Murmur's own processes, and surveys full of reports."""

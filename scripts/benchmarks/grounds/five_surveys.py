@@ -1,8 +1,7 @@
 """Five surveys for measuring the start page in all six languages.
 
 "mine" is long, sensitive and uses nearly everything; "one" is the shortest; "three" has only yes/no
-questions, and "weak" the same with hardly any protection; "mixed" has three types that may be
-declined.
+questions; "weak" has the same ones, hardly protected; "mixed" has three types that may be declined.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LANGUAGES = ("en", *OTHERS)
 USUAL: Mapping[str, Any] = {"minimum_batch": 50, "display_minimum": 100}
 CONSENT = "We ask about your work.\n\nNobody will know what you said."
 CONTACT = "staff-health@st-anna.example"
-# Everything that the author writes, in English and in the other languages.
+# All texts of the author, in English and in the other languages.
 WORDS: Mapping[str, tuple[str, ...]] = {
     "Drugs, alcohol and mistakes on the night shift": (
         "Drogas, alcohol y errores en el turno de noche",

@@ -28,13 +28,13 @@ from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 QUESTIONS = 10
 READY_SECONDS = 60.0
 REPORTS_PATH = "/api/reports"
-# Reports are counted per address as usual, but none are refused, because that would save work.
+# Reports are counted per address as usual, but none is refused: refusing would save work.
 SETTINGS = {
     "MURMUR_BEHIND_PROXY": "true",
     "MURMUR_REPORTS_PER_MINUTE": "1000000",
     "MURMUR_SWEEP_SECONDS": "1",
 }
-# One statement, so that a batch being sealed at this moment is seen on one side only.
+# One statement, so that a batch being sealed at this moment counts on one side only.
 TALLY = """
     SELECT (SELECT count(*) FROM aggregator_spent_id),
            (SELECT count(*) FROM aggregator_raw_report),

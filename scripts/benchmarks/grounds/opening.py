@@ -1,4 +1,4 @@
-"""How much people read on a start page before Start, and how far down Start is."""
+"""How much text precedes Start on a start page, and how far down Start is."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Opening:
     text: str  # all of it
     own: str  # Murmur's words
     words: int  # of these
-    pixels: int  # from the top of the page to the lower edge of Start when Start does not stick
+    pixels: int  # from the top of the page to the lower edge of a Start that does not stick
     is_on_screen: bool
 
 
 def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
-    """Measure the page before Start; the words of its author, `authors`, do not count."""
+    """Measure the page before Start, without the words of its author (`authors`)."""
     expect(page.locator("#start")).to_be_visible()
     found = page.evaluate(READ)
     text = _squeeze(" ".join(found["lines"]))
@@ -62,7 +62,7 @@ def measure_opening(page: Page, *, authors: Iterable[str]) -> Opening:
 
 
 def _remove(own: str, authors: Iterable[str]) -> str:
-    """Remove the author's words, also where only their beginnings are shown."""
+    """Remove the author's words, even if only their beginnings are shown."""
     for text in sorted(map(_squeeze, authors), key=len, reverse=True):
         own = own.replace(text, " ")
         for length in range(len(text), SHORTEST_QUOTE, -1):
@@ -78,7 +78,7 @@ def count_seconds(text: str) -> int:
 
 
 def count_words(text: str) -> int:
-    """Count words; every Chinese character is one."""
+    """Count words; every Chinese character is a word."""
     return len(re.findall(r"[一-鿿]|[^\W一-鿿]+(?:[’'.,-][^\W一-鿿]+)*", text))
 
 

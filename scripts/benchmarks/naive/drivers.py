@@ -1,4 +1,4 @@
-"""The raw limit: the two rows of a report, written by the database's driver alone.
+"""The upper limit: the database's driver alone writes the two rows of a report.
 
 Every statement is one durable commit of one report or of a group. Two processes write to
 PostgreSQL, as many as accept reports; SQLite has one writer.

@@ -1,4 +1,4 @@
-"""The usual way to write an intake: a serializer validates, the ORM stores in a transaction, 201.
+"""The usual intake: a serializer validates, the ORM stores in a transaction, the reply is 201.
 
 The view makes the same checks as the intake and refuses the same reports. It has no limit per
 address, no limit on waiting requests and no rule about origins, so it does less work, not more.

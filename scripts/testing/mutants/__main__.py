@@ -1,12 +1,12 @@
-"""Changes the code in small ways and says which changes no test notices.
+"""Makes small changes to the code and lists those that no test notices.
 
     python -m scripts.testing.mutants                  draws mutants by the hash of the last commit
     python -m scripts.testing.mutants --again FILE     the mutants of earlier results, found by text
 
-It works on copies of the last commit. One run of the tests records which of them run which line.
-Each mutant then meets the tests that ran its line, until one fails. The worst survivors also meet
-the long tests and the tests with servers of the same files. Everything is kept in var/mutants.
-cosmic-ray and mutmut neither choose tests by line nor draw by a seed.
+It works on copies of the last commit. One run records which tests run which lines. The tests that
+ran a mutant's line then run on it until one fails. On the worst survivors, the long tests and those
+with servers of the same files run too. Everything is kept in var/mutants. cosmic-ray and mutmut
+neither choose tests by line nor draw by a seed.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ GUARDED = ("aggregator/**/*.py", "surveys/**/*.py")
 OTHER_PRIVACY = ("associations", "central", "planning", "shares")
 LEFT_OUT = ("browser", "docs", "scripts", "system", *(f"privacy/{one}" for one in OTHER_PRIVACY))
 WITHOUT_SERVERS = "not (postgres or redis or browser or long)"
-OUTCOMES = {0: "survived", 5: "no tests"}  # by the status of pytest; all others kill
+OUTCOMES = {0: "survived", 5: "no tests"}  # by pytest's status; any other means killed
 EACH = 6  # mutants of each area
 WORST = 10
 SECONDS_IN_ALL = 40 * 60
-SECONDS_EACH = 40.0  # of tests, by their recorded times
+SECONDS_EACH = 40.0  # of tests, by recorded times
 SECONDS_LONG = 150.0
 
 
@@ -73,7 +73,7 @@ class Touched:
         self._tests: dict[tuple[str, tuple[int, ...]], list[str]] = {}
 
     def list_tests(self, mutant: Mutant) -> list[str]:
-        """List the tests that meet a mutant: those of the module's own file, then the fastest."""
+        """List the tests for a mutant: those of the module's own file, then the fastest."""
         path, lines = place = mutant.path, mutant.lines
         if path not in self._by_line:
             self._by_line[path] = self._data.contexts_by_lineno(path)
@@ -87,7 +87,7 @@ class Touched:
         return self._tests[place]
 
     def shorten(self, tests: Iterable[str]) -> list[str]:
-        """Leave out the last tests if all together take too long."""
+        """Leave out the last tests if all take too long together."""
         total, kept = 0.0, list[str]()
         for test in tests:
             total += self.seconds[test]
@@ -124,7 +124,7 @@ def run_chosen(tree: Path, tests: Iterable[str], *options: str, seconds: float) 
     chosen.write_text(json.dumps(list(tests)))
     failed.unlink(missing_ok=True)
     files = sorted({test.partition("::")[0] for test in tests})
-    # Otherwise Python could use bytecode from before the file was changed.
+    # Otherwise, Python could use bytecode that is older than the change.
     environment = {"MUTANTS_CHOSEN": str(chosen), "PYTHONDONTWRITEBYTECODE": "1"}
     status = run_pytest(tree, "-x", *files, *options, seconds=seconds, **environment)
     return status, failed.read_text().partition("\n")[0] if failed.exists() else ""
@@ -137,13 +137,13 @@ def record(tree: Path, folder: Path, jobs: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     status = run_pytest(tree, *options, MUTANTS_RECORD=str(folder), MUTANTS_LINES=lines)
-    if status > 1:  # something other than failed tests, which meet no mutant
+    if status > 1:  # failed tests are left out later; any other problem is fatal
         sys.exit((tree / "output").read_text())
     coverage.Coverage(data_file=str(folder / "lines"), config_file=False).combine([str(folder)])
 
 
 def list_files(root: Path) -> list[tuple[str, str]]:
-    """List the areas and their files. A file that has only guards belongs to the permissions."""
+    """List the areas and their files. Files with guards also belong to the permissions."""
     found = [(area, path) for area in AREAS for one in AREAS[area] for path in root.glob(one)]
     guarded = [path for one in GUARDED for path in root.glob(one)]
     found += [
@@ -164,7 +164,7 @@ def list_all_mutants(root: Path) -> list[Mutant]:
 def draw(mutants: Iterable[Mutant], *, seed: str, each: int) -> list[Mutant]:
     """Draw lines of each area, then for each line a kind of fault and one fault of that kind.
 
-    A new line anywhere does not change the order of the others.
+    A new line anywhere does not change the order of other lines.
     """
     lines: dict[tuple[str, str, int], list[Mutant]] = defaultdict(list)
     for mutant in mutants:
@@ -212,7 +212,7 @@ def meet(tree: Path, mutant: Mutant, tests: list[str], *options: str, seconds: f
 
 
 def meet_all(trees: list[Path], mutants: list[Mutant], touched: Touched) -> list[Mutant]:
-    """Let each mutant meet its tests, and the worst survivors the long ones."""
+    """Run each mutant's tests, and the long tests on the worst survivors."""
     end = time.monotonic() + SECONDS_IN_ALL
     free = SimpleQueue[Path]()
     for tree in trees:

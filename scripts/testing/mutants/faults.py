@@ -28,14 +28,14 @@ Place = ast.stmt | ast.expr
 class Mutant:
     area: str
     path: str
-    function: str  # and its class; empty outside of both
+    function: str  # with its class; empty outside of both
     line: int
     kind: str
     before: str
     after: str
-    place: int  # among those with the same function and texts
+    place: int  # number among mutants with the same function and texts
     start: int  # where `before` starts, in bytes
-    lines: tuple[int, ...]  # tests that ran one of these lines meet this mutant
+    lines: tuple[int, ...]  # tests that ran one of these lines run on this mutant
     outcome: str = "not run"
     killer: str = ""
 
@@ -53,7 +53,7 @@ def list_mutants(source: bytes, *, area: str, path: str) -> Iterator[Mutant]:
     """List the mutants of a module that compile."""
     lines = source.splitlines(keepends=True)
     starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
-    # Code outside of functions runs at import, so every test of the module meets it.
+    # Code outside of functions runs at import, so every test of the module runs it.
     everywhere = range(1, len(lines) + 1)
     same: Counter[tuple[str, str, str]] = Counter()
     for kind, function, ran, place, after in _walk(ast.parse(source), "", everywhere, False):
@@ -84,7 +84,7 @@ def list_mutants(source: bytes, *, area: str, path: str) -> Iterator[Mutant]:
 def _walk(
     node: ast.AST, function: str, lines: Iterable[int], is_inside: bool
 ) -> Iterator[tuple[str, str, Iterable[int], Place, ast.AST | str]]:
-    """Walk through what runs, with the lines of the statement or function around it."""
+    """Walk through code that runs, with the lines of its statement or function."""
     if is_inside and isinstance(node, ast.stmt):
         lines = _list_lines(node)
     for kind, place, after in _list_faults(node):
@@ -109,7 +109,7 @@ def _walk(
 
 
 def _list_lines(node: ast.stmt) -> Iterable[int]:
-    """List the lines of a statement without those of the statements in it."""
+    """List the lines of a statement without those of inner statements."""
     inner = [one.lineno for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node]
     return range(
         node.lineno, max(node.lineno, min(inner, default=(node.end_lineno or 0) + 1) - 1) + 1
@@ -117,7 +117,7 @@ def _list_lines(node: ast.stmt) -> Iterable[int]:
 
 
 def _list_faults(node: ast.AST) -> Iterator[tuple[str, Place, ast.AST | str]]:
-    """List the kinds of fault at a node, what is replaced, and by what."""
+    """List faults at a node: the kind, the replaced node and its replacement."""
     match node:
         case ast.Compare():
             for place, operator in enumerate(node.ops):

@@ -1,8 +1,8 @@
-"""A plugin of pytest: records which tests run which lines, or runs chosen tests in their order.
+"""A pytest plugin: records which tests run which lines, or runs chosen tests in their order.
 
-The environment says what to do. MUTANTS_RECORD is the folder to write into, and MUTANTS_LINES are
-the patterns of files to record. MUTANTS_CHOSEN is a file that lists the only tests to run; the
-first one that fails is written beside it.
+Environment variables control it. MUTANTS_RECORD is the folder to write to, and MUTANTS_LINES has
+patterns of files to record. MUTANTS_CHOSEN is a file that lists the tests to run; the first failed
+test is written beside it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Recorder:
-    """Records in each process that runs tests, in CPU seconds, which other load does not affect."""
+    """Records lines and CPU seconds (unaffected by other load) in each process that runs tests."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

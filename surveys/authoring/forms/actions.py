@@ -12,7 +12,7 @@ from surveys.authoring.budget import GOALS
 from surveys.authoring.launch_checks import ExceededLimit
 from surveys.planning.remedies import RemedyKind
 
-BUDGET_PAGES = ("questions", "edit", "launch")  # that show the budget, with its remedies
+BUDGET_PAGES = ("questions", "edit", "launch")  # pages with the budget and its remedies
 STEPS = {"up": -1, "down": 1}
 _PREFIX = "acknowledge_"
 
@@ -20,8 +20,8 @@ _PREFIX = "acknowledge_"
 class LaunchForm(forms.Form):
     """The form that opens a survey.
 
-    `manifest` is the hash of the manifest that the author saw; no other one is frozen. Each limit
-    that the survey exceeds has a box, and the author must tick all of them.
+    `manifest` is the hash of the manifest that the author saw; no other manifest is frozen. Each
+    limit that the survey exceeds has a box, and the author must tick all of them.
     """
 
     manifest = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -66,7 +66,7 @@ class RemedyForm(UndoForm):
 
     @property
     def kept(self) -> list[str] | None:
-        """The keys of the questions to keep; None for a remedy that keeps none."""
+        """The keys of the questions to keep; None for a remedy without such questions."""
         is_some = self.cleaned_data["kind"] == RemedyKind.SOME
         return cast(QueryDict, self.data).getlist("keep") if is_some else None
 

@@ -1,4 +1,4 @@
-"""What differs between a form and what was stored while it was open, and values in words."""
+"""Differences between a form and values stored while it was open; and values in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models.settings import SETTINGS
 
 KEEP, THEIRS = "keep-", "theirs"
-TYPED = "~"  # before the mark of what was typed when the author was asked to choose
+TYPED = "~"  # precedes the mark of what was typed when the choice was offered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +34,13 @@ class Difference:
     label: str
     mine: str
     theirs: str
-    is_mine: bool = True  # whether the author changed it; otherwise only somebody else did
+    is_mine: bool = True  # whether the author changed the field, not only somebody else
 
 
 def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
-    """Add to a stamp what each field has when it is shown, and what its author had typed.
+    """Add to a stamp the marks of the stored and the typed value of each field.
 
-    A later form shows by its stamp which fields its author has changed since.
+    From this stamp, a later form can tell which fields its author has changed since.
     """
     marks = [mark(name, _write_as_sent(stored[name])) for name in stored.fields]
     if typed is not None:
@@ -54,9 +54,9 @@ def mark(name: str, sent: str) -> str:
 
 
 def list_differences(form: forms.Form, stored: forms.Form, *, stamp: str) -> list[Difference]:
-    """List the fields in which a submitted form, which is valid, differs from a stored one.
+    """List the fields in which a valid, submitted form differs from a stored one.
 
-    `stamp` is the one that the form sent.
+    `stamp` is the stamp that the form sent.
     """
     return [
         Difference(
@@ -79,9 +79,9 @@ def take_theirs(
     stamp: str,
     also: Collection[str] = (),
 ) -> QueryDict:
-    """Put what is stored in the place of what was typed, where the author chose so.
+    """Replace typed values by stored ones where the author chose so.
 
-    What its author edited after the choice was offered (`typed` is the form as it was sent) stays.
+    Fields that the author edited after the choice was offered stay. `typed` is the form as sent.
     `also` are fields that the author's form did not have.
     """
     marks = stamp.split()
@@ -94,7 +94,7 @@ def take_theirs(
             now = _write_as_sent(typed[name]) if name in typed.fields else ""
             if has_typed and TYPED + mark(name, now) not in marks:
                 continue
-        # A rule is sent in two ways, and only one of them is what is stored.
+        # A rule is sent in two ways, and only one of them matches the stored field.
         for other in INPUTS if name == "rule" else (name,):
             taken.pop(other, None)
         taken[name] = _write_as_sent(stored[name])

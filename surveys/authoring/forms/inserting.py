@@ -1,4 +1,4 @@
-"""The forms that choose a survey, and which of its questions go into a draft."""
+"""The forms that choose a survey, and the questions to insert from it into a draft."""
 
 from __future__ import annotations
 

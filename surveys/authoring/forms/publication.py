@@ -1,4 +1,4 @@
-"""The form for what anyone may read of the results, and how much releases may reveal."""
+"""The form that sets what anyone may read of the results, and how much releases may reveal."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PublicationForm(forms.Form):
 
     @property
     def caps(self) -> Iterator[tuple[float, str, str]]:
-        """Values of ε, and how many guesses of 100 each allows to be right.
+        """Values of ε, and how many of 100 guesses can be right with each.
 
         The first guess is about taking part, the second about an answer that is sent as it is. δ
         is the largest that the form accepts.
@@ -105,11 +105,11 @@ class PublicationForm(forms.Form):
         }
 
     def value_of(self, name: str) -> Any:
-        """Return a value that was typed; None if there is none, or if it is not valid."""
+        """Return a typed value; None if it is missing or invalid."""
         return self.cleaned_data.get(name)
 
     def refuse(self, **problems: str) -> None:
-        """Show a problem at the first of these fields that the form has, in words for that one."""
+        """Show a problem at the first of these fields in the form, with the text for that field."""
         for name, problem in problems.items():
             if name in self.fields:
                 self.add_error(name, problem)

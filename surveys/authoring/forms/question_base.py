@@ -97,7 +97,7 @@ class QuestionForm(forms.Form):
         """Build the form of a stored question, or of a new one if `question` is None.
 
         `may_decline` says whether questions of the survey usually offer "Prefer not to say". The
-        editor sends what is being written, so there an unfinished rule is no error.
+        editor sends unfinished text, so an unfinished rule is no error there.
         """
         self.in_editor = in_editor
         self.questions, self.question = list(questions), question
@@ -125,7 +125,7 @@ class QuestionForm(forms.Form):
 
     @property
     def unfinished(self) -> str:
-        """Say what the editor waits for before it stores the question; empty if for nothing."""
+        """Say what the editor waits for before it stores the question; empty if nothing."""
         return ""
 
     @property
@@ -148,13 +148,13 @@ class QuestionForm(forms.Form):
 
     @property
     def fact(self) -> forms.BoundField | None:
-        """The question about the same fact, if the page places it with the names."""
+        """The field for the same fact, if the page shows it next to the names."""
         has_fact = "same_fact" in self.fields and "same_fact" in self.LAST
         return self["same_fact"] if has_fact else None
 
     @property
     def differing(self) -> list[str]:
-        """Say how the question is protected, where most others differ."""
+        """Say how the protection of the question differs from that of most others."""
         said = []
         if "flips" in self.fields and str(flips := self["flips"].value()) != str(self.usual_flips):
             said.append(f"{flips} of 100")
@@ -229,13 +229,13 @@ class QuestionForm(forms.Form):
         return Question(pk=pk, position=self.position, **self.content())
 
     def with_candidate(self, candidate: Question) -> list[Question]:
-        """Return the survey's questions as they would be with this one."""
+        """Return the survey's questions with this one added or replaced."""
         questions = list(self.questions)
         questions[self.position - 1 : self.position] = [candidate]
         return questions
 
     def shown(self) -> Question | None:
-        """Return the question whose cost to show, as typed or as stored; None if unknown."""
+        """Return the question whose cost is shown, as typed or as stored; None if unknown."""
         if self.is_bound:
             return None if self.errors else self.candidate()
         if self.question is not None and self.question.type == self.type:
@@ -276,7 +276,7 @@ class NamedForm(QuestionForm):
         name="name",
         missing="",
         required=False,
-        max_length=1000,  # find_name_problem has the real limit, and says more
+        max_length=1000,  # find_name_problem enforces the real limit, and explains it
         label="Name in files (optional)",
         help_text="A column in files, such as used_cannabis, up to 20 characters. If it is empty, "
         "Murmur suggests one from the question. Anyone can read it in the survey’s manifest.",
@@ -300,7 +300,7 @@ class NamedForm(QuestionForm):
         content = super().content()
         if self.question is not None:
             content["source_name"] = self.question.source_name
-            if "name" not in self.data:  # a form that was opened before an upgrade
+            if "name" not in self.data:  # the form was opened before an upgrade
                 content["name"] = self.question.name
                 content["short_label"] = self.question.short_label
         return content
@@ -373,7 +373,7 @@ class ProtectedForm(RuledForm, NamedForm):
 
 
 class RowForm(ProtectedForm):
-    """Types whose questions can stand on one page, as rows of a table."""
+    """Types whose questions can share a page as rows of a table."""
 
     together = forms.BooleanField(
         label="Ask together with the question before",
@@ -384,7 +384,7 @@ class RowForm(ProtectedForm):
 
     @property
     def offers_together(self) -> bool:
-        """Whether the page shows the switch: it is on, or the question before has this type."""
+        """Whether the page shows the switch: if it is on, or the question before has this type."""
         before = self.earlier[-1:]
         return bool(self["together"].value()) or any(one.type == self.type for one in before)
 

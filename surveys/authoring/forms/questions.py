@@ -284,12 +284,12 @@ def _read_option(line: str) -> None:
 
 
 def _total(label: str, **kwargs: Any) -> WholeNumber:
-    """A field for a total; what totals a scale has is checked with its items."""
+    """A field for a total; whether a scale has this total is checked with its items."""
     return WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label=label, **kwargs)
 
 
 class OutputForm(NamedForm):
-    """What becomes of a total. What the author writes for another output is dropped."""
+    """What is sent for a total. Fields of outputs that were not chosen are dropped."""
 
     output = forms.TypedChoiceField(
         label="What is scrambled and sent?",
@@ -435,7 +435,7 @@ class ScoreForm(OutputForm, ProtectedForm):
 
 
 class SecondForm(OutputForm):
-    """A second code of a scale, which is asked and declined as the scale is."""
+    """A second code of a scale. It is asked and declined with the scale."""
 
     type = Question.Type.SECOND
     field_order = (
@@ -475,7 +475,7 @@ class SecondForm(OutputForm):
             return
         try:
             score = build_score(scales[0])
-        except ValueError:  # in a definition whose other questions are wrong, too
+        except ValueError:  # in a definition in which other questions are wrong, too
             score = None
         if score is None or score.find_problem():
             self.add_error("same_fact", "Correct the scale first.")

@@ -26,7 +26,7 @@ class Change(TextChoices):
 
 
 class SelectionForm(forms.Form):
-    """Each button sends its action; four fields belong to one action each.
+    """Each button sends its action; four of the actions have their own field.
 
     With `everything`, all questions count as selected.
     """
@@ -79,7 +79,7 @@ class SelectionForm(forms.Form):
     )
 
     def __init__(self, data: QueryDict | None, *, questions: Sequence[Question]) -> None:
-        """Build the form. The page shows what was chosen, but lists its errors at the top."""
+        """Build the form. The page keeps the choices, and lists errors at the top."""
         called = call_all(questions)
         if data and "everything" in data:
             data = data.copy()

@@ -72,7 +72,7 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    """All settings, or those of one page, which must agree with the stored ones of the others."""
+    """All settings, or those of one page, which must agree with those stored for the others."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class SettingsForm(PublicationForm):
 
     @property
     def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:
-        """The fields of each card of the page, each with what a disclosure says about it."""
+        """The fields of each card of the page, each with the text of its disclosure."""
         cards: dict[str, list[tuple[forms.BoundField, str]]] = {}
         for name, setting in SETTINGS.items():
             if name in self.fields:
@@ -230,7 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that do not agree, at the second field if the form has it."""
+        """Refuse two values that do not agree. Show this at the second field if there is one."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

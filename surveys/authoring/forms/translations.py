@@ -133,7 +133,7 @@ def _make_field(source: SourceText, language: str) -> PlainText:
 
 
 def _has_lines(kind: str) -> bool:
-    """Return whether such words may have line breaks; those of questions may not."""
+    """Return whether texts of this kind may have line breaks; question texts may not."""
     return kind == INFORMATION_TEXT or isinstance(_find_stored(kind), models.TextField)
 
 
@@ -147,6 +147,6 @@ def _find_limit(kind: str) -> int:
 
 
 def _find_stored(kind: str) -> object:
-    """Return the model field that stores such words."""
+    """Return the model field that stores texts of this kind."""
     owner: type[models.Model] = Survey if kind in WORDS else Question
     return owner._meta.get_field("text" if kind == INFORMATION_TEXT else kind)

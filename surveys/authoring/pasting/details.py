@@ -1,4 +1,4 @@
-"""What is said about a pasted question: a range, how many to choose, a rule, where it stands."""
+"""Details of a pasted question: its range, how many answers to choose, its rule and its page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOGETHER = re.compile(r"ask(?:ed)? together\.?", re.IGNORECASE)
 _IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,200})[)\]]\.?")
 _BRACKETS_LAST = re.compile(r"(.*[^\s])\s?[(\[]([^()\[\]]{1,200})[)\]]\s?[.*:]?")
 _BRACKETS_FIRST = re.compile(r"[(\[]([^()\[\]]{1,200})[)\]][:,]?\s?")
-_REQUIRED = re.compile(r"(?:\s|(?<=[?？؟]))\*$")  # Google Forms puts it behind a question
+_REQUIRED = re.compile(r"(?:\s|(?<=[?？؟]))\*$")  # Google Forms puts * after a required question
 _ROUTING = re.compile(r"\bif \(?Q\d|->\s|→|\bgo to (?:Q|question )?\d", re.IGNORECASE)
 _AFTER_MARK = re.compile(r"(.*[?？؟])\s?([^?？؟]{1,200})")
 _ASKS = re.compile(r".*[?？؟][\s\"'”’»“)*:]*")
@@ -66,7 +66,7 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """It shares a page with the question before it."""
+    """The question shares a page with the one before it."""
 
 
 Detail = Range | Several | Condition | Together
@@ -82,7 +82,7 @@ def asks(text: str) -> bool:
 
 
 def mentions_routing(text: str) -> bool:
-    """Return whether a text still has a rule, which respondents would read."""
+    """Return whether a text still contains a rule, which respondents would read."""
     return _ROUTING.search(text) is not None
 
 
@@ -100,7 +100,7 @@ def find_detail(text: str) -> Detail | None:
 
 
 def split_details(text: str) -> tuple[str, list[Detail]]:
-    """Split a question into its text, a rule in front, and the details at its end."""
+    """Split a question into its text, a rule at its start, and the details at its end."""
     details: list[Detail] = []
     text = _REQUIRED.sub("", text)
     first = _BRACKETS_FIRST.match(text)

@@ -1,4 +1,4 @@
-"""The lines of a pasted text, and the marks in front of them: numbers, letters and bullets."""
+"""The lines of a pasted text, and the marks that they begin with: numbers, letters and bullets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from string import ascii_lowercase
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
 _DIRECTION_IN_FRONT = re.compile("^[\u200e\u200f\u061c]+")
-_BOXES = re.compile(" ?[□☐☑☒❏] ?")  # to tick, also several in one line
+_BOXES = re.compile(" ?[□☐☑☒❏] ?")  # boxes to tick, perhaps several in one line
 _SPACES = re.compile(" *\t *|  +")
 _MOST_LINES_IN_CELL = 20
 _QUOTED_CELL = re.compile('"((?:[^"]|"")*)"')
 
-# Not "12-month prevalence", "1- 5" nor "3/4".
+# Does not match "12-month prevalence", "1- 5" or "3/4".
 _NUMBER = re.compile(
     r"""(?: (?P<word>q|question|frage|pregunta) \ ?(?P<q>\d{1,3}[a-z]?)
               (?: \ ?[.):．：](?!\d) | (?=\s|$) )
@@ -33,7 +33,7 @@ _NUMBER = re.compile(
 )
 # U+F000 to U+F0FF are the bullets of Word's symbol fonts.
 _BULLET = re.compile(r"(?:[-–—*·o](?=\s|$)|[•◦▪‣●○■\uf000-\uf0ff])\s*")
-# Not "z. B." nor "U.S.".
+# Does not match "z. B." or "U.S.".
 _LETTER = re.compile(
     r"""(?: \((?P<bracketed>[a-t]|[ivx]{2,4})\)
           | (?P<latin>[a-tA-T]|[ivx]{2,4}) (?: [.)](?=[\s\u4e00-\u9fff]) | [、．] )
@@ -51,7 +51,7 @@ _ORDERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What stands in front of a line. `label` is the number of a numbered line, such as "5a"."""
+    """What a line begins with. `label` is the number of a numbered line, such as "5a"."""
 
     label: str | None = None
     letter: str = ""  # of a lettered line
@@ -64,7 +64,7 @@ class Mark:
         return self.letter == "" or any(order[0] == self.letter for order in _ORDERS)
 
     def continues(self, above: Mark) -> bool:
-        """Whether it is the next mark in a list."""
+        """Whether this is the next mark of a list, after `above`."""
         step = (above.letter, self.letter)
         is_next = any(step in pairwise(order) for order in _ORDERS)
         return self.style == above.style and (self.letter == "" or is_next)
@@ -87,7 +87,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
     """Yield each row with the numbers of its lines, from 1.
 
     Spreadsheets put quotes around a cell with line breaks. The lines of the question are joined by
-    spaces. Those of another cell become cells, because they are usually answers.
+    spaces. Lines of other cells become cells, because they are usually answers.
     """
     place = 0
     while place < len(lines):
@@ -105,7 +105,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
 
 
 def _find_end(row: str, lines: Sequence[str], start: int) -> int:
-    """Return the place of the line in which the row's last cell ends; 0 if it ends in the row."""
+    """Return the place of the line in which the row's last cell ends; 0 if in the row itself."""
     cell = row.rpartition("\t")[2]
     if not cell.startswith('"') or cell.count('"') % 2 == 0:
         return 0
@@ -118,7 +118,7 @@ def _find_end(row: str, lines: Sequence[str], start: int) -> int:
 
 
 def split_mark(line: str) -> tuple[Mark, str]:
-    """Split a line into the mark in front and the rest."""
+    """Split a line into its mark and the rest."""
     body = line.lstrip("\t ")
     found = _NUMBER.match(body)
     if found:
@@ -144,7 +144,7 @@ def _read_number(found: re.Match[str]) -> Mark:
 
 
 def name_label(written: str) -> str:
-    """Write the number of a question in one way: "05A" and "٥a" as "5a"."""
+    """Write the number of a question uniformly: "05A" and "٥a" as "5a"."""
     return re.sub(r"\d+", lambda digits: str(int(digits[0])), written.lower())
 
 

@@ -58,7 +58,7 @@ _HEADS = {
     "nr.",
     "#",
 }
-# A letter, a number, or what says that the column has answers.
+# A letter, a number, or a word for a column of answers.
 _HEAD_OF_ANSWERS = re.compile(
     r"[^\W\d_]|\d{1,3}|(?:answers?|options?|choices?|responses?|antwort(?:en)?|optionen|réponses?"
     r"|respuestas?|opci(?:ón|ones)|الإجابات|答案|选项)(?: ?(?:[^\W\d_]|\d{1,3}))?"
@@ -79,7 +79,7 @@ COLUMNS = "Keep only the question and its answers."
 
 @dataclass(frozen=True, kw_only=True)
 class PastedLine:
-    """What one line is. `question` is the place of its question in the list, from 0."""
+    """The role of one line. `question` is the place of its question in the list, from 0."""
 
     number: int
     text: str
@@ -103,7 +103,7 @@ class PastedQuestion:
     is_row: bool = False
     has_unmarked: bool = False  # lines right below that are not marked as answers
     answers: list[str] = field(default_factory=list)
-    last_mark: Mark = field(default_factory=Mark)  # in front of the last answer
+    last_mark: Mark = field(default_factory=Mark)  # of the last answer
     range: Range | None = None
     several: Several | None = None
     condition: str = ""
@@ -146,7 +146,7 @@ class PastedQuestion:
 
     @property
     def is_assumed(self) -> bool:
-        """Whether it is asked as yes or no because it has no other answers."""
+        """Whether the question is asked as yes or no because the text has no answers to it."""
         return self.type == "yes_no" and not self.options
 
 
@@ -171,7 +171,7 @@ def parse_pasted(text: str) -> Pasted:
     for question in parser.questions:
         question.problem = question.problem or _find_problem(question)
     for question, below in pairwise(parser.questions):
-        # Its answers may be numbered like questions.
+        # Answers to this question may be numbered like questions.
         if question.is_assumed and not question.problem and _lacks_all(below):
             question.problem = UNMARKED
     return Pasted(questions=parser.questions, lines=parser.lines)
@@ -202,17 +202,17 @@ def _lacks_all(question: PastedQuestion) -> bool:
 
 
 class _Parser:
-    """Reads line after line. `is_below` says whether the line before was not empty."""
+    """Reads line after line. `is_below` says whether the previous line had text."""
 
     def __init__(self) -> None:
         self.questions: list[PastedQuestion] = []
         self.lines: list[PastedLine] = []
         self.is_below = False
-        self.has_columns = False  # other ones than questions and answers
+        self.has_columns = False  # other columns than questions and answers
 
     @property
     def _question(self) -> PastedQuestion | None:
-        """The question above, which answers and details belong to."""
+        """The question above, to which answers and details belong."""
         last = self._last
         return None if last is None or last.is_text else last
 
@@ -253,7 +253,7 @@ class _Parser:
             self._note(number, line, "unclear", COLUMNS)
 
     def _is_numbered_answer(self, mark: Mark, rest: str) -> bool:
-        """Whether the line begins or continues a list of answers, numbered unlike the questions."""
+        """Whether the line belongs to a list of answers that is numbered unlike the questions."""
         above = self._question
         return (
             above is not None
@@ -265,7 +265,7 @@ class _Parser:
         )
 
     def _is_heading_or_note(self, mark: Mark, above: PastedQuestion) -> bool:
-        """Whether a letter or an asterisk, after an empty line, may mark no answer."""
+        """Whether a line with a letter or an asterisk, after an empty line, may be no answer."""
         if not (mark.letter or mark.style == "*"):
             return False
         follows = mark.continues(above.last_mark) if above.answers else mark.begins
@@ -318,7 +318,7 @@ class _Parser:
             self._note(number, line, "unclear", NO_QUESTION if cells else NO_TEXT)
 
     def _continue_or_ask(self, number: int, line: str, cells: list[str]) -> None:
-        """Add the second line of a numbered question to it; otherwise ask a new one."""
+        """Add a second line to its numbered question; otherwise begin a new question."""
         above = self._question
         if (
             self.is_below
@@ -373,7 +373,7 @@ def _is_heading(line: str, after: str) -> bool:
 
 
 def _add_cells(question: PastedQuestion, cells: list[str]) -> None:
-    """Add answers. A rule, and in a row also how many to choose, may stand behind them."""
+    """Add answers. A rule may follow them, and in a row also how many to choose."""
     kinds = Condition | Several if len(cells) > 1 else Condition
     while cells and isinstance(detail := find_detail(cells[-1]), kinds):
         _add_detail(question, detail)

@@ -1,4 +1,4 @@
-"""Say of each line of a pasted text what it became, or why it was left out."""
+"""Say what each line of a pasted text became, or why it was left out."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a pasted question becomes, or the problem because of which it is left out.
+    """What a pasted question becomes, or why it is left out.
 
-    A note says what was left out of a question that is created.
+    A note says which part of a created question was left out.
     """
 
     question: Question | None = None
@@ -48,7 +48,7 @@ class Row:
 def build_rows(
     pasted: Pasted, *, outcomes: Sequence[Outcome], questions: Sequence[Question]
 ) -> list[Row]:
-    """Build the rows in the order of the text; `questions` are those of the draft with the new."""
+    """Build the rows in the order of the text; `questions` are the draft's, including new ones."""
     grouped: dict[tuple[str, int], list[PastedLine]] = {}
     for line in pasted.lines:
         key = ("line", line.number) if line.question is None else ("question", line.question)
@@ -66,7 +66,7 @@ def build_rows(
         outcome, asked = outcomes[first.question], pasted.questions[first.question]
         became, answers = "", asked.answers
         if outcome.question is not None:
-            answers = outcome.question.options  # other answers are in the description
+            answers = outcome.question.options  # answers of other types are in the description
             called = calls[str(outcome.question.pk)]
             became = f"{called}{_describe(outcome.question, questions)}"
         rows.append(
@@ -105,7 +105,7 @@ def _call(number: int, question: Question) -> str:
 
 
 def describe_new(number: int, question: Question, questions: Sequence[Question]) -> str:
-    """Say what a question of these became, in one line."""
+    """Describe a new question in one line; `questions` are all of the draft."""
     return f"{_call(number, question)}{_describe(question, questions)}"
 
 
@@ -121,7 +121,7 @@ def _join_numbers(numbers: Sequence[int]) -> str:
 
 
 def _describe(question: Question, questions: Sequence[Question]) -> str:
-    """Say more about what was understood: the range, the limit, the rule."""
+    """Describe the range, the limit and the rule that were understood."""
     parts = []
     if question.minimum is not None and question.maximum is not None:
         low, high = (

@@ -39,7 +39,7 @@ class Reading:
 
     @property
     def assumed(self) -> int:
-        """The number of questions that are asked as yes or no for want of answers."""
+        """The number of questions that are asked as yes or no because they have no answers."""
         return sum(row.is_assumed for row in self.rows)
 
 
@@ -56,7 +56,7 @@ def read_paste(text: str, *, survey: Survey) -> Reading:
 
 
 class _RuleLeftOut(Exception):
-    """Says why a rule cannot exist."""
+    """Says why a rule cannot be created."""
 
 
 class _Reader:
@@ -74,7 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map the numbers of questions in the text to their places; without numbers, count them."""
+        """Map question numbers in the text to places; without numbers, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}
@@ -143,12 +143,12 @@ class _Reader:
         self.contents[str(question.pk)] = cast(QuestionContent, content)
         self.known.append(question)
         self._found[place] = question
-        if question.described.is_answered:  # the same heading may stand in several places
+        if question.described.is_answered:  # a heading may appear several times
             self._by_words[words] = question
         return Outcome(question=question, note=note)
 
     def _translate_rule(self, condition: str, place: int) -> str:
-        """Write a rule of the text with the draft's numbers, and as rules name answers."""
+        """Write a rule of the text with the draft's numbers and the names of answers in rules."""
         labels = [name_label(match[1]) for match in _REFERENCE.finditer(condition)]
         if len(labels) > 1:  # checking a hundred of these could keep a server busy for a minute
             raise _RuleLeftOut("a pasted rule can have one condition. Edit the question to add it.")
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def _name_answer(words: str, question: Question) -> str:
-    """Return the name that rules have for an answer, or the words as they are."""
+    """Return the name of an answer in rules, or the words as they are."""
     if question.options:
         names = list(name_answers(question))
         by_words = dict(zip(map(fold, question.options), names, strict=True))
@@ -196,5 +196,5 @@ def _fold(value: object) -> object:
 
 
 def _say_answer(found: re.Match[str]) -> str:
-    """A line of the list of options is an answer here."""
+    """A form calls an option a line; here, it is an answer."""
     return "Answer " if found[1] == "L" else "answer "

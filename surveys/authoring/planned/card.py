@@ -27,7 +27,7 @@ class PlannedLine:
 @dataclass(frozen=True, kw_only=True)
 class PlannedCard:
     lines: tuple[PlannedLine, ...]
-    form: PlannedForm | None  # None if no more can be planned
+    form: PlannedForm | None  # None if no more comparisons can be planned
     can_compare: bool
     most: int = MAX_PLANNED
 

@@ -16,7 +16,7 @@ from surveys.models import PlannedComparison, Question
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
     """Map each suffix of a question's indicators to what Yes means.
 
-    `questions` are all questions of the survey, which decide how this one is numbered.
+    `questions` are all questions of the survey. They decide the number of this question.
     """
     name = name_questions(questions)[str(question.pk)]
     described = {one.name: one for one in build_questions(questions)}
@@ -33,7 +33,7 @@ def follow_answers(
     """Update the plans that use a question's answers after an edit.
 
     A plan follows an answer to its new place, and keeps a reworded answer in the same place. A plan
-    whose answer is gone is deleted. Returns how many were deleted.
+    whose answer is gone is deleted. Returns the number of deleted plans.
     """
     dropped = 0
     for plan in find_plans(question):
@@ -53,14 +53,14 @@ def follow_answers(
 def follow_alerts(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> str:
-    """Update the planned alerts about a question's answers after an edit, as comparisons are.
+    """Update the planned alerts about a question's answers after an edit, like comparisons.
 
-    Returns a sentence if one was deleted because its answer is gone.
+    Returns a sentence if an alert was deleted because its answer is gone.
     """
     told = ""
     for plan in question.survey.planned_releases.filter(kind=ReleaseKind.ALERT):
         part = str(plan.answer)
-        if question.pk not in plan.questions or part not in before:  # Yes and No stay
+        if question.pk not in plan.questions or part not in before:  # Yes and No never change
             continue
         found = _find_part(part, before, after)
         if found is None:

@@ -39,10 +39,10 @@ class ReleaseCard:
     """Amounts of ε are in hundredths."""
 
     lines: tuple[ReleaseLine, ...]
-    form: ReleasePlanForm | None  # None if no more can be planned
+    form: ReleasePlanForm | None  # None if no more releases can be planned
     spent: int
     cap: int
-    excess: str  # why all of them together cannot be made
+    excess: str  # why the releases cannot all be made
 
 
 def build_release_card(
@@ -53,7 +53,7 @@ def build_release_card(
         return None
     planned = manifest.planned_releases
     problems = [find_planned_problem(request, manifest) for request in planned]
-    # The noise of one table can depend on those before it.
+    # The noise of a table can depend on the tables before it.
     plans = [None] * len(planned) if any(problems) else plan_all(manifest)
     lines = tuple(
         ReleaseLine(
@@ -80,7 +80,7 @@ def build_release_card(
 
 
 def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: Manifest) -> str:
-    """Write what a release spends, and how many people it takes."""
+    """Write what a release spends, and how many people it needs."""
     cost = f"ε = {cap(request.epsilon_hundredths)}"
     if plan is None:
         return cost
@@ -93,7 +93,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
         return f"{cost}. Readers see it where the table of the question is shown."
     least = Noise.of(plan.mechanism, plan.scale).least
     group = find_group(manifest, request)
-    # Groups of equal size: each has its own counts.
+    # Assume equal groups: each has its own counts.
     needed = least * (len(group.options) if group else 1)
     people, part = (
         manifest.people_planned,
@@ -107,7 +107,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
 
 
 def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
-    """Say from which share on an alert comes, among the people expected."""
+    """Say which share triggers an alert, for the number of people expected."""
     people = manifest.people_planned or 0
     share = find_noticed_share(request, manifest, people=people)
     when = (
@@ -139,10 +139,10 @@ def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def drop_from_releases(question: Question) -> str:
-    """Take a question that is deleted out of the planned releases; return a sentence about it.
+    """Remove a deleted question from the planned releases; return a sentence about that.
 
-    A release that is about nothing else goes, and so does a table of its groups or a key driver
-    without its outcome.
+    A release about no other question is deleted. So are a table whose groups it forms and a key
+    driver whose outcome it is.
     """
     told = ""
     for plan in question.survey.planned_releases.all():

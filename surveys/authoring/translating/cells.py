@@ -1,7 +1,7 @@
 """Makes the texts of a file harmless in any spreadsheet, and restores them exactly.
 
 Where spreadsheets separate cells by semicolons, a file with commas comes apart at each semicolon
-and line break. So an apostrophe goes before a formula there too, not only at the start of a cell.
+and line break. So an apostrophe precedes formulas there too, not only at the start of a cell.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ def defuse(text: str) -> str:
 
 
 def restore(cell: str) -> str:
-    """Return the text that was defused; texts without its apostrophes stay as they are."""
+    """Return the text as it was before it was defused; other texts do not change."""
     return _DEFUSED.sub(r"\1\2", cell)

@@ -1,4 +1,4 @@
-"""The form that takes a file of translations, and its text again with the preview."""
+"""The form for a file of translations; with the preview, it sends the file's text again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares a file of translations with a draft: what it would add or change, and what it cannot."""
+"""Compares a file of translations with a draft: what it would change, and rows that do not fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A translation that the file would add, or put in the place of an earlier one."""
+    """A translation that the file would add, or would put in place of an earlier one."""
 
     row: int
     language: str
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A row whose original is not among the texts. `now` is what stands in its place today."""
+    """A row whose original is not among the texts. `now` is the current text in its place."""
 
     row: int
     original: str
@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass(kw_only=True)
 class FileReading:
-    """What a file would do. With problems, it does nothing."""
+    """What a file would change. A file with problems changes nothing."""
 
     text: str
     stamp: str
@@ -132,7 +132,7 @@ def _match_lines(
 
 
 def _loosen(text: str) -> str:
-    """Drop what spreadsheets change: spaces around lines, and how accents are stored."""
+    """Drop differences that spreadsheets make: spaces around lines, and forms of accents."""
     lines = unicodedata.normalize("NFC", text).split("\n")
     return "\n".join(line.strip() for line in lines).strip()
 

@@ -12,8 +12,8 @@ from surveys.authoring.translating.writing import ORIGINAL, WHERE
 from surveys.manifest.languages import NAMES, name_language
 from surveys.manifest.plain_text import fold
 
-# Sent back with the preview, it must fit into DATA_UPLOAD_MAX_MEMORY_SIZE, and half as much again
-# once UTF-16 has become UTF-8.
+# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. Converted to
+# UTF-8, UTF-16 grows by up to half.
 MAX_BYTES = 600_000
 MAX_ROWS = 10_000
 _LONGEST_HEADER = 10_000
@@ -44,7 +44,7 @@ class Table:
 
 
 def decode(content: bytes) -> str:
-    """Decode UTF-8, UTF-16 or what Western spreadsheets write otherwise; raise Unreadable."""
+    """Decode UTF-8, UTF-16 or the other encoding of Western spreadsheets; raise Unreadable."""
     if not content.strip():
         raise Unreadable("The file is empty. Choose another one.")
     if len(content) > MAX_BYTES:
@@ -61,7 +61,7 @@ def decode(content: bytes) -> str:
         except UnicodeDecodeError:
             continue
         if "\0" in text:
-            break  # UTF-16 without its mark, or no text at all
+            break  # UTF-16 without a byte order mark, or no text at all
         if encoding == "windows-1252":
             _refuse_lost_letters(text)
         return normalize(text)
@@ -69,7 +69,7 @@ def decode(content: bytes) -> str:
 
 
 def _refuse_lost_letters(text: str) -> None:
-    """Refuse languages that have no letters in this encoding, so what is there is nonsense."""
+    """Refuse languages whose letters this encoding lacks, because their columns are nonsense."""
     table = read_table(normalize(text))
     lost = [
         name_language(code)
@@ -81,7 +81,7 @@ def _refuse_lost_letters(text: str) -> None:
 
 
 def normalize(text: str) -> str:
-    """Write line breaks as they come back from a form."""
+    """Write line breaks as in a text that a form sends back."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,6 +1,6 @@
 """Writes all texts of a draft with their translations as CSV, which any spreadsheet opens.
 
-Unlike our other files, it begins with a byte order mark: without one, spreadsheets often read
+Unlike our other files, this file begins with a byte order mark. Without it, spreadsheets often read
 Arabic and Chinese as nonsense.
 """
 

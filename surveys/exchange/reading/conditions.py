@@ -24,7 +24,7 @@ Condition = list[Any]
 
 
 class NotReadable(Exception):
-    """Says why a condition cannot become a rule, or a formula a sum."""
+    """Says why a condition cannot become a rule, or why a formula cannot become a sum."""
 
 
 class Tokens:
@@ -185,7 +185,7 @@ _LISTED = re.compile(r"regex\s*\(\s*\.\s*,\s*['\"]\^?\(?([\w |-]+?)\)?\$?['\"]\s
 
 
 def read_bounds(constraint: str) -> tuple[int | None, int | None] | None:
-    """Read the least and the most that `. >= 0 and . <= 30` allows; None if it says more."""
+    """Read the least and the most that `. >= 0 and . <= 30` allows; None for other constraints."""
     low = high = None
     for part in re.split(r"\band\b", constraint):
         found = _BOUND.fullmatch(part.strip(" ()\n\t"))
@@ -200,9 +200,9 @@ def read_bounds(constraint: str) -> tuple[int | None, int | None] | None:
 
 
 def read_limit(constraint: str) -> int | None:
-    """Read how many `count-selected(.) <= 3` lets people choose."""
+    """Read how many answers `count-selected(.) <= 3` allows."""
     found = _LIMIT.fullmatch(constraint.strip(" ()\n\t") if "and" not in constraint else "")
-    # Without its last bracket, the function is not matched.
+    # Stripping may have removed the bracket that closes the function.
     found = found or _LIMIT.fullmatch(constraint.strip())
     return int(found["number"]) - (found["sign"] == "<") if found else None
 

@@ -1,7 +1,7 @@
 """Read a workbook or a CSV file as sheets of text. Runs in the child process (child.py).
 
-pyxform's own reader stops after 60 empty rows, skips columns without a head and names no column, so
-the cells are read here, by pyxform's rules for what a value is as text.
+pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
+column a cell is in. So the cells are read here, as texts by pyxform's rules.
 """
 
 from __future__ import annotations
@@ -106,14 +106,14 @@ def _read_workbook(content: bytes) -> File:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # openpyxl raises whatever its parts raise
+    except Exception:  # openpyxl raises any type of exception
         raise _broken() from None
     has_macros = any(entry.filename.endswith("vbaProject.bin") for entry in entries)
     return File(sheets=sheets, is_workbook=True, has_macros=has_macros)
 
 
 def _iterate(sheet: object, counter: _Counter) -> Iterator[tuple[tuple[int, str], str]]:
-    sheet.reset_dimensions()  # type: ignore[attr-defined] # what a file says of its size may be wrong
+    sheet.reset_dimensions()  # type: ignore[attr-defined] # files may state a wrong size
     for cells in sheet.iter_rows():  # type: ignore[attr-defined]
         found = [cell for cell in cells if not is_empty(cell.value)]
         if found:
@@ -142,7 +142,7 @@ def _read_old_workbook(content: bytes) -> list[Sheet]:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # xlrd raises whatever its parts raise
+    except Exception:  # xlrd raises any type of exception
         raise _broken() from None
     return sheets
 

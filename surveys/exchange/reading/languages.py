@@ -1,4 +1,4 @@
-"""Which columns of an XLSForm are in which language of Murmur."""
+"""Find the languages of an XLSForm's columns among those of Murmur."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-# Murmur's languages, as forms name them. `default` is the name of no language.
+# Murmur's languages, as forms name them. `default` names no language.
 _NAMES = {
     "en": ("english", "en"),
     "de": ("german", "deutsch", "de"),
@@ -43,7 +43,7 @@ def find_code(written: str) -> str:
 
 
 def read_languages(labels: Sequence[str], *, default: str) -> Languages:
-    """Choose the survey's own language: the file's default, or that of its first labels."""
+    """Choose the survey's own language: the file's default, or the language of its first labels."""
     named = [name for name in labels if name]
     own_name = default if default in named else ""
     if not own_name and "" not in labels and named:

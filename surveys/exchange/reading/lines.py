@@ -1,7 +1,7 @@
-"""The rows of a file, and what became of each of their cells. No cell can get lost silently.
+"""The rows of a file, and what became of each cell. No cell can get lost silently.
 
 A reader *takes* a cell whose content is in the draft, and *notes* any other with a reason. `finish`
-notes the cells that it forgot.
+notes the cells that the reader forgot.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-# A change matters to what is asked. What is "the same" has no effect on that.
+# "change" affects the questions that are asked; "same" does not.
 Kind = Literal["change", "same"]
 _LONGEST = 300
-# Control characters, and those that change the order of a text (surveys.form_fields).
+# Control characters, and characters that change the order of a text (surveys.form_fields).
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PLACE = "Murmur has no such column."
 FORMULA = "A formula whose value is not in the file. Save the file in a spreadsheet program."
@@ -44,7 +44,7 @@ class Line:
             self.notes.append((column, reason, kind))
 
     def leave(self, reason: str, column: str = "") -> None:
-        """Leave the whole row out. Its first reason stays."""
+        """Leave the whole row out. If called again, the first reason stays."""
         if not self.left:
             self.left, self.column = reason, column
 
@@ -60,6 +60,6 @@ def show(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Shorten a text for the lists; the length says that something is missing."""
+    """Shorten a text for the lists; the added length shows that something is missing."""
     text = show(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"

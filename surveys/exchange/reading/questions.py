@@ -1,4 +1,4 @@
-"""What the questions of other programs become, whatever their format. Knows nothing of Django."""
+"""Turn questions of other programs into Murmur's, for all formats. Does not import Django."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.exchange.reading.reasons import NO_SCORE, PIPED
 from surveys.exchange.reading.sums import Step, Sum, read_formula
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
-# Those whose questions can share a page (surveys.manifest.grids, which this process cannot load).
+# Types whose questions can share a page. This process cannot load surveys.manifest.grids.
 TYPES_IN_GRIDS = ("yes_no", "choice", "scale")
 SHARES_PAGES = "Questions with the same answers share a page."
 _YES, _NO = {"yes", "y", "true"}, {"no", "n", "false"}
@@ -26,13 +26,13 @@ _SPACES = re.compile(r"[ \t]+")
 _PIPE = re.compile(r"\$\{[^}]*\}")
 
 
-# What a text is in other languages: by language, the translation and its column.
+# A text in other languages: by language, the translation and its column.
 Words = Mapping[str, tuple[str, str]]
 
 
 @dataclass(kw_only=True)
 class Choice:
-    """An answer to choose from. `line` and the two columns are where it stands in the file."""
+    """An answer to choose from. `line` and the two columns say where it is in the file."""
 
     value: str
     text: str
@@ -50,7 +50,8 @@ class Item:
     name: str
     content: dict[str, Any]
     parts: list[int] = field(default_factory=list)  # lines with its answers
-    # What rules call the answer of each value; several names where a value stands for several.
+    # The name in rules of each value's answer; several names if the value stands for several
+    # answers.
     answers: dict[str, str] = field(default_factory=dict)
     second: str = ""  # the name of the question after Yes, if there is one
     rule: Condition | None = None
@@ -59,22 +60,22 @@ class Item:
     same_fact: str = ""
     same_fact_column: str = ""
     flips_column: str = ""
-    # The cells of values that a single question changes: their line, column and what is said.
+    # The cells whose values change if this is a single question: line, column and note.
     moved: list[tuple[int, str, str]] = field(default_factory=list)
-    # What a sum adds, what a formula computes from it (reading.sums), and the names of bands by
+    # The terms of a sum, the steps of a formula on it (reading.sums), and the names of bands by
     # result. Once it is a score, also the lines of its items.
     terms: Sum = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     bands: dict[str, str] = field(default_factory=dict)
     terms_column: str = ""
     members: list[int] = field(default_factory=list)
-    # The column of a heading that stands in the row of a question; the row may be left out.
+    # The column of a heading in the row of a question, which may be left out.
     heading: str = ""
 
 
 @dataclass(kw_only=True)
 class Parsed:
-    """What the child process hands over, as plain JSON."""
+    """The result of the child process, which is passed on as plain JSON."""
 
     lines: list[Line]
     items: list[Item]
@@ -82,7 +83,7 @@ class Parsed:
     settings_line: int = 0  # of the consent
     answers: list[int] = field(default_factory=list)  # the lines of lists of answers
     translations: dict[str, dict[str, str]] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)  # what is left out and stands in no row
+    remarks: list[str] = field(default_factory=list)  # parts without a row that are left out
 
     def write(self) -> dict[str, Any]:
         written = asdict(self)
@@ -105,7 +106,7 @@ def clean_text(text: str) -> str:
 
 
 def read_label(line: Line, column: str, *, pipes: re.Pattern[str] = _PIPE) -> str:
-    """Take a text that people will read. Its markup is left out; one with piped answers refuses."""
+    """Take a text that people will read, without its markup. Leave out a row with piped answers."""
     written = line.take(column)
     if pipes.search(written):
         line.leave(PIPED, column)
@@ -127,7 +128,7 @@ def read_rule(line: Line, column: str) -> Condition | None:
 
 
 def read_score(line: Line, column: str) -> dict[str, Any] | None:
-    """Read a formula as the content of a score; one that is none leaves the row out."""
+    """Read a formula as the content of a score; leave out the row if this fails."""
     try:
         terms, steps = read_formula(line.take(column))
     except NotReadable as problem:
@@ -169,7 +170,7 @@ class Closed:
 
 
 def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = False) -> Closed:
-    """Decide what a list of answers becomes, and note what that changes about its cells."""
+    """Decide what a list of answers becomes, and note how that changes its cells."""
     found = Closed(type="several" if several else "declared" if declared else "choice")
     kept = []
     for choice in choices:
@@ -198,14 +199,14 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
         found.answers[choice.value] = str(place)
         if choice.value != str(place):
             moved.setdefault(id(choice.line), []).append((choice, place))
-    for pairs in moved.values():  # all answers stand in one cell, or each in its own
+    for pairs in moved.values():  # all answers are in one cell, or each in a separate cell
         said = ", ".join(f"“{choice.value}” becomes {place}" for choice, place in pairs)
         found.moved.append((pairs[0][0], f"{said}."))
     return found
 
 
 def _read_yes_no(choices: Sequence[Choice]) -> dict[str, str]:
-    """Map two values to "yes" and "no"; nothing if they mean something else.
+    """Map two values to "yes" and "no"; return an empty map if they mean something else.
 
     1 and 0 may stand for anything, so their texts must say yes and no too.
     """
@@ -236,7 +237,7 @@ def _become_yes_no(found: Closed, choices: Sequence[Choice], answers: dict[str, 
 
 
 def _read_points(choices: Sequence[Choice]) -> list[int]:
-    """Return the points of a scale: neighbouring numbers, of which only the ends have words."""
+    """Return the points of a scale: successive numbers, of which only the ends have words."""
     try:
         points = [int(choice.value) for choice in choices]
     except ValueError:
@@ -274,7 +275,7 @@ def _drop(choice: Choice, reason: str, kind: Kind) -> None:
 
 
 def _drop_words(choice: Choice) -> None:
-    """Note translations that are left out, because Murmur has its own words in their place."""
+    """Note translations that are left out because Murmur has its own words for them."""
     for text, column in choice.words.values():
         if text != choice.value and not read_yes_or_no(text):
             choice.line.note(column, "Left out: Murmur has its own words here.", "change")
@@ -292,10 +293,10 @@ def describe_closed(closed: Closed) -> dict[str, Any]:
 
 
 def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: list[Line]) -> None:
-    """Join a question that is asked after Yes with the one it belongs to.
+    """Join a question that is asked after Yes with its first question.
 
-    `follow_ups` maps the line of such a question to the name of the first. `murmur_follow_up` says
-    so; nothing else does, because the two answers become one code.
+    `follow_ups` maps the line of such a question to the name of the first. Only `murmur_follow_up`
+    joins them, because the two answers become one code.
     """
     by_name = {item.name: item for item in items}
     for number, name in follow_ups.items():

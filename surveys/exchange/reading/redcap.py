@@ -61,7 +61,7 @@ def is_dictionary(sheet: Sheet) -> bool:
 def _read_heads(sheet: Sheet) -> dict[str, str]:
     """Map the letters of columns to their names; an unknown column keeps its head.
 
-    The names of fields come first, even where a program has written something else above them.
+    The first column has the names of fields, even if its head is unknown.
     """
     first = next(iter(sheet.rows.values()), {})
     heads: dict[str, str] = {}
@@ -104,7 +104,7 @@ class _Reader:
         ]
         self.items: list[Item] = []
         self.follow_ups: dict[int, str] = {}
-        self.matrix = ""  # that of the last line
+        self.matrix = ""  # the matrix of the last line
         self.forms = {line.cells.get("form_name", "") for line in self.lines} - {""}
         self.form = ""
 
@@ -174,7 +174,7 @@ class _Reader:
         self.items.append(item)
 
     def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
-        """Whether the question stands together with the one of the line before."""
+        """Whether the question is in the same matrix as the one in the line before."""
         before, self.matrix = self.matrix, line.take("matrix_group_name")
         if self.matrix:
             shares = content.get("type") in TYPES_IN_GRIDS
@@ -195,7 +195,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, *, declared: bool
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None]:
-        """Return what the question becomes, and what rules call its answers."""
+        """Return what the question becomes, and the names of its answers in rules."""
         choices = "select_choices_or_calculations"
         if kind in ("yesno", "truefalse"):
             if kind == "truefalse":
@@ -305,7 +305,7 @@ class _Reader:
 
 
 def _read_tags(line: Line) -> dict[str, str]:
-    """Read what an export of Murmur adds as annotations."""
+    """Read the annotations that an export of Murmur adds."""
     found = (match.groups() for match in _TAG.finditer(line.cells.get("field_annotation", "")))
     return dict([part for part in groups if part is not None] for groups in found)
 

@@ -1,4 +1,4 @@
-"""Read the sums of XLSForm and REDCap, and what they compute from a sum."""
+"""Read the sums of XLSForm and REDCap, and formulas on such sums."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Sum = list[dict[str, Any]]
 def read_sum(text: str) -> Sum:
     """Read a formula that adds earlier items; raises NotReadable if it does anything else.
 
-    Each term has the `name` of an item and a `weight`. Those that count answers, as in
+    Each term has the `name` of an item and a `weight`. Terms that count answers, as in
     `if(${q1} = 'yes', 1, 0)`, have `counts`, the numbers of these answers, and `otherwise`, the
-    number for all others. A constant has no name.
+    number of all others. A constant has no name.
     """
     tokens = Tokens(text)
     terms = _terms(tokens, 1)
@@ -128,10 +128,10 @@ Step = tuple[int | None, int | None, str]  # from and to which total, and the re
 
 
 def read_formula(text: str) -> tuple[Sum, list[Step]]:
-    """Read a sum, or what is computed from one; raises NotReadable if it is neither.
+    """Read a sum, or a formula on a sum; raises NotReadable if the text is neither.
 
-    `if(${total} >= 10, 'yes', 'no')` has two steps. The first that contains a total counts, and
-    the last contains all. A sum itself has none.
+    `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies,
+    and the last contains all totals. A sum has no steps.
     """
     with suppress(NotReadable):
         return _read_steps(Tokens(text))

@@ -16,7 +16,7 @@ from surveys.exchange.reading.lines import FORMULA, Line
 class Column:
     head: str
     tokens: tuple[str, ...]
-    language: str | None = None  # of a label: as it is written
+    language: str | None = None  # of a label, as the file writes it
 
 
 @dataclass(kw_only=True)

@@ -183,7 +183,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's texts: its own, the column that has it, and those in other languages."""
+        """Take a row's texts: in the survey's language, with its column, and in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
@@ -294,7 +294,7 @@ class _Reader:
     def _read_type(
         self, kind: str, line: Line, words: Words
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
-        """Return what the question becomes, what rules call its answers, and their lines."""
+        """Return what the question becomes, its answers' names in rules, and their lines."""
         type_head = self.survey.find("type")
         plain = to_snake_case(kind).replace("-", "_")
         if (filtered := self.survey.find("choice_filter")) in line.cells and filtered:
@@ -364,7 +364,7 @@ class _Reader:
                 line.note(column, f"“{known[text]}” stays: a text has one translation.")
 
     def _join_consent(self) -> str:
-        """Join what people agree to; its translation counts if every part has one."""
+        """Join the texts that people agree to; translations count if every part has one."""
         joined = "\n\n".join(text for _, text, _ in self.consent)
         for language in {language for _, _, words in self.consent for language in words}:
             parts = [words.get(language) for _, _, words in self.consent]

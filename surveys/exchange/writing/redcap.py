@@ -48,7 +48,7 @@ def write_dictionary(definition: Mapping[str, Any]) -> bytes:
 
 
 def _as_text(text: str) -> str:
-    """Put a space in front of what a spreadsheet program would run; REDCap drops it."""
+    """Put a space before text that a spreadsheet program would run; REDCap drops the space."""
     return f" {text}" if text.startswith(_FORMULA) else text
 
 

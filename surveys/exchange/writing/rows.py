@@ -1,6 +1,6 @@
 """The rows of a definition as XLSForm and REDCap have them: names, answers with values, rules.
 
-`reading` reads all of it back. Options get their place as value, because drafts keep no other.
+`reading` reads the rows back. Options get their place as value, because drafts keep no values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Question = Mapping[str, Any]
 class Answer:
     value: str
     text: str
-    is_own: bool = False  # provided by Murmur, so its translations are too
+    is_own: bool = False  # provided by Murmur, and so are its translations
 
 
 @dataclass(kw_only=True)
@@ -45,7 +45,7 @@ class Row:
     formula: str = ""
     bands: Sequence[Answer] = ()  # the results of the formula
     is_unsent: bool = False  # an item, or a total of which only codes are sent
-    grid: str = ""  # the name of the rows that share a page, if it is one of them
+    grid: str = ""  # the name of the rows that share a page, if this row is one of them
 
     @property
     def type(self) -> QuestionType:
@@ -132,9 +132,9 @@ def _is_second(question: Question) -> bool:
 def _list_score(
     question: Question, name: str, use: Callable[..., str], *, scale: Question, rows: Rows
 ) -> Iterator[Row]:
-    """Yield the items, and what is computed from them. The last row has the score's own name.
+    """Yield the items, and the formulas on them. The last row has the score's own name.
 
-    A second code has no items, and is asked as its scale is.
+    A second code has no items, and has the rule of its scale.
     """
     score = read_score(question, scale=scale)
     if _is_second(question):
@@ -236,7 +236,7 @@ def _split(name: str, rows: Rows) -> tuple[str, str]:
 
 
 def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str, str]]:
-    """List the rows and values that together stand for these codes."""
+    """List the pairs of row and value that together stand for these codes."""
     question, called = rows.questions[name], rows.names[name]
     described = TYPES[question["type"]]
     if question["type"] in (QuestionType.SCORE, QuestionType.SECOND):

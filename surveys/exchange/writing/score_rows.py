@@ -1,6 +1,7 @@
-"""What programs that cannot add up on the device need of a score: its items, and formulas.
+"""The items and formulas of a score, for programs without scores.
 
-Both formats know `if`. A formula names other rows as ${name}. `exchange.scoring` reads it back.
+Both formats know `if`. A formula names other rows as ${name}. `exchange.scoring` reads formulas
+back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _KEYS = ("type", "scored_items", "scored_options", "options", "output", "cut_off
 
 
 def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None = None) -> Score:
-    """Build the score that a question of a definition describes; `scale` has other items."""
+    """Build the score that a question of a definition describes; `scale` may have the items."""
     own, other = (
         Question(**{key: one[key] for key in _KEYS if key in one})
         for one in (question, scale or question)
@@ -27,7 +28,7 @@ def read_score(question: Mapping[str, Any], *, scale: Mapping[str, Any] | None =
 
 
 def list_values(score: Score) -> list[int]:
-    """List the values of the answers: what they count, or their places if two count the same."""
+    """List the values of the answers: their numbers, or their places if two numbers are equal."""
     counted = [one.value for one in score.options]
     places = list(range(1, len(counted) + 1))
     return counted if len(set(counted)) == len(counted) else places
@@ -56,7 +57,7 @@ def _write_item(item: ScoredItem, name: str, score: Score) -> str:
 
 
 def write_code(score: Score, *, output: str, total: str) -> str:
-    """Number the bands from 1; for a cut-off, write 1 for a total that reaches it, and else 0."""
+    """Number the bands from 1; for a cut-off, write 1 for a total that reaches it, otherwise 0."""
     first = int(output == Output.BANDS)
     written = f"{first}"
     for code, bound in enumerate(score.bounds, start=first + 1):

@@ -1,6 +1,6 @@
 """Write a definition as an XLSForm, for programs that ask without scrambling.
 
-Columns whose names begin with `murmur_` say what XLSForm cannot; other programs ignore them.
+Columns named `murmur_…` say what XLSForm cannot express; other programs ignore them.
 """
 
 from __future__ import annotations
@@ -171,4 +171,4 @@ def _write_sheet(sheet: Worksheet, heads: Sequence[str], rows: Sequence[Mapping[
                 is_ours = head in ("relevant", "type", "calculation")
                 cell = sheet.cell(row=at, column=place)
                 cell.value = _CONTROL.sub("", text if is_ours else text.replace("${", "$ {"))
-                cell.data_type = "s"  # also if it begins with "="
+                cell.data_type = "s"  # text, even if it begins with "="

@@ -1,7 +1,7 @@
 """Says what scrambling means for a person, in questions and answers before the first page.
 
 The lines state the worst case of any scrambled question, or of all codes together. They name the
-questions in this worst case unless these are all.
+questions in this worst case unless these are all questions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Worst:
     """The most that a reader of the codes knows."""
 
     level: Level
-    questions: tuple[ManifestQuestion, ...] = ()  # empty if only all codes together tell as much
+    questions: tuple[ManifestQuestion, ...] = ()  # empty if only all codes together reveal as much
 
 
 def describe_lead(manifest: Manifest) -> str:
@@ -39,7 +39,7 @@ def describe_lead(manifest: Manifest) -> str:
     if scrambled(manifest) and are_read_alone(manifest, scrambled(manifest)):
         return _("This device changes few of your answers before sending.")
     if _find_worst(manifest).level == Level.MOSTLY:
-        return ""  # it would sound like safety
+        return ""  # a sentence would sound like safety
     return _("This device scrambles your answers before sending.")
 
 
@@ -112,7 +112,7 @@ def _describe_proof(manifest: Manifest, worst: _Worst) -> Consequence:
 
 
 def draw_picture(manifest: Manifest) -> Picture | None:
-    """Show how many people send the same code; None if several codes tell more than one."""
+    """Show how many people send the same code; None if several codes reveal more than one."""
     worst = _find_worst(manifest)
     if not scrambled(manifest):  # a draft that cannot be launched yet
         return None
@@ -146,9 +146,9 @@ def describe_unscrambled(manifest: Manifest) -> str:
 def describe_warnings(manifest: Manifest, *, asked_elsewhere: int = 0) -> tuple[Consequence, ...]:
     """Say what people should know before anything else, one thing at a time.
 
-    If a code tells much, the first warning is about the website. `asked_elsewhere` is how many
-    other surveys of the author share a question with this one today. It counts only if it is larger
-    than at the launch.
+    If a code reveals much, the first warning is about the website. `asked_elsewhere` is how many
+    other surveys of the author share a question with this one today. The number is used only if it
+    is larger than at the launch.
     """
     said = [_warn(*sentences) for sentences in _list_warnings(manifest, asked_elsewhere)]
     if _find_worst(manifest).level != Level.NO:

@@ -25,7 +25,7 @@ LETTERS_OF_A_WORD = 2
 def describe_length(manifest: Manifest) -> str:
     """Say how many questions or pages a person sees, and about how many minutes they take.
 
-    It counts what the pages count.
+    The label counts questions or pages as the pages themselves do.
     """
     count = count_all_pages(manifest) if counts_pages(manifest) else count_questions(manifest)
     is_most = manifest.drawn is not None or branches(manifest)
@@ -50,7 +50,7 @@ def count_minutes(manifest: Manifest) -> int:
     asked = [one for one in _list_most(manifest) if not one.is_second]
     read = [manifest.introduction, manifest.consent]
     words = sum(map(count_words, (*read, *(text for one in asked for text in _list_texts(one)))))
-    # Each row of a page takes as long as a page.
+    # Each row on a page takes as long as a separate page.
     rows = sum(
         max(1, one.described.pages) if one.score is None else len(one.score.items) for one in asked
     )
@@ -64,10 +64,10 @@ def count_questions(manifest: Manifest) -> int:
 
 
 def count_all_pages(manifest: Manifest) -> int:
-    """Count the pages from Start to the check, with those that show a text or ask for consent."""
+    """Count the pages from Start to the check, including pages with a text or for consent."""
     pages = sum(map(count_pages, list_grids(manifest.questions)))
     if manifest.drawn is not None:
-        # Drawn rows can be of different pages.
+        # Drawn rows can come from different pages.
         pages = min(pages, sum(count_pages([one]) for one in _list_most(manifest)))
     return pages + manifest.asks_consent
 
@@ -81,13 +81,13 @@ def _list_texts(question: ManifestQuestion) -> Iterator[str]:
     yield from (question.text, question.follow_up)
     if question.score is None:
         yield from (option.text for option in question.options)
-    else:  # people read the items, and their answers once
+    else:  # people read the items, and the shared answers once
         yield from (item.text for item in question.score.items)
         yield from (shared.text for shared in question.score.options)
 
 
 def _list_most(manifest: Manifest) -> list[ManifestQuestion]:
-    """List the most that one person can see. With a random subset, it has the longest blocks."""
+    """List the most questions that one person can see: of a random subset, the longest blocks."""
     if manifest.drawn is None:
         return list(manifest.questions)
     blocks = manifest.blocks

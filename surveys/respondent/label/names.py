@@ -42,7 +42,7 @@ def branches(manifest: Manifest) -> bool:
 def counts_pages(manifest: Manifest) -> bool:
     """Whether pages are counted instead of questions.
 
-    They are if a page has none or several, or if answers decide.
+    Pages are counted if a page can have no question or several, or if answers decide the path.
     """
     if manifest.mode == Mode.MANUAL:
         return False
@@ -80,7 +80,7 @@ def _enumerate(names: Sequence[str]) -> str:
 
 
 def _quote(text: str, texts: Sequence[str]) -> str:
-    """Write the first words of a text, and more of them if others of the texts begin alike."""
+    """Write the first words of a text, and more of them if other texts begin the same way."""
     is_one_word = len(text.split()) == 1
     split: Callable[[str], list[str]] = list if is_one_word else str.split
     joint, least = ("", LETTERS_OF_A_QUOTE) if is_one_word else (" ", WORDS_OF_A_QUOTE)

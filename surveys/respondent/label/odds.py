@@ -33,7 +33,7 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
     by_word: dict[str, dict[str, list[ManifestQuestion]]] = {word: {} for word in PROTECTION}
     second_of = {one.scale: one for one in manifest.questions if one.is_second}
     for question in scrambled(manifest):
-        if not question.is_second:  # its scale says both
+        if not question.is_second:  # the sentence of its scale covers both
             sentence = _describe_odds(manifest, question, second_of.get(question.name))
             by_word[word_of(manifest, question)].setdefault(sentence, []).append(question)
     are_alike = sum(len(alike) for alike in by_word.values()) == 1
@@ -61,11 +61,11 @@ def describe_groups(manifest: Manifest) -> tuple[Group, ...]:
 
 
 def count_codes(mechanism: RandomizedResponse) -> tuple[int, int]:
-    """Return the number that a sentence counts, and the number of codes or people out of which.
+    """Return the count in a sentence, and the number of codes or people that it is out of.
 
     If most codes are true, the sentence counts the true codes of 100. Otherwise it counts the
-    people with another answer who send the same code, rounded down. They are out of 100 people, or
-    out of 1,000 if fewer than one in 100 sends it.
+    people with another answer who send the same code, rounded down. This count is out of 100, or
+    out of 1,000 if fewer than one in 100 sends the code.
     """
     kept = count_true_codes(mechanism)
     if kept:
@@ -138,7 +138,7 @@ def _list_sentences(manifest: Manifest, question: ManifestQuestion) -> Iterator[
 
 
 def _list_chances(question: ManifestQuestion) -> Iterator[str]:
-    """Say what chance makes of the answer."""
+    """Say how chance changes the answer."""
     if question.is_rounded and question.score is not None:
         yield _("Your total is turned into one of two codes by chance.")
     elif question.is_rounded:

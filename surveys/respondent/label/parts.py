@@ -84,7 +84,7 @@ class Quote:
     """The label as authors see it, in the words and the language of respondents."""
 
     label: PrivacyLabel
-    by_coins: PrivacyLabel | None  # the same for people who toss coins, if that reveals more
+    by_coins: PrivacyLabel | None  # the label for people who toss coins, if coins reveal more
     tag: str
     direction: str
 

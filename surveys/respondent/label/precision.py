@@ -13,7 +13,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.respondent.label.names import scrambled, write_whole
 
 # Rounded, unlike `privacy.distributions.Z_95`. Labels of open surveys promise margins that were
-# computed with it, and the exact quantile would change some of them by a point.
+# computed with this value, and the exact quantile would change some of them by a point.
 ROUNDED_Z_95 = 1.96
 
 
@@ -81,7 +81,7 @@ def _half_width(manifest: Manifest, weakest: RandomizedResponse, *, people: int)
     """Return the half-width of the results' 95 % interval for the least precise share."""
     c, d = weakest.other_probability, weakest.slope
     if manifest.is_watched:
-        # The end is not fixed, so results show the interval of one look. Subsets have no looks.
+        # The end is not fixed, so results show one look's interval. Random subsets have no looks.
         middle = min(1.0, max(0.0, (0.5 - c) / d))
         return watched_half_width(
             share=middle,

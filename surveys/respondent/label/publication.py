@@ -30,7 +30,7 @@ def describe_publication(manifest: Manifest) -> str:
 
 
 def describe_anyone(manifest: Manifest) -> str:
-    """Say what anyone can see; "" for nothing. Pages say it at the top and again below."""
+    """Say what anyone can see; "" for nothing. Pages show it at the top and again below."""
     if manifest.publishes_exact:
         return _(
             "Once the survey has closed, anyone can see estimates for everyone together, but no "
@@ -58,7 +58,7 @@ def _describe_alerts(manifest: Manifest) -> Iterator[str]:
 
 
 def _describe_releases(manifest: Manifest) -> Iterator[str]:
-    """Say the most that releases can tell, however the researchers spend the cap."""
+    """Say how much releases can reveal at most, however the researchers spend the cap."""
     yield from _describe_taking_part(manifest)
     worst = worst_reader(manifest)
     if worst is not None:
@@ -89,7 +89,7 @@ def _describe_taking_part(manifest: Manifest) -> Iterator[str]:
         yield from _describe_kept(manifest)
         return
     # One person fewer than the smallest batch gives no figures, so a single person could decide
-    # whether there are any.
+    # whether figures exist.
     # Translators: "most" is a number of guesses, "others" a number of people.
     taking_part = _(
         "Without these figures, a guess about whether you took part is right 50 times in 100. With "

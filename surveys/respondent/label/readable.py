@@ -1,4 +1,4 @@
-"""Says which answers someone who reads the codes can largely infer, and how surely."""
+"""Says which answers someone who reads the codes can largely infer, and how reliably."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surveys.respondent.label.odds import word_of
 
 
 def are_read_alone(manifest: Manifest, questions: Iterable[ManifestQuestion]) -> bool:
-    """Whether only one code tells each answer, and most of these codes are the answer itself.
+    """Whether only one code reveals each answer, and most of these codes are the answer itself.
 
     The code of a number only rounds it, so a number does not count.
     """
@@ -41,7 +41,7 @@ def describe_readable(manifest: Manifest, questions: Sequence[ManifestQuestion])
 
 
 def _describe_guess(manifest: Manifest) -> str:
-    """Say how often a guess from all codes can be right at most."""
+    """Say how often, at most, a guess from all codes can be right."""
     guess = _("%(most)s of 100 guesses can be right.")
     return guess % {"most": write_guess(manifest.drawn_epsilon)}
 

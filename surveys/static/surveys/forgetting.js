@@ -1,4 +1,4 @@
-// Removes what this browser keeps of an account or a survey when a form says so, and what is old.
+// Removes an account's or a survey's drafts from this browser when a form says so, and old ones.
 
 import { forget, sweep } from "./editor/kept.js";
 

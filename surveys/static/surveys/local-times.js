@@ -1,5 +1,5 @@
-// Says below each moment, which is typed in UTC, what time that is where the author is. Without
-// scripts, the page names UTC only.
+// Shows the author's local time below each moment, which is typed in UTC. Without scripts, the page
+// shows UTC only.
 
 const write = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "short" });
 const { timeZone } = write.resolvedOptions();

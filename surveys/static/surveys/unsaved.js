@@ -1,5 +1,5 @@
-// Asks before a form with typed text is left, reloaded or closed without saving. Without scripts,
-// nothing is asked.
+// Asks before a form with unsaved text is left, reloaded or closed. Without scripts, nothing is
+// asked.
 
 const form = document.querySelector("form[data-unsaved]");
 
@@ -14,6 +14,6 @@ if (form instanceof HTMLFormElement) {
   form.addEventListener("submit", forget);
   form.querySelector("[data-discard]")?.addEventListener("click", forget);
   addEventListener("beforeunload", (event) => {
-    if (isChanged) event.returnValue = true; // older browsers ask only then
+    if (isChanged) event.returnValue = true; // older browsers need this to ask
   });
 }

@@ -32,7 +32,7 @@ TYPED_FIELDS = (
 def authoring(
     action: Action,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponseBase]]:
-    """Pass the survey to the view, and explain an action that its state forbids."""
+    """Pass the survey to the view, and explain why its state forbids an action."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
         @needs(action)
@@ -44,7 +44,7 @@ def authoring(
                 translated = [name for name in request.POST if name.startswith(PREFIX)]
                 names = (*TYPED_FIELDS, *translated)
                 typed = [request.POST[name] for name in names if request.POST.get(name)]
-                # The view may have changed its copy.
+                # The view may have changed its copy of the survey.
                 stored = get_survey(request.user, survey.slug, action)
                 context = {"problem": str(error), "typed": typed, "survey": stored}
                 return render(request, "surveys/authoring/conflict.html", context, status=409)

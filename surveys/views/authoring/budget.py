@@ -1,4 +1,4 @@
-"""Applies and undoes the remedies for a total ε that passes a limit."""
+"""Applies and undoes the remedies for a total ε that exceeds a limit."""
 
 from __future__ import annotations
 

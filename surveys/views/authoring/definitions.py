@@ -60,7 +60,7 @@ def export(request: HttpRequest, survey: Survey) -> HttpResponse:  # noqa: ARG00
 @page_or_form
 @login_required
 def import_definition(request: HttpRequest) -> HttpResponse:
-    """Show the form, then a preview, and create the draft as it showed it."""
+    """Show the form, then a preview, and create the draft as previewed."""
     user = cast(User, request.user)
     form = DefinitionForm(posted_to(request), request.FILES or None)
     context: dict[str, object] = {"form": form}
@@ -110,9 +110,9 @@ def _show_text(form: DefinitionForm, make_form: Callable[..., DefinitionForm]) -
 @page_or_form
 @authoring(Action.EDIT)
 def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show what differs between this survey and another one or a file.
+    """Show the differences between this survey and another survey or a file.
 
-    A draft can then be replaced by the file, unless it has changed since it was compared.
+    The author can then replace a draft by the file, unless the draft has changed since.
     """
     others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk).order_by("-pk")
     make_form = partial(ComparisonForm, surveys=list(others))

@@ -81,14 +81,14 @@ def posted_to(request: HttpRequest) -> QueryDict | None:
 
 
 def read_stamp(request: HttpRequest) -> str:
-    """Return the stamp of what the author's form showed; empty if the form has no stamp."""
+    """Return the stamp of the values in the author's form; empty if the form has no stamp."""
     return request.POST.get("stamp", "")
 
 
 def budget_context(
     request: HttpRequest, survey: Survey, manifest: Manifest, page: str
 ) -> dict[str, object]:
-    """Return what _budget.html needs on this page of a draft."""
+    """Return the context for _budget.html on this page of a draft."""
     questions = list(survey.questions.all())
     stamp = stamp_budget(survey, manifest, questions)
     undo = read_undo(request, survey)
@@ -105,7 +105,7 @@ def budget_context(
         "budget_page": page,
         "budget_stamp": stamp,
         "budget_rows": rows,
-        # What was ticked, if that could not be done.
+        # The ticked remedy and questions, if the remedy was refused.
         "ticked_goal": posted.get("goal"),
         "ticked": posted.getlist("keep"),
         "undo": undo if undo and undo["stamp"] == stamp else None,
@@ -118,7 +118,7 @@ def read_undo(request: HttpRequest, survey: Survey) -> Undo | None:
 
 
 def keep_undo(request: HttpRequest, survey: Survey, undo: Undo | None) -> None:
-    """Keep what undoes the last step of a draft, for a few drafts; None forgets it."""
+    """Keep what is needed to undo the last step, for a few drafts; None forgets it."""
     kept = request.session.get(_UNDO, {})
     kept.pop(survey.slug, None)
     if undo is not None:
@@ -137,7 +137,7 @@ def find_deletion(
 
 
 def keep_deletion(request: HttpRequest, survey: Survey, deletion: Deletion | None) -> None:
-    """Keep what undoes a deletion until the next one; None forgets it."""
+    """Keep what is needed to undo a deletion, until the next one; None forgets it."""
     request.session[_DELETION] = None if deletion is None else (survey.slug, deletion)
 
 
@@ -175,7 +175,7 @@ def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
         "survey": survey,
         "problems": find_launch_problems(survey=survey, now=timezone.now()),
         "warnings": list_warnings(survey=survey, manifest=manifest),
-        # The bar says that of the total ε.
+        # The bar already shows the limit of the total ε.
         "limits": [one for one in list_exceeded_limits(manifest) if one.key != Limit.TOTAL_EPSILON],
         "languages": summarize_languages(survey=survey, manifest=manifest),
         "plan": plan,
@@ -205,7 +205,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Link to a form for both as one question; it edits the parent if the child is not stored."""
+    """Link to a form for both as one question; the form edits the parent if the child is new."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])

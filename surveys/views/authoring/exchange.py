@@ -1,4 +1,4 @@
-"""Questionnaires of other programs: upload one, read what becomes of its rows, save one."""
+"""Upload a questionnaire of another program, see what becomes of its rows, or save one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             if survey := create_from(upload=found, singly="singly" in request.POST):
                 return to_edit(survey)
-        except SurveyError as error:  # since the file was read, the limits have changed
+        except SurveyError as error:  # the limits have changed since the file was read
             problem = str(error)
         messages.error(request, problem)
         return redirect("surveys:import")
@@ -69,7 +69,7 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "surveys/authoring/imported.html", context)
 
 
-# While a page waits, it asks here, and its session does not live longer for it.
+# A waiting page polls this address, which does not prolong its session.
 imported_panel = require_safe(imported)
 
 

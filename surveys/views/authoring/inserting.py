@@ -27,7 +27,7 @@ from surveys.views.authoring.draft_page import (
 @page_or_form
 @authoring(Action.EDIT)
 def insert(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the author's surveys, then the questions of one, and insert the ticked ones."""
+    """Show the author's surveys, then the questions of one, and insert the ticked questions."""
     require_draft(survey)
     others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk)
     others = others.filter(rehearsal=False, questions__isnull=False).distinct()

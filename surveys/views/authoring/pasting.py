@@ -1,4 +1,4 @@
-"""Lets authors paste questions into a draft, and see what they become before they exist."""
+"""Lets authors paste questions into a draft, and preview them before they are created."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREATE = "create"  # the name of the button
 @page_or_form
 @authoring(Action.EDIT)
 def paste(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the text box, then a preview of the text, and create questions as it showed them."""
+    """Show the text box, then a preview of the text, and create the questions as previewed."""
     require_draft(survey)
     form = PasteForm(posted_to(request))
     reading = None

@@ -34,13 +34,13 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     load_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
-    if manifest.planned_releases is None:  # its author has chosen another publication since
+    if manifest.planned_releases is None:  # the author has since chosen another publication
         return to_questions(survey)
     form = ReleasePlanForm(posted_to(request), manifest=manifest)
     if form.is_valid():
         try:
             services.plan_release(survey=survey, request=form.request)
-        except NotReleasable as problem:  # another window has changed the draft since
+        except NotReleasable as problem:  # another window has since changed the draft
             form.add_error(None, str(problem))
         else:
             messages.success(request, f"{name_request(manifest, form.request)} is planned.")

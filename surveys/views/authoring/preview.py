@@ -21,7 +21,7 @@ from surveys.views.respondent.compressed import HTML, answer
 @require_safe
 @authoring(Action.EDIT)
 def preview(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the author the page that respondents see. The preview neither stores nor sends."""
+    """Show the author the page that respondents see. The preview stores and sends nothing."""
     wave = survey.find_wave()
     content, words = _freeze(survey, wave)
     way_back: dict[str, Any] = {
@@ -59,7 +59,7 @@ def preview_manifest(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def _freeze(survey: Survey, wave: Wave | None) -> tuple[bytes, dict[str, str]]:
-    """Return the manifest and words of the wave, or those that a draft would have."""
+    """Return the manifest and words of the wave, or of the wave that a draft would open."""
     if wave is not None:
         return bytes(wave.manifest), wave.words
     manifest = build_manifest(survey=survey, wave_number=1)

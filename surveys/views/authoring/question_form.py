@@ -1,7 +1,7 @@
-"""Shows the form of a question: as a page, or as a part of the editor's page, which saves it.
+"""Shows the form of a question: as a page, or as a part of the editor's page.
 
-The editor's script names itself in a header. It reads from the part whether the question was saved,
-so the status is 200 either way: a half-typed question is no error.
+The editor's script identifies itself by a header. The part says whether the question was saved. The
+status is always 200, because a half-typed question is no error.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from surveys.planning.question_facts import find_facts
 from surveys.views.authoring.draft_page import REFUSED, link_packing, total_context
 
 SAVED, NOT_SAVED, OVERTAKEN = "saved", "refused", "overtaken"
-# The disclosures of the editor's form. What is in them is made once they are open, because all of
-# it takes longer than the rest.
+# The disclosures of the editor's form. Their content is made once they are open, because it takes
+# longer than all the rest.
 PROTECTION, RULE, NAMES = FOLDS = ("protection", "rule", "names")
 
 
@@ -62,7 +62,7 @@ def show_form(
     stamp: str,
     differences: Sequence[Difference] = (),
 ) -> HttpResponse:
-    """Show a form that was not saved. `differences` are from what another window saved."""
+    """Show a form that was not saved. `differences` are those from another window's version."""
     if is_in_editor(request):
         outcome = OVERTAKEN if differences else NOT_SAVED
         context = _panel_context(request, survey, form, stamp=stamp)
@@ -83,7 +83,7 @@ def show_form(
 def stamp_with_marks(
     question: Question, *, stored: QuestionForm, typed: QuestionForm | None = None
 ) -> str:
-    """Stamp a stored question, and mark what its form shows and what was typed."""
+    """Stamp a stored question, and add marks of the shown and the typed values."""
     stamp = f"{stamp_question(question)} {mark('type', question.type)}"
     return add_marks(stamp, stored=stored, typed=typed)
 
@@ -136,7 +136,7 @@ def _form_context(survey: Survey, form: QuestionForm, *, stamp: str) -> dict[str
 
 
 def _list_answers(earlier: Sequence[Question]) -> list[tuple[int, Question, list[str]]]:
-    """List earlier questions with their answers' names in rules; no names if unusable."""
+    """List earlier questions with the names of their answers in rules, if rules can use them."""
     return [
         (number, question, _call_answers(question)) for number, question in number_answered(earlier)
     ]
@@ -150,7 +150,7 @@ def _call_answers(question: Question) -> list[str]:
 
 
 def _cost(survey: Survey, form: QuestionForm, shown: Collection[str]) -> dict[str, Any]:
-    """Return the cost of the question as the form has it, with what these disclosures say."""
+    """Return the cost of the question in the form, with the content of these disclosures."""
     candidate = form.shown()
     if candidate is None:
         symbols = form.guess_codes()
@@ -159,7 +159,7 @@ def _cost(survey: Survey, form: QuestionForm, shown: Collection[str]) -> dict[st
     manifest = build_manifest(survey=survey, wave_number=1, questions=questions)
     described = manifest.questions[form.position - 1]
     facts = find_facts(manifest, described)
-    # The first question has no parent. It is its own parent here, and there is no offer for it.
+    # The first question has no parent. It counts as its own parent here, and gets no offer.
     parent = questions[max(0, form.position - 2)]
     found = {
         "facts": facts,

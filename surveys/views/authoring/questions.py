@@ -82,7 +82,7 @@ def create(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     draft_key = _read_draft_key(request)
     if draft_key and (added := survey.questions.filter(draft_key=draft_key).first()):
-        return _edit(request, survey, added)  # the page did not get the answer
+        return _edit(request, survey, added)  # the reply did not reach the page
     usual = Question.Type.YES_NO if request.method == "POST" else ""
     chosen = request.GET.get("type", usual)
     if chosen not in QUESTION_FORMS:
@@ -234,7 +234,7 @@ def move(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
         services.move_question(question=question, step=form.step)
     except BrokenRules as error:
         return show_questions(request, question.survey, refusal=error)
-    # A button with this id gets the focus, so that one can press it again.
+    # The button with this id gets the focus, so that authors can press it again.
     edges = {1: "down", question.survey.questions.count(): "up"}
     held = edges.get(question.position, form.cleaned_data["direction"])
     return to_questions(question.survey, f"#{held}-{question.pk}")

@@ -69,7 +69,7 @@ def _do(request: HttpRequest, survey: Survey, chosen: dict[str, Any]) -> HttpRes
             said = f"{_count(len(switched.changed))} {switched.problem}".strip()
     if said:
         messages.success(request, said)
-    # The box has the focus, and so the place in the list is kept.
+    # The focus returns to the box, so authors keep their place in the list.
     return to_questions(survey, f"#select-{keys[0]}")
 
 

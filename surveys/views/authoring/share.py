@@ -40,7 +40,7 @@ class Link:
 
     @property
     def parts(self) -> tuple[str, str]:
-        """The address as people type it, without https://. It is split where a line may break."""
+        """The address as people type it, without https://, split where a line may break."""
         site, _, path = self.address.partition("://")[2].partition("/")
         return site, f"/{path}"
 
@@ -89,10 +89,10 @@ def qr_png(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 @authoring(Action.READ)
 def poster(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show a page to print in its readers' language. Only the top bar is for the author."""
+    """Show a printable page in the language of its readers. Only the top bar is for the author."""
     wave = survey.find_wave()
     if wave is None:
-        # The share page says that the poster comes later.
+        # The share page says that drafts have no poster yet.
         return redirect("surveys:share", slug=survey.slug)
     manifest = wave.description
     link = _read_link(request, survey, manifest)
@@ -122,7 +122,7 @@ def _find_link(request: HttpRequest, survey: Survey) -> Link:
 
 
 def _read_link(request: HttpRequest, survey: Survey, manifest: Manifest) -> Link:
-    """Return the survey's link, in the language that the request names, if any."""
+    """Return the survey's link, for the language in the request, if any."""
     language = request.GET.get("lang", "")
     if language and language not in manifest.languages:
         raise Http404

@@ -137,7 +137,7 @@ def settings(request: HttpRequest, survey: Survey, page: str = SettingsPage.TEXT
             if not differences:  # the same form was sent twice
                 return redirect("surveys:settings_page", slug=survey.slug, page=page)
             form.add_error(None, str(error))
-            survey.refresh_from_db()  # the page shows stored values, and typed ones in fields
+            survey.refresh_from_db()  # the page shows stored values, but typed ones in fields
         except BrokenRules as error:
             form.add_error("may_decline", str(error))
             survey.refresh_from_db()
@@ -177,16 +177,16 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 
 
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
-    """Count the waves, and add up what a person who answers all of them reveals; None for one wave.
+    """Count the waves, and add up what a person who answers all reveals; None for one wave.
 
-    The totals include coins. They count the way of answering that reveals more.
+    The totals include coins: the way of answering that reveals more counts.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None
 
 
 def _describe_switched(switched: services.Switched) -> str:
-    """Say how many questions changed because people may now decline, or no longer may."""
+    """Say how many questions changed because declining is now allowed, or no longer is."""
     said = ""
     if switched.changed:
         count = len(switched.changed)

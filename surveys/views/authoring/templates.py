@@ -1,4 +1,4 @@
-"""Shows what a template asks, and makes a draft from it."""
+"""Shows the questions of a template, and makes a draft from it."""
 
 from __future__ import annotations
 

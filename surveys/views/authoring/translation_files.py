@@ -41,7 +41,7 @@ def download(request: HttpRequest, survey: Survey) -> HttpResponse:  # noqa: ARG
 @page_or_form
 @authoring(Action.EDIT)
 def upload(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show the form, then what a file would change, and store it as the preview showed it."""
+    """Show the form, then what a file would change, and store the changes as previewed."""
     require_draft(survey)
     form = TranslationFileForm(posted_to(request), request.FILES or None)
     reading = None

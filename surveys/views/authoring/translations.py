@@ -82,7 +82,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
     form = make_form(sources=shown)
     context: dict[str, object] = {"stamp": add_marks(stamp_translation(found), stored=form)}
     if request.method == "POST":
-        # New texts earlier in the survey may have moved some of these to another part.
+        # New texts earlier in the survey may have moved some of these texts to another part.
         sent = [one for one in sources if one in shown or field_name(one.text) in request.POST]
         typed, stamp = make_form(request.POST, sources=sent), read_stamp(request)
         stored_form = make_form(sources=sent)
@@ -115,7 +115,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
 def _save(
     request: HttpRequest, form: TranslationForm, *, survey: Survey, found: Translation
 ) -> dict[str, object] | None:
-    """Save the words. If others were saved in the meantime, return what to show instead."""
+    """Save the words. If other words were saved in the meantime, return what to show instead."""
     try:
         services.save_translation(
             survey=survey,

@@ -26,7 +26,7 @@ GONE = 410
 
 @page_or_form
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Accept with a button: programs that look at mails open their links."""
+    """Accept with a button, because programs that scan mail open links."""
     found = find_invitation(token)
     if found is None:
         return _show(request, "invalid", status=GONE)
@@ -44,7 +44,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         except PeopleError:
             return _show(request, "invalid", status=GONE)
         messages.success(request, "Your account was created. Sign in with your new password.")
-        if joined.gone:  # without titles: nobody has signed in yet
+        if joined.gone:  # without titles, because nobody has signed in yet
             messages.warning(request, "Surveys of the invitation were deleted meanwhile.")
         return redirect("account_login")
     return _show(request, "new", found, form=form, status=REFUSED if form.errors else 200)
@@ -56,7 +56,7 @@ def _accept(request: HttpRequest, token: str) -> HttpResponse:
         accepted = accept(token=token, user=request.user)
     except PeopleError:
         return _show(request, "invalid", status=GONE)
-    if accepted.gone:  # on a page of its own: messages are stored, and titles go with the survey
+    if accepted.gone:  # a message would be stored, but titles must be deleted with their survey
         return _show(request, "partly", gone=accepted.gone)
     messages.success(request, "You accepted the invitation.")
     target = accepted.target

@@ -51,7 +51,7 @@ def hand_over(request: HttpRequest) -> HttpResponse:
 @login_required
 @confirmed
 def leave(request: HttpRequest) -> HttpResponse:
-    """Delete the account; while it alone owns surveys, the page only says what to do."""
+    """Delete the account. If it is the only owner of surveys, only say what to do."""
     assert isinstance(request.user, User)
     status = 200
     if request.method == "POST":

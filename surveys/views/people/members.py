@@ -1,4 +1,4 @@
-"""The people of a survey: who has which role, inviting, and handing over."""
+"""The people of a survey: roles, invitations, and handing over."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def people(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def send_invitation(request: HttpRequest, form: InviteForm, **target: object) -> bool:
-    """Invite as the form says; False with an error in the form if that is refused."""
+    """Invite the person in the form; if refused, add an error to the form and return False."""
     account = account_of(request).pk
     if not ratelimit.consume(request, action="invitation", key=str(account)):
         form.add_error("address", MANY)
@@ -68,7 +68,7 @@ def send_invitation(request: HttpRequest, form: InviteForm, **target: object) ->
 
 
 def attempt(request: HttpRequest, change: Callable[[], object], done: str) -> bool:
-    """Make a change and say so, or say why nothing was changed."""
+    """Make a change and confirm it, or say why nothing was changed."""
     try:
         change()
     except PeopleError as error:
@@ -79,7 +79,7 @@ def attempt(request: HttpRequest, change: Callable[[], object], done: str) -> bo
 
 
 def back(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Go back to the people, or home if the account has just given this up."""
+    """Go back to the people, or home if the account has just given up its role."""
     if can(request.user, Action.PEOPLE, survey):
         return redirect("surveys:people", slug=survey.slug)
     return redirect("aggregator:home")

@@ -1,4 +1,4 @@
-"""Teams: one's own, who is in them, and inviting."""
+"""The account's teams: their members and invitations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = f"You are in {teams.MOST_TEAMS} teams. Leave one before you make another.
 
 
 def _find_team(request: HttpRequest, pk: int, *, owns: bool = False) -> Team:
-    """Return a team of the account; for anyone else it does not exist."""
+    """Return a team of the account; for other accounts, the team does not exist."""
     team = get_object_or_404(Team, pk=pk)
     role = find_role_in(account=account_of(request).pk, team=team.pk)
     if role is None or (owns and role != Role.OWNER):
@@ -31,7 +31,7 @@ def _find_team(request: HttpRequest, pk: int, *, owns: bool = False) -> Team:
 @page_or_form
 @login_required
 def list_teams(request: HttpRequest) -> HttpResponse:
-    """Show the account's teams; the form on the page makes one."""
+    """Show the account's teams; the form on the page creates a team."""
     mine = TeamMember.objects.filter(account=account_of(request).pk)
     form = TeamForm(posted_to(request))
     if form.is_valid():
@@ -50,7 +50,7 @@ def list_teams(request: HttpRequest) -> HttpResponse:
 @page_or_form
 @login_required
 def show_team(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show who is in a team; its owners invite on this page."""
+    """Show the members of a team; its owners invite people on this page."""
     team = _find_team(request, pk, owns=request.method == "POST")
     form = InviteForm(posted_to(request), initial={"role": Role.ANALYST})
     if form.is_valid() and send_invitation(request, form, team=team):

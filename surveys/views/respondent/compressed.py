@@ -18,7 +18,7 @@ _REFUSALS = {"q=0", "q=0.0", "q=0.00", "q=0.000"}
 
 
 def accepts_gzip(header: str) -> bool:
-    """Read an Accept-Encoding header (RFC 9110 §12.5.3)."""
+    """Return whether an Accept-Encoding header allows gzip (RFC 9110 §12.5.3)."""
     for choice in header.lower().split(","):
         name, _, weight = choice.partition(";")
         if name.strip() == "gzip":
@@ -34,7 +34,7 @@ def answer(
 
 
 def serve(request: HttpRequest, text: Text, *, content_type: str) -> HttpResponse:
-    """Answer with a stored text, or with 503 if it is missing and another one is being made."""
+    """Answer with a stored text, or with 503 if the text is missing and another is being made."""
     try:
         compressed = read_text(text)
     except Busy:
@@ -55,9 +55,9 @@ def answer_compressed(
 
 
 def refuse_busy() -> HttpResponse:
-    # Without the request, because its context processors would read the session.
+    # The page is rendered without the request, whose context processors would read the session.
     response = HttpResponse(render_to_string("503.html"), status=503)
     response["Retry-After"] = RETRY_SECONDS
-    # Otherwise Django logs an error, which says when somebody opened which survey.
+    # Otherwise Django would log when somebody opened which survey.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

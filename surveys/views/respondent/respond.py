@@ -28,8 +28,8 @@ from surveys.respondent.stored_pages import (
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import is_deleted, show_deleted, unless_deleted
 
-# Browsers keep such a page in memory with its answers, and Back shows it again. They do not keep a
-# page with no-store.
+# Browsers keep such a page in memory with its answers, and Back shows it again. They would not keep
+# a page with no-store.
 IN_MEMORY = "private, no-cache"
 FOR_EVER = "public, max-age=31536000, immutable"
 JSON = "application/json"
@@ -51,7 +51,7 @@ def respond(request: HttpRequest, slug: str, language: str = "") -> HttpResponse
         known = language.lower()
         if known in languages:
             return redirect("surveys:respond_in", slug=slug, language=known)
-        return redirect("surveys:respond", slug=slug)  # in a language that the survey has
+        return redirect("surveys:respond", slug=slug)  # in a language of the survey
     language = language or _choose(request, languages)
     now = timezone.now()
     if wave.is_open and wave.opens_at is not None and now < wave.opens_at:
@@ -74,7 +74,7 @@ def _choose(request: HttpRequest, offered: Collection[str]) -> str:
 def manifest(request: HttpRequest, digest: str) -> HttpResponse:
     """Return the stored bytes of a manifest, which never change.
 
-    If people may share a device, its browser stores nothing that names the questions.
+    If people may share a device, browsers must not store anything that names the questions.
     """
     return _serve_frozen(request, digest)
 
@@ -82,7 +82,7 @@ def manifest(request: HttpRequest, digest: str) -> HttpResponse:
 @require_safe
 @unless_deleted
 def frozen_words(request: HttpRequest, digest: str, language: str) -> HttpResponse:
-    """Return the words of a wave in another language, whose hash its manifest names."""
+    """Return the words of a wave in another language; the manifest contains their hash."""
     return _serve_frozen(request, digest, language)
 
 
@@ -111,9 +111,9 @@ def _for_ever(response: HttpResponse) -> HttpResponse:
 
 @require_safe
 def elsewhere(_request: HttpRequest) -> HttpResponse:
-    """Lead to the neutral page.
+    """Redirect to the neutral page.
 
-    "Exit this page" puts this address next in the browser's history (leaving.js). The address names
-    no survey.
+    "Exit this page" makes this address the next entry in the browser's history (leaving.js). The
+    address names no survey.
     """
     return redirect(settings.EXIT_URL)

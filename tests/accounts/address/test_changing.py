@@ -56,7 +56,7 @@ def test_both_mailboxes_confirm_in_any_order(person: User, first: int) -> None:
     links = list(ask(person, "New@Example.org").values())
     assert len(links) == 2
     assert press(links[first]) == "half"
-    assert press(links[first]) == "half"  # twice the same is not both
+    assert press(links[first]) == "half"  # the same mailbox twice is not both
     assert address_of(person) == "rosa@example.org"
     assert press(links[1 - first]) == "done"
     assert address_of(person) == NEW
@@ -84,7 +84,7 @@ def test_links_stop_working_when_they_are_replaced_cancelled_or_old(person: User
     sign_in(person).post("/accounts/address/keep/")
     assert press(second["other@example.org"]) == "invalid"
     third = ask(person)
-    for moved in (-VALID - timedelta(minutes=1), VALID + timedelta(minutes=1)):  # or the clock was
+    for moved in (-VALID - timedelta(minutes=1), VALID + timedelta(minutes=1)):  # or a wrong clock
         AddressChange.objects.update(asked_at=timezone.now() + moved)
         assert press(third[NEW]) == "invalid"
     for token in ("x", "bnVsbA:1:x"):

@@ -1,4 +1,4 @@
-"""A code works once, around its time, and wrong ones cost time that nothing gives back."""
+"""A code works once, around its time, and wrong codes cost time that nothing restores."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_wrong_codes_cost_time_whatever_becomes_of_the_cache(
     cache.clear()
     for right in (code_now(), codes[0]):
         assert check_code(user=person, code=right).wait == 30
-    assert app_of(person).data["failures"] == FREE_FAILURES  # those were not looked at
+    assert app_of(person).data["failures"] == FREE_FAILURES  # these were not checked
     passing_time(30)
     assert is_right(person, code_now())
     assert check_code(user=person, code=wrong_code()).wait == 0

@@ -36,7 +36,7 @@ def person() -> User:
 
 
 def dump() -> str:
-    """Return every row of every table, and what sessions contain, as text."""
+    """Return every row of every table, and the content of sessions, as text."""
     with connection.cursor() as cursor:
         rows = []
         for table in connection.introspection.table_names():
@@ -63,7 +63,7 @@ def test_the_secret_is_in_no_table_not_even_while_it_is_set_up(
     stored = dump() + caplog.text
     assert all(text not in stored for text in (secret, base64.b32decode(secret).hex(), *codes))
     assert "second_factor_pending" not in stored
-    # They were shown once.
+    # Recovery codes are shown only once.
     again = client.get(reverse("mfa_view_recovery_codes")).text
     assert all(code not in again for code in codes)
 

@@ -1,4 +1,4 @@
-"""Signing in with a second factor, and what must not lead around it."""
+"""Signing in with a second factor, and ways that must not bypass it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.factories import PASSWORD, make_survey, make_user
 from tests.support.fielding import sign_in
 from tests.support.second_factors import add_second_factor, code_now, wrong_code
 
-# What follows a change of the second factor follows its transaction.
+# The effects of changing a second factor come after the transaction.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("static_files")]
 LOGIN, CODE = "/accounts/login/", "/accounts/second-factor/code/"
 SET_UP, OFF = "/accounts/second-factor/", "/accounts/second-factor/off/"
@@ -67,7 +67,7 @@ def test_signing_in_takes_password_and_code_and_a_new_session(
     assert is_signed_in(client)
     assert client.session.session_key != between
     assert not Session.objects.filter(pk=between).exists()
-    # The same code does not let somebody in who looked over the shoulder.
+    # Somebody who saw the code being typed cannot sign in with it.
     other = Client()
     enter_password(other, person)
     other.post(CODE, {"code": code})
@@ -87,13 +87,13 @@ def test_a_new_password_does_not_replace_the_code(client: Client, person: User) 
     client.post(form, {"password1": NEW, "password2": NEW})
     assert not is_signed_in(client)
     assert enter_password(client, person, NEW) == CODE
-    # Nor does it end the pause after wrong codes: resets would buy guesses.
+    # Nor does it end the pause after wrong codes: resets would allow more guesses.
     for _ in range(FREE_FAILURES):
         client.post(CODE, {"code": wrong_code()})
     call_command("unlock_sign_in", email=person.email)
     paused = client.post(CODE, {"code": code_now()})
     assert "Wait" in paused.context["form"].errors["code"][0]
-    # Somebody who had entered the old password cannot go on.
+    # Somebody who had entered the old password cannot continue.
     Authenticator.objects.filter(user=person).delete()
     add_second_factor(person)
     half.post(CODE, {"code": code_now()})
@@ -140,7 +140,7 @@ def test_turning_it_on_ends_other_sessions_and_is_mailed(person: User) -> None:
     assert send_mails() == ["The second factor of your Murmur account is on"]
     assert secret not in str(mail.outbox[0].message())
     enter_password(other, person)
-    other.post(CODE, {"code": code})  # the code that turned it on
+    other.post(CODE, {"code": code})  # the code that turned the second factor on
     assert not is_signed_in(other)
 
 
@@ -183,7 +183,7 @@ def test_where_it_is_required_nothing_else_opens(person: User, settings: Setting
     assert client.get("/api/surveys").status_code == 403
     assert client.get("/", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
     assert client.get(SET_UP, follow=True).status_code == 200
-    assert client.get("/s/nowhere/").status_code == 404  # what respondents load stays open
+    assert client.get("/s/nowhere/").status_code == 404  # respondents' pages stay open
     assert client.post("/accounts/logout/")["Location"] == LOGIN
     add_second_factor(person)
     assert sign_in(person).get("/").status_code == 200

@@ -1,4 +1,4 @@
-"""JSON that is nested too deeply is refused like other nonsense, and is no failure of ours."""
+"""JSON that is nested too deeply is refused like other nonsense; it causes no error 500."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def address(route: Route, slug: str) -> str:
 
 
 def sign_in_strictly(user: Any) -> Client:
-    """Sign in as a browser does: only a client with a token gets so far that its body is read."""
+    """Sign in as a browser does, with a token against forged forms, so that bodies are read."""
     client = sign_in(user)
     client.handler.enforce_csrf_checks = True
     client.raise_request_exception = False

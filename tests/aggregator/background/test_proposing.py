@@ -1,4 +1,4 @@
-"""Which background is proposed: nobody is among few, and as much as possible is kept."""
+"""The proposed background: no group has few people, and as much as possible is kept."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def declare(
 
 
 def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinations:
-    """Take how many people have each combination; masks come first."""
+    """Build combinations from their numbers of people; masks come first."""
     people = {codes: number for codes, number in people.items() if number}
     rows = np.array(list(people), dtype=np.uint8)
     sizes = np.array(list(people.values()), dtype=np.int64)
@@ -64,7 +64,7 @@ def count(people: Mapping[tuple[int, ...], int], *, masks: int = 0) -> Combinati
 
 
 def count_one(*people: int) -> Combinations:
-    """Take how many people gave each answer to the only declared question."""
+    """Build the combinations of one declared question from the people per answer."""
     return count({(code,): number for code, number in enumerate(people)})
 
 
@@ -73,7 +73,7 @@ def list_levels(proposal: Proposal) -> dict[str, tuple[tuple[int, ...], ...]]:
 
 
 def count_cells(background: Background, found: Combinations) -> dict[Any, int]:
-    """Count the people of each combination of masks and levels that a file tells apart."""
+    """Count the people of each combination of masks and levels that a file distinguishes."""
     cells: dict[Any, int] = {}
     for mask, codes, people in zip(found.masks, found.declared, found.people, strict=True):
         told = [
@@ -99,7 +99,7 @@ def test_groups_that_no_page_shows_are_one_level() -> None:
 
 
 def test_an_answer_that_nobody_gave_stays_by_itself() -> None:
-    """Everybody can tell from the counts that nobody is in it."""
+    """The counts show everybody that nobody gave this answer."""
     proposal = propose(declare([3]), count_one(60, 0, 70))
     assert list_levels(proposal) == {"q1": ((0,), (1,), (2,))}
 
@@ -136,7 +136,7 @@ HALVES = count({(0, 0): 20, (0, 1): 20, (1, 0): 20, (1, 1): 20})
 
 @pytest.mark.parametrize(("planned", "name"), [((), "q1"), (("q2.1",), "q2")])
 def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str], name: str) -> None:
-    """Of two equal questions the planned one enters, or the first."""
+    """Of two equal questions, the planned one enters, otherwise the first."""
     proposal = propose(declare([2, 2], planned=planned), HALVES)
     assert list_levels(proposal) == {name: ((0,), (1,))}
     assert proposal.smallest == 40
@@ -146,13 +146,13 @@ def test_a_question_that_can_keep_nothing_is_not_offered(planned: Sequence[str],
     ("rule", "told", "names"),
     [
         (None, ["q2"], ["q2"]),
-        (None, ["q1", "q2"], []),  # sizes of both leave the person, and are never shown together
+        (None, ["q1", "q2"], []),  # both sizes would reveal one person: never shown together
         ({"name": "q1", "is": [2]}, ["q2"], []),
         (
             {"name": "q1", "is": [0]},
             ["q2"],
             ["q2"],
-        ),  # so few people satisfy it that it says nothing
+        ),  # too few satisfy the rule for any figure
     ],
 )
 def test_a_question_whose_rows_and_other_figures_leave_one_person_does_not_enter(

@@ -45,7 +45,7 @@ Row = dict[str, str]
 
 
 def make_random_wave(seed: int) -> Wave:
-    """Open a survey with up to three declared questions, of which some people see a part."""
+    """Open a survey with up to three declared questions, perhaps with a random subset."""
     draw = random.Random(seed)
     questions = draw.randint(1, 5)
     drawn = draw.choice([None, None, 1, questions - 1])
@@ -83,7 +83,7 @@ def close_random_wave(seed: int) -> Results:
 
 
 def read_table_1(results: Results) -> dict[str, dict[str, int]]:
-    """Map questions and groups to the numbers in Table 1 of the report; hidden ones are missing."""
+    """Map questions and groups to the numbers in Table 1 of the report, without hidden groups."""
     [table] = write_participants(list_blocks(results)).parts
     found: dict[str, dict[str, int]] = {}
     for row in table.rows if isinstance(table, Table) else ():
@@ -171,7 +171,7 @@ def test_joined_with_all_other_files_and_pages_it_tells_of_no_few_people(seed: i
 
 
 def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tuple[int, list[int]]]:
-    """Yield, for each scrambled question, who was asked it and those of them in shown groups."""
+    """Yield, for each scrambled question, how many were asked, in all and per shown group."""
     for question in results.questions:
         name = question.question.name
         people = {one.group: one.n for one in found.estimates if one.question == name}
@@ -181,7 +181,7 @@ def count_in_questions(found: BreakdownResult, results: Results) -> Iterator[tup
 def count_crossed(
     found: BreakdownResult, shown: Mapping[int, int]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield, for each shown group, its people and those who gave each answer to another one."""
+    """Yield, per shown group and other declared question, its people in all and per answer."""
     for group, people in shown.items():
         for name in {one.question for one in found.crossed if one.group == group}:
             own = [one for one in found.crossed if (one.group, one.question) == (group, name)]

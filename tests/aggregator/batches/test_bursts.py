@@ -28,7 +28,7 @@ def count(sizes: list[int], *, through: int | None = None, final: bool = False) 
         ([50, 51, 60, 99], False, 0),
         ([50, 100, 60], False, 50),
         ([50, 800, 60, 149], False, 750 + 99),
-        ([60, 149], True, 0),  # the close also seals the K that always wait
+        ([60, 149], True, 0),  # the close also seals the K waiting reports
         ([60, 150], True, 50),
         ([149, 60], True, 99),
         ([65_536], False, 65_486),

@@ -1,4 +1,4 @@
-"""Which reports a batch takes is chance, drawn anew each time: no id is sealed first or last."""
+"""Chance, drawn anew each time, decides which reports a batch takes: no id goes first or last."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_waiting(wave: Wave) -> set[bytes]:
 
 
 def seal(wave: Wave) -> set[bytes]:
-    """Seal a batch, and return the ids that go on waiting."""
+    """Seal a batch, and return the ids that still wait."""
     assert seal_next_batch(wave_id=wave.pk) is not None
     return find_waiting(wave)
 
@@ -80,14 +80,14 @@ def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> No
         for report_id in waiting:
             waited[report_id] += 1
     for position, report_id in enumerate(ids):
-        # 35 ids are tested, so each may be as unlikely as one in 35 million.
+        # 35 ids are tested, so each result may be as rare as one in 35 million.
         pvalue = stats.binomtest(waited[report_id], rounds, K / 35).pvalue
         assert pvalue > ONE_IN_A_MILLION / 35, (position, waited[report_id])
 
 
 @pytest.mark.slow
 def test_of_those_that_wait_half_stay_each_time() -> None:
-    """Those who waited after the first batch: 1/2 of them after the second, 1/4, 1/8."""
+    """Of those left after the first batch, 1/2, 1/4 and 1/8 are left after each later one."""
     rounds, batches = 60, 3
     stayed = [0] * batches
     wave = make_wave(minimum_batch=K, display_minimum=K)
@@ -110,7 +110,7 @@ def test_ids_of_one_range_are_sealed_neither_first_nor_last(begin: bytes) -> Non
     waited = sum(
         len(waiting & set(chosen)) for waiting in count_rounds(rounds, chosen + ids_from(0, 2 * K))
     )
-    # K of 3K wait, K of 3K have such ids. Without replacement, chance spreads less than this.
+    # K of 3K wait, K of 3K have such ids. Without replacement, counts spread less than binomial.
     assert is_plausible(waited, of=rounds * K, chance=1 / 3), waited
 
 
@@ -131,7 +131,7 @@ def test_reports_beyond_the_largest_batch_can_be_chosen_too(
     waiting = next(count_rounds(1, ids))
     taken = [position for position, report_id in enumerate(ids) if report_id not in waiting]
     assert len(taken) == 16
-    # Among the lowest ids as they were taken before, none would lie beyond position 26.
+    # If the lowest ids were taken, as once, none would be beyond position 26.
     assert max(taken) > 200 > min(taken)
 
 

@@ -1,4 +1,4 @@
-"""Cross tabulation: whatever the packing, it agrees with counting rows one by one."""
+"""Cross tabulation agrees with counting rows one by one, whatever the packing."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from aggregator.batches import cross_tabulation
 from aggregator.batches.cross_tabulation import PairCounter, cross_tabulate
 from aggregator.batches.packing import count_codes, pack_reports
 
-# The sizes at which a word is nearly full, full and just too small.
+# Sizes at which a word is nearly full, full and just too small.
 SIZES = st.one_of(st.integers(1, 20), st.sampled_from([63, 64, 65, 127, 128, 129]))
 
 

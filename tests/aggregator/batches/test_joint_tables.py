@@ -1,4 +1,4 @@
-"""Tables of the codes that rules and gates tie together, against counting report by report."""
+"""Tables of codes that rules and gates tie together, checked by counting report by report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_table_holds_what_the_rule_reads_then_the_gate_and_the_symbol() -> Non
     }
     asked, gate = (0, 1, 2), (0, 1, 2)
     assert found == {
-        # No, yes, refused: only yes is asked on.
+        # No, yes, refused: only yes leads to q2.
         "q2": [("q1", (0, 1, 0)), ("q2", (0, 1, 2, 3, 4))],
         # The last code of q2 means "not asked".
         **{
@@ -49,7 +49,7 @@ def test_a_table_holds_what_the_rule_reads_then_the_gate_and_the_symbol() -> Non
         },
         "q5": [("q3_2", (0, 1)), ("q4", (0, 0, 1)), ("q5", (0, 1, 2, 3))],
         **{f"q6_{item}": [("q6_gate", (0, 1)), (f"q6_{item}", (0, 1))] for item in (1, 2)},
-        # Two conditions on one answer tell three classes apart.
+        # Two conditions on one answer distinguish three classes.
         "q7": [("q6_1", (0, 1)), ("q5", (0, 1, 2, 0)), ("q4", (0, 0, 1)), ("q7", asked)],
         "q9": [("q8", (0, 1)), ("q9", (0, 1, 2, 3))],
     }
@@ -97,7 +97,7 @@ def test_a_class_decides_whether_the_rule_holds() -> None:
 
 def test_a_table_that_is_too_large_is_named_and_not_counted() -> None:
     def chosen(options: int) -> Manifest:
-        """Three parents with one class for each option, and a child with two codes more."""
+        """Three parents with one class for each option, and a child with two more codes."""
         return make_manifest(
             *(ask(f"q{number}", KIND.CHOICE, options) for number in (1, 2, 3)),
             ask(

@@ -1,4 +1,4 @@
-"""Packing sealed reports: what goes in comes out sorted, and counts agree with it."""
+"""Packing sealed reports: they come out sorted, and counts agree with them."""
 
 import numpy as np
 import pytest

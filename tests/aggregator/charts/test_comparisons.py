@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups with their difference, odds ratios, groups side by side."""
+"""Charts of comparisons: two groups with their difference, odds ratios, break downs."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_break_down_shows_groups_side_by_side(survey: Survey) -> None:
         assert any(
             text.startswith("Groups of Q5 “Where do you work?”: Ward (n = ") for text in texts
         )
-    assert not exists(survey, f"{stem}-q5.180mm.svg")  # it is the groups
+    assert not exists(survey, f"{stem}-q5.180mm.svg")  # Q5 divides into the groups
     for part in ("part1", "part2", "partx", "q9"):
         assert not exists(survey, f"{stem}-{part}.180mm.svg")
 

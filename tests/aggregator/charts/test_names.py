@@ -1,4 +1,4 @@
-"""A chart file has one of few names, so that few rows and few files exist."""
+"""Chart files have few possible names, so that few rows and few files exist."""
 
 from __future__ import annotations
 

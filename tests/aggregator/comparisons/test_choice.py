@@ -1,4 +1,4 @@
-"""What the choice of the rows' background allows to be compared, and when."""
+"""What can be compared, and when, depending on the chosen background of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: written down while the half is sealed, tested once on it alone, and then for good."""
+"""Claims: written down while the half is sealed, tested on it alone, once and for good."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert [list(each) for each in result.counts] == counted.tolist()  # type: ignore[union-attr]
     assert result.difference.level == pytest.approx(0.975)
     assert list_differences() == []  # verification counts the same batches
-    # Damage is repaired as verification says, to the same verdict.
+    # Repairing damage as verification says leads to the same verdict.
     stored = Comparison.objects.filter(pk=row.pk)
     stored.update(result={**row.result, "n": 1})
     [difference] = list_differences()
@@ -149,7 +149,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     shown = owner.get(page).text
     assert "The share of Yes to Q1 is above 40" in shown
     assert "Yes to Q1 is more frequent for North than for everyone else." in shown
-    # The open half is compared by groups too, in one table alone.
+    # The open half can be compared by groups too, but only in a table.
     compare = reverse("aggregator:compare", args=[wave.survey.slug])
     posted = {"kind": "table", "outcome": "q1", "group": "q3.0"}
     panel = owner.post(compare, posted)
@@ -157,7 +157,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     posted = {"kind": "regression", "outcome": "q1", "predictor_1": "q3.0"}
     assert owner.post(compare, posted).status_code == 422
     run_tests(wave)
-    # An earlier version let these be written down. Nobody is in East.
+    # An earlier version allowed these claims. Nobody is in East.
     chosen += [
         Claim(names=("q1", "q3.2"), is_higher=True),
         Claim(names=("q3.2", "q1"), is_higher=False, than=5),
@@ -165,7 +165,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     SealedHalf.objects.update(claims=[one.to_json() for one in chosen])
     open_half(wave=wave, seen=stamp_claims(chosen))
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
-    assert rows.count() == 4  # a share and a difference are of one table
+    assert rows.count() == 4  # a share and a difference share a table
     found = run_tests(wave)  # before results count all reports
     csv = reverse("aggregator:comparison_csv", args=[wave.survey.slug, rows.earliest("pk").pk])
     assert owner.get(csv).status_code == 200

@@ -1,4 +1,4 @@
-"""Workers and windows at once, on PostgreSQL: one division, one set of claims, one test of each."""
+"""Concurrent workers and windows on PostgreSQL: one division, one set of claims, one test each."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_halves_are_drawn_once_and_test_the_claims_that_one_window_showed(
     )
     with django_on(url):
         half.refresh_from_db()
-        if half.is_sealed:  # a change came first
+        if half.is_sealed:  # a change of claims came first
             assert not Comparison.objects.exists()
             seen = stamp_claims(list_stored(half))
             open_half(wave=wave, seen=seen)

@@ -1,4 +1,4 @@
-"""Comparisons across groups show what the file of rows shows; across blocks, no few people."""
+"""Comparisons of groups show what the file of rows shows; those of blocks show no few people."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def make_wave() -> Wave:
 
 
 def close_with(crossing: Sequence[Sequence[int]], *, background: Background | None = None) -> Wave:
-    """Send so many reports of each group of the first and the second declared question."""
+    """Send as many reports as `crossing` says per group of both declared questions."""
     wave = make_wave()
     rows = [
         bytes([number % 2, number % 3 == 0, first, second])
@@ -80,7 +80,7 @@ FEW_IN_FIRST = [[1, 1, 1], [60, 70, 80], [60, 70, 80]]
 
 
 def count_in_file(wave: Wave, indicators: Sequence[Indicator]) -> np.ndarray:
-    """Count the rows of the file by the codes of indicators; a level stands under its first."""
+    """Count the rows of the file by the codes of indicators; a level counts as its first."""
     results = find_view(wave.survey).results
     assert results is not None
     text = b"".join(find_rows(results).stream()).decode()
@@ -202,9 +202,9 @@ def test_without_a_random_subset_there_are_no_blocks_to_cross() -> None:
 
 
 Drawn = tuple[int, ...]
-# So many drew each pair of five blocks. The last one makes small combinations.
+# How many drew each pair of five blocks. The last pair is drawn by few.
 PAIRS: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 2), 40), (3, 4): 1}
-# Few drew the same three, but many were asked each two.
+# One set of three was drawn by few, but every two blocks by many.
 TRIPLES: dict[Drawn, int] = {**dict.fromkeys(combinations(range(5), 3), 40), (2, 3, 4): 1}
 ONE_FILE: dict[Drawn, int] = {(0, 1): 40, (0, 2): 50, (1, 2): 30}
 
@@ -242,7 +242,7 @@ def list_crossed(wave: Wave) -> dict[tuple[str, str], np.ndarray]:
 
 @pytest.mark.parametrize("few", [1, 29])
 def test_a_block_less_its_comparisons_is_about_nobody_or_many_people(few: int) -> None:
-    """Each pair of blocks is drawn by other people, and the sums tell their codes as well."""
+    """Different people draw each pair of blocks, and the sums reveal their codes as well."""
     wave = close_blocks({**PAIRS, (3, 4): few})
     assert RowsFile.objects.get().has_files_of_blocks
     crossed = list_crossed(wave)
@@ -309,7 +309,7 @@ def test_nothing_across_blocks_is_compared_before_the_file_of_rows_is_prepared(
 ) -> None:
     wave = finish(send_blocks(ONE_FILE))
     asked = ask(wave, kind, *names)
-    RowsFile.objects.all().delete()  # as in the seconds before the worker
+    RowsFile.objects.all().delete()  # as in the seconds before a worker makes it
     with pytest.raises(NotComparable) as refused:
         ask(wave, kind, *names)
     assert str(refused.value) == PREPARING

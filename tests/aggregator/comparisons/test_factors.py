@@ -46,7 +46,7 @@ GROUPS = ("Ward A", "Ward B", "Ward C", "Ward D")
 
 
 def make_study() -> Survey:
-    """Q1 is explained; Q2 is a choice, Q3 a scale, Q4 a background question."""
+    """Q1 is the outcome; Q2 is a choice, Q3 a scale, Q4 a background question."""
     survey = make_survey(questions=["Hurt?"])
     places = ["Home", "Work", "School"]
     add_question(survey=survey, type=QuestionType.CHOICE, text="Where?", options=places)
@@ -61,7 +61,7 @@ def wave() -> Wave:
 
 
 def answer(wave: Wave, *, people: int, wards: int = 3) -> None:
-    """Q1 depends on the place, and on how often; nobody is in the last ward."""
+    """Q1 depends on Q2 and Q3; nobody is in the last ward."""
     manifest, draw = wave.description, random.Random(4)
     rows = []
     for _ in range(people):
@@ -93,7 +93,7 @@ def test_questions_with_several_answers_are_factors(wave: Wave) -> None:
     factors = [one for one in list_predictors(manifest) if isinstance(one, Factor)]
     assert [one.name for one in factors] == ["q2.all", "q3.all", "q3.points", "q4.all"]
     assert [one.label for one in factors[1:3]] == ["Q3 (all answers)", "Q3 (per point)"]
-    # The reference is the first category; the order of the others stays.
+    # The reference is the first category; the others keep their order.
     [school] = find_indicators(manifest, ["q2.all.2"])
     assert school.variable.categories == ((2,), (0,), (1,))
     assert school.variable.answered == 3
@@ -104,7 +104,7 @@ def test_a_declared_factor_has_the_groups_of_the_file_of_rows(wave: Wave) -> Non
     names = ["q1", "q4.all.2"]
     assert refuse(wave.description, *names, rows_file=rows_file) == ""
     _, ward = settle_answers(find_indicators(wave.description, names), rows_file)
-    # The hidden group stays among the people, but has no coefficient.
+    # The people of the hidden group count, but the group has no coefficient.
     assert ward.variable.categories == ((1, 2), (0,), (3,))
     assert ward.variable.answered == 2
     few = make_rows_file((0, 1, 2), (3,), hidden=(3,))
@@ -150,7 +150,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     client, slug = sign_in(wave.survey.owner), wave.survey.slug
     compare = reverse("aggregator:compare", args=[slug])
     menus = client.get(compare).content.decode()
-    # Only in the menus of predictors, and each point of a scale once.
+    # Only the six menus of predictors have this option, once each.
     assert menus.count('<option value="q3.points">Q3 · per point</option>') == 6
     chosen = {"predictor_1": "q4.all", "predictor_2": "q2.all", "predictor_3": "q3.points"}
     client.post(compare, {"kind": "regression", "outcome": "q1", **chosen})
@@ -161,7 +161,7 @@ def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     assert list(terms) == [
         "intercept", "q2.all=1-0", "q2.all=2-0", "q3.points", "q4.all=1-0", "q4.all=2-0"
     ]  # fmt: skip
-    # Each coefficient, and each factor as a whole; nobody is in the last ward.
+    # Five coefficients and two factors as a whole; nobody is in the last ward.
     assert comparison.result["together"] == {"family": 7, "looks": 0}
     tests = {test["indicator"]: test for test in comparison.result["factors"]}
     assert {name: test["degrees_of_freedom"] for name, test in tests.items()} == {
@@ -208,7 +208,7 @@ def test_empty_groups_are_left_out(wave: Wave) -> None:
     counts = np.array([[5, 0, 7, 0], [6, 0, 8, 0]])
     _, ward = check_not_empty(counts, indicators)
     assert ward.levels == ((0,), (2,))
-    # Without people in the reference, the next group is.
+    # If nobody is in the reference, the next group becomes the reference.
     _, ward = check_not_empty(counts, find_indicators(wave.description, ["q1", "q4.all.1"]))
     assert ward.levels == ((0,), (2,))
     counts[:, 2] = 0
@@ -256,7 +256,7 @@ def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     plan_comparison(survey=survey, names=["q1", "q4.all"])
     wave = open_survey(survey=survey)
     answer(wave, people=1200, wards=4)
-    # The third ward is too small to have rows of its own.
+    # The third ward is too small to be a level of the rows.
     few = [report for report in RawReport.objects.filter(wave=wave) if report.symbols[3] == 2]
     RawReport.objects.filter(pk__in=[report.pk for report in few[wave.crowd - 1 :]]).delete()
     wave = finish(wave, ending=Wave.Ending.DATE)
@@ -266,5 +266,5 @@ def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     told = {term["name"] for term in comparison.result["terms"]} - {"intercept"}
     levels = read_background(RowsFile.objects.get().chosen or [])[0].shown
     assert len(told) == len(levels) - 1 < 3
-    # What was planned counted each ward, and their test as a whole.
+    # The plan counts a test for each ward but one, and one of the whole factor.
     assert comparison.result["together"]["family"] == 4

@@ -236,7 +236,7 @@ def test_every_answer_that_can_form_groups_is_an_indicator(manifest: Manifest) -
 
 
 def make_rows_file() -> RowsFile:
-    """One file of rows, which tells all answers to Q1 apart."""
+    """One file of rows, which distinguishes all answers to Q1."""
     levels = Levels(question="q1", levels=((0,), (1,)), hidden=frozenset())
     return RowsFile(chosen=write_background((levels,)))
 
@@ -346,7 +346,7 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
     assert [one.name for one in list_indicators(gated) if one.is_plain] == ["q1", "q4"]
-    # Items of one question are compared with its gate once, all others with both gates.
+    # Two items of one question are compared with their gate once, all others with both gates.
     indicators = list_pair_indicators(gated)
     codes = PairCodes(gated, indicators)
     codes.add(packed, size=len(sent))

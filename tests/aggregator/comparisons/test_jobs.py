@@ -1,4 +1,4 @@
-"""Comparisons: requested once per snapshot, computed by the worker that claims them, kept."""
+"""Comparisons are requested once per snapshot, computed by one worker, and kept."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_the_same_choice_is_the_same_comparison_until_a_batch_is_sealed() -> Non
     assert ask(wave, Kind.TABLE, "q1", "q2") == first
     assert ask(wave, Kind.TABLE, "q2", "q1") != first
     assert not find_comparisons_to_run().filter(pk=first.pk).exists()
-    assert not run_comparison(comparison_id=first.pk)  # a late message changes nothing
+    assert not run_comparison(comparison_id=first.pk)  # a late task changes nothing
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_a_comparison_that_keeps_failing_is_abandoned_until_it_is_requested_agai
     wave = make_answered_wave()
     found = ask(wave, Kind.TABLE, "q1", "q2")
     with monkeypatch.context() as patch:
-        # A fault in our code means nothing about the data, whatever its type.
+        # A fault in our code says nothing about the data, whatever its type.
         fail(patch, np.linalg.LinAlgError("SVD did not converge"))
         for _ in range(MAX_ATTEMPTS):
             assert compute(found).state == Comparison.State.WAITING
@@ -230,7 +230,7 @@ def test_a_worker_past_its_lease_changes_nothing(monkeypatch: pytest.MonkeyPatch
     real = jobs._compute
 
     def overtaken(comparison: Comparison) -> StoredResult:
-        # While the first computes, its lease runs out and a second one finishes.
+        # While the first worker computes, its lease expires and a second worker finishes.
         let_the_pause_pass()
         with monkeypatch.context() as patch:
             patch.setattr(jobs, "_compute", real)
@@ -277,7 +277,7 @@ def test_codes_that_no_answers_can_have_produced_are_reported() -> None:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.CAP)
     process(wave)
     wave.refresh_from_db()
-    # Each question alone is fine: only together they are impossible.
+    # Each question alone is fine; only their combination is impossible.
     assert not any(row["alarm"] for row in snapshot_of(wave).estimates)
     for kind, names in ((Kind.TABLE, ["q1", "q2"]), (Kind.PAIRS, [])):
         found = compute(ask(wave, kind, *names))

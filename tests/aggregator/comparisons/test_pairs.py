@@ -30,7 +30,7 @@ Kind = Comparison.Kind
 
 @pytest.mark.slow
 def test_all_pairs_cover_every_type_and_say_what_they_leave_out() -> None:
-    """Q1 are groups, Q2 decides whether Q3 is asked, Q5 is a number, Q7 has a follow-up."""
+    """Q1 asks for the group, Q2 decides whether Q3 is asked, Q5 is a number, Q7 has a follow-up."""
     wave = field_people(open_survey(survey=make_grouped_survey()), people=900)
     manifest = wave.description
     names = [one.name for one in list_pair_indicators(manifest)]
@@ -44,9 +44,9 @@ def test_all_pairs_cover_every_type_and_say_what_they_leave_out() -> None:
         (("q2", "q3.all"), BY_RULE)
     }
     tested = {pair.indicators: pair for pair in result.pairs}
-    # Each two but the follow-up with its own first part, and the pair above.
+    # All pairs but the one above, and the follow-up with its first part.
     assert len(tested) == 45 - 1 - 1
-    # The test is that of the comparison which the line of the page offers.
+    # The test agrees with the comparison that the line offers.
     for line in write_pairs(result, manifest):
         if line.request and (line.first.name, line.second.name) in (
             ("q2", "q6.1"), ("q5", "q2"), ("q6.1", "q6.2"), ("q2", "q7.yes")

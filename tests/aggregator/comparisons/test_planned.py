@@ -1,4 +1,4 @@
-"""Planned comparisons are requested once the wave has ended, once each, and listed first."""
+"""Planned comparisons are requested after the wave has ended, once each, and listed first."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_below_the_display_minimum_nothing_is_requested() -> None:
 
 @pytest.mark.usefixtures("static_files")
 def test_figures_kept_from_an_earlier_version_never_promise_a_comparison() -> None:
-    """The version showed 90 reports, and the survey closes with fewer than three batches."""
+    """The earlier version showed results, and the survey closes with fewer reports than 3 × K."""
     wave = make_planned_wave(people=140, minimum_batch=50, display_minimum=50)
     wave.snapshots.update(earlier_final=False)
     send_many(wave, [bytes([0, 1, 0])] * 5)
@@ -293,5 +293,5 @@ def test_a_planned_regression_counts_as_many_tests_as_it_has() -> None:
     for page in pages:
         assert "Planned before opening" in page
     assert "at 95 % for all 3 planned tests together" in pages[0]
-    # A table of the same questions counts as another comparison that somebody tried.
+    # A regression that is not in the plan counts as exploratory.
     assert not ask(wave, Kind.REGRESSION, "q3", "q1").planned

@@ -1,7 +1,7 @@
 """Until its test, nothing shows the sealed half: no page, file, API, mail, command or result.
 
-Each test replaces every code of some batches by another one, declared ones too, has everything
-computed again, and compares all that can be read.
+Each test replaces every code of some batches, declared codes too, has everything computed again,
+and compares all that can be read.
 """
 
 from __future__ import annotations
@@ -143,12 +143,12 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
     ]
     for claim in chosen:
         add_claim(wave=wave, claim=claim)
-    observe(wave)  # comparisons that are requested on the way
+    observe(wave)  # requests comparisons on the way
     before = observe(wave)
     assert before["differences"] == []
     rewrite(list_held(wave), shift=1)
     assert find_changed(before, observe(wave)) == set()
-    # What is read does show figures: those of the open half, and after the test those of all.
+    # What is read does depend on reports: on the open half, and after the test on all.
     rewrite(list(wave.batches.all()), shift=1)
     changed = find_changed(before, observe(wave))
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}
@@ -168,7 +168,7 @@ def test_no_code_at_all_changes_anything_before_the_end() -> None:
     send_people(wave, people=600)
     process(wave)
     assert find_view(wave.survey).standing == Standing.AT_CLOSE
-    observe(wave)  # the first one verifies
+    observe(wave)  # the first call verifies
     before = observe(wave)
     rewrite(list(wave.batches.all()), shift=1)
     assert find_changed(before, observe(wave)) == {"snapshots"}  # rows that nothing shows
@@ -201,7 +201,7 @@ def test_rows_groups_and_the_public_page_wait_for_the_test() -> None:
 
 
 def test_no_figure_of_a_half_describes_fewer_people_than_the_crowd() -> None:
-    """Whoever subtracts the open half from all has the sealed half: both reach the crowd."""
+    """Subtracting the open half from all gives the sealed half, so both must reach the crowd."""
     wave = make_divided_wave(people=400, people_expected=400, display_minimum=160)
     snapshot = newest_snapshot(wave)
     assert snapshot is not None

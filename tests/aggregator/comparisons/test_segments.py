@@ -154,7 +154,7 @@ def test_only_plain_yes_or_no_questions_have_profiles() -> None:
 @pytest.mark.parametrize(
     ("counts", "segments", "advice"),
     [
-        # As many reports as two coins send of 1,000 people who all said No, or No to Q1 only.
+        # As many reports as two coins send from 1,000 people who all said No, or No to Q1 only.
         ([[562, 188], [188, 62]], 2, TOO_FEW_ROWS.format(segments=2)),
         ([[375, 375], [125, 125]], 3, TOO_FEW_ROWS.format(segments=3)),
         # 20 of 1,000 people said Yes twice, the others No twice.

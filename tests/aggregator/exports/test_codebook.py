@@ -78,7 +78,7 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
     assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
     found = {(column, code) for report in reports for column, code in report.items()}
     assert found <= set(pairs)
-    assert len(found) > 0.9 * len(pairs)  # and few can be found in no report
+    assert len(found) > 0.9 * len(pairs)  # and few codes are in no report
     for row in codebook[1:]:
         assert row["meaning"]
         assert row["question_text"]
@@ -123,7 +123,7 @@ def test_the_codebook_speaks_plainly(study: Survey) -> None:
     assert codebook["q6_2_randomized", "1"]["part"] == "Medicine"
     assert codebook["q8_randomized", "2"]["part"] == "If yes: Did you tell anybody?"
     assert "Not randomized" in codebook["q1", "1"]["randomization"]
-    # The text to read has no number on respondents' pages.
+    # The information text has no number on respondents' pages.
     assert {row["question_number"] for row in codebook.values() if row["question"] == "q8"} == {"8"}
     # A question and those that depend on it are in one block.
     blocks = {row["question"]: row["block"] for row in codebook.values()}
@@ -140,7 +140,7 @@ def test_the_codebook_of_files_of_blocks_has_no_empty_cells_and_no_background() 
     options = ["North", "South"]
     add_question(survey=survey, type=Type.DECLARED, text="Where?", options=options)
     wave = open_survey(survey=survey)
-    # The last question was drawn by few, so no file has it, but its codes mean the same.
+    # Few drew the last question, so no file has it, but the codebook explains its codes.
     rows = [
         bytes([*(number % 2 if one == place else NOT_DRAWN for one in range(4)), number % 2])
         for place, people in enumerate((40, 40, 40, 10))
@@ -183,7 +183,7 @@ def test_the_last_rows_explain_the_classes_of_reliability() -> None:
     assert "wider than 50 points" in rows[2]["meaning"]
 
 
-# As an earlier version froze it: a scale whose points are codes of missing answers now.
+# A scale that an earlier version froze; its points are now codes of missing answers.
 OLD_SCALE = {
     "name": "q2", "type": "scale", "text": "How cold?", "k": 7, "flips": 25,
     "threshold": 1431655765, "minimum": -99, "maximum": -95, "refusal": True,

@@ -1,4 +1,4 @@
-"""Columns and codes of reports.csv: as people were asked, and none that can mean two things."""
+"""Columns and codes of reports.csv: as people were asked, and without ambiguous codes."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def make_scale(minimum: int, maximum: int, **content: Any) -> ManifestQuestion:
 
 
 def read_column(question: ManifestQuestion, *, place: int = 0) -> ReportColumn:
-    """The column of a question that comes after a yes/no question."""
+    """Return the column of a question that follows a yes/no question."""
     first = make_question("q1", QuestionType.YES_NO, options=YES_NO)
     return list_columns(make_manifest(first, question))[1 + place]
 
 
 def codes_of(column: ReportColumn) -> dict[int, int | None]:
-    """By code as sent."""
+    """The codes in the file, by code as sent."""
     return {sent: code.written for code in column.codes for sent in code.sent}
 
 
@@ -150,7 +150,7 @@ def test_an_empty_cell_means_only_that_the_question_was_not_drawn() -> None:
         assert codes_of(column) == {1: 1, 0: 0, NOT_DRAWN: None}
         assert column.codes[-1].kind == CodeKind.NOT_DRAWN
     assert None not in codes_of(declared).values()
-    # In a block's own file everybody was asked, and nothing else has a column.
+    # In a block's own file, everybody was asked the block, and no other question has a column.
     for block, name in enumerate(("q1_randomized", "q2_randomized")):
         [column] = list_columns(manifest, (), block=block)
         assert (column.name, codes_of(column)) == (name, {1: 1, 0: 0})

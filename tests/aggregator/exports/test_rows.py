@@ -1,6 +1,6 @@
-"""The rows of reports.csv: one for each person, all codes, and nobody stands out by what is known.
+"""The rows of reports.csv: all codes of each person, and nobody stands out by known answers.
 
-Every file is compared with the rows that one would write from the batches, person by person.
+Every file is compared with rows written from the batches, person by person.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def add_groups(survey: Survey, number: int, options: Sequence[str] = EIGHT) -> N
 
 
 def list_expected(results: Results, number: str = "") -> Iterator[Row]:
-    """Write each sealed report as the file must have it, without the file's own code for levels."""
+    """Write each sealed report as it must be in the file, without the code that is tested."""
     layout = Columns.of(results.manifest)
     background = read_background(RowsFile.objects.get(wave=results.wave).chosen or [])
     columns = list_columns(results.manifest)
@@ -117,7 +117,7 @@ def check(results: Results, number: str = "") -> list[Row]:
 
 
 def check_all(results: Results) -> list[list[Row]]:
-    """Check every file that the wave has: one of everybody, or one of each large block."""
+    """Check every file of the wave: one of everybody, or one for each large block."""
     if not RowsFile.objects.get(wave=results.wave).has_files_of_blocks:
         rows = check(results)
         assert len(rows) == results.snapshot.total
@@ -144,7 +144,7 @@ def test_nobody_is_alone_in_three_declared_groups_of_eight() -> None:
     [rows] = check_all(results)
     assert len(rows) == 320
     assert list(rows[0]) == ["data", "driven_after_rnd", "children_rnd", "where_a"]
-    # The groups themselves are large, and the page shows them. The file agrees with it.
+    # The groups are large, and the page shows them. The file agrees with the page.
     assert not any(declared.hidden for declared in results.declared)
     shown = Counter(row["where_a"] for row in rows)
     assert shown == {str(one.code + 1): one.count for one in results.declared[0].groups}
@@ -168,7 +168,7 @@ def test_where_few_drew_the_same_8_of_16_questions_each_has_a_file_of_its_own() 
 
 
 def draw_two_of_three(*people: int) -> Results:
-    """So many drew all blocks but the last one, the second and the first of three."""
+    """`people` counts who drew all of three blocks but the last, the second and the first."""
     survey = make_survey(questions=("Ill?", "Late?", "Sad?"), drawn=2)
     wave = open_survey(survey=survey)
     for (one, other), count in zip([(0, 1), (0, 2), (1, 2)], people, strict=True):
@@ -229,7 +229,7 @@ def test_surveys_of_all_types_show_nobody_and_count_everybody(
 def test_a_survey_of_declared_questions_only_has_rows_of_large_combinations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Such a survey can be opened no more, but may have been once.
+    # Such a survey can no longer be opened, but an earlier version may have opened one.
     monkeypatch.setattr("surveys.authoring.services.find_launch_problems", lambda **_: [])
     survey = make_survey(questions=(), display_minimum=30)
     add_question(survey=survey, type=Type.INFORMATION, text="Read this first.")
@@ -241,7 +241,7 @@ def test_a_survey_of_declared_questions_only_has_rows_of_large_combinations(
 
 
 def send_groups(*sizes: int) -> Wave:
-    """Ask the groups first, so that lines that are not sorted as text would tell them apart."""
+    """Ask the groups first, so that lines not sorted as text would distinguish them."""
     survey = make_survey(questions=(), display_minimum=30)
     add_groups(survey, 1, [f"Ward {number}" for number in range(len(sizes))])
     add_question(survey=survey, text="Ill?")

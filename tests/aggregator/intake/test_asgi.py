@@ -79,7 +79,7 @@ def test_a_repeated_header_is_refused(name: bytes, status: int) -> None:
         (True, True, "https", "http", 403),
         (True, False, "https", "", 201),
         (True, False, "http", "", 403),
-        (True, False, "http", "https", 403),  # without a proxy, anybody can say so
+        (True, False, "http", "https", 403),  # without a proxy, anybody can send this
         (False, False, "http", "", 201),
         (False, True, "http", "http", 201),
     ],

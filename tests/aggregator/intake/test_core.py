@@ -1,4 +1,4 @@
-"""The intake core: every kind of report, accepted or refused, and what is stored of it."""
+"""The intake core: every kind of report, accepted or refused, and its stored data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that arrive during one hand-over are handed over together in the next."""
+"""Items that arrive while a group is processed form the next group."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aggregator.intake.gathering import Gatherer
 
 
 class Recorder:
-    """Doubles numbers, slowly enough that others arrive in the meantime."""
+    """Doubles numbers, slowly enough for others to arrive meanwhile."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []

@@ -107,7 +107,7 @@ def test_wider_ipv6_networks_may_send_more_but_not_without_end(
     waits = [wait for (wait,) in admit(redis_server, *([address] for address in addresses))]
     assert waits[:most] == [0] * most
     assert all(1 <= wait <= limiter.WINDOW_SECONDS for wait in waits[most:])
-    # In one group, with others between them, it is the same.
+    # In one group, mixed with others, the result is the same.
     content.flushall()
     mixed = [
         address for pair in zip(addresses, ["192.0.2.1"] * 200, strict=True) for address in pair

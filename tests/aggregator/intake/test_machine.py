@@ -58,7 +58,7 @@ MOMENTS = st.sampled_from(
     [*(sign * n for n in range(1, 7) for sign in (1, -1)), "before the commit", "after the commit"]
 )
 EXAMPLES = 60 if os.environ.get("HYPOTHESIS_PROFILE", "suite") == "suite" else 1000
-# What happened in all histories together; the end of the test checks that it was enough.
+# Events in all histories together; the end of the test checks that they were enough.
 seen: Counter[str] = Counter()
 
 
@@ -240,7 +240,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Lose it briefly, which no one notices, or for longer: 503, and nothing is stored."""
+        """Lose the database briefly, unnoticed, or longer: 503, and nothing is stored."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")
@@ -392,7 +392,7 @@ class IntakeMachine(RuleBasedStateMachine):
 
 
 def walk_rare_paths(machine: IntakeMachine) -> None:
-    """Walk through what random histories rarely reach: too early, the cap, the closing date."""
+    """Walk through rare parts of random histories: too early, the cap, the closing date."""
     machine.move_the_clock(days=-1)
     machine.upload(wave=1)
     machine.move_the_clock(days=1)
@@ -415,8 +415,8 @@ def test_every_history_ends_with_each_acknowledged_report_counted_once() -> None
     run_state_machine_as_test(
         Machine, settings=settings(max_examples=EXAMPLES, stateful_step_count=40)
     )
-    print(dict(seen))  # what the histories contained, for anyone who changes this
-    # Histories in which these never happened would prove nothing about them.
+    print(dict(seen))  # the events, for anyone who changes this test
+    # Histories without these events would prove nothing about them.
     assert {"200", "201", "409", "410", "422", "425", "503"} <= seen.keys()
     for what in ("recording", "sealing"):
         assert {f"{what} undone", f"{what} done"} <= seen.keys()

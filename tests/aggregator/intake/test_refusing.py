@@ -1,4 +1,4 @@
-"""What the intake cannot accept now: failures, too many from one network, too many at once."""
+"""Reports that the intake cannot accept now: failures, or too many from a network or at once."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_unreadable_manifest_delays_only_its_own_reports(
     ("behind_proxy", "client", "forwarded", "limited"),
     [
         (False, "127.0.0.1", b"", False),
-        (False, "127.0.0.1", b"192.0.2.1", False),  # anyone can write that
+        (False, "127.0.0.1", b"192.0.2.1", False),  # anyone can write that header
         (False, "192.0.2.1", b"", True),
         (True, "127.0.0.1", b"192.0.2.1", True),
         (True, "127.0.0.1", b"127.0.0.1, 192.0.2.1", True),

@@ -73,7 +73,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Looks without noise, so that counts decide; the losses of noise have their own tests."""
+    """Draw looks without noise, so that counts decide; other tests are about the noise."""
     settings.RELEASES = tmp_path
 
     def prepare(plan: Any) -> AlertSampler:
@@ -115,7 +115,7 @@ def test_it_comes_once_with_the_first_look_that_surely_exceeds_the_share(clock: 
     assert "Alert: more than 20 % “Yes” to Q1" in page
     seal_next_batch(wave_id=wave.pk)
     clock.move(1)
-    assert RawReport.objects.exists()  # sealed or not, all count
+    assert RawReport.objects.exists()  # all reports count, sealed or not
     assert Batch.objects.exists()
     found = look(wave)
     assert (found.state, found.result) == ("drawn", {"alert": True})
@@ -173,7 +173,7 @@ def test_looks_end_after_a_year_and_a_clock_set_back_makes_none(clock: Clock) ->
     while wave.releases.get().state == "watching":
         clock.move(1)
         looks += look(wave).looked_on == clock.now.date()
-    assert looks == MOST_LOOKS - 1  # the close would have been one more
+    assert looks == MOST_LOOKS - 1  # the close would have been another look
     assert wave.releases.get().result == {"alert": False}
 
 
@@ -198,7 +198,7 @@ def test_the_noise_of_the_threshold_is_drawn_once(monkeypatch: pytest.MonkeyPatc
 def test_an_alert_whose_key_cannot_be_written_is_over(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise every sweep would look again, and its log would tell what it saw."""
+    """Otherwise every sweep would look again, and its log would reveal the result."""
     wave = start()
     look(wave)
     send_yes(wave, 300)
@@ -216,7 +216,7 @@ def test_a_restored_database_never_looks_again_at_what_was_told(
     kept = look(wave)
     path = find_file(tmp_path, bytes(wave.manifest_hash))
     clock.move(1)
-    append_key(path, kept.key)  # the alert was told after the backup
+    append_key(path, kept.key)  # the alert was given after the backup
     lost = look(wave)
     assert (lost.state, lost.problem) == ("lost", NEVER_AGAIN)
     # A backup from before the first look: its threshold is gone, and looks may be known.
@@ -226,7 +226,7 @@ def test_a_restored_database_never_looks_again_at_what_was_told(
         name_start(other.releases.get().key),
     )
     assert look(other).state == "lost"
-    # A backup from before it was charged.
+    # A backup from before the alert was charged.
     third = start()
     append_key(find_file(tmp_path, bytes(third.manifest_hash)), "0" * 32)
     assert look(third).problem == CONTRADICTED

@@ -1,4 +1,4 @@
-"""Key drivers as releases: planned in the draft, counted at the close whatever came, and shown."""
+"""Key drivers as releases: planned in the draft, counted at the close in any case, and shown."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_label_says_what_is_kept_of_too_few() -> None:
 
 
 def expect(rows: list[bytes]) -> tuple[list[int], dict[tuple[str, str], int]]:
-    """The cells of q2 by q1, and agreements, counted from what was sent."""
+    """Count the cells of q2 by q1, and agreements, from the sent rows."""
     cells = [sum((row[1], row[0]) == cell for row in rows) for cell in np.ndindex(2, 2)]
     agreeing = {
         ("q1", "q2"): sum(row[0] == row[1] for row in rows),
@@ -322,7 +322,7 @@ def test_the_same_is_public_however_many_came(
 
 
 def test_one_that_was_not_planned_is_refused() -> None:
-    """With fewer reports than K it could not be drawn, so it would tell that K people came."""
+    """Below K reports it could not be drawn, so its drawing would reveal that K people came."""
     wave = field(ROWS * 8)
     with pytest.raises(NotReleasable, match="must be planned before the survey opens"):
         reserve_release(wave=wave, request=PLAN)
@@ -366,7 +366,7 @@ def test_a_rule_is_shown_beside_the_better_constant() -> None:
     assert (opposite.rows[0].key, opposite.says_same) == ("q1_opposite", False)
 
 
-# Nobody named, a rule that is as good as the constant, and a constant that chance named.
+# Chance names a rule that is no better than the constant, or names a constant.
 @pytest.mark.parametrize(
     ("rule", "cells"), [(0, (400, 300, 200, 100)), (5, (700, 300)), (4, (700, 300))]
 )
@@ -391,7 +391,7 @@ def test_too_few_by_the_noisy_number_show_nothing() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("people", "truth"), [(60, 0.5), (400, 0.05), (1000, 0.9)])
 def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: float) -> None:
-    """Ten rules' worth of level: at least .95 is promised for all, with noise of b = 4."""
+    """The intervals of all rules together promise at least .95, with noise of b = 4."""
     generator, sampler, runs = np.random.default_rng(people), IntegerSampler(Random(3)), 1_500
     own = np.array([[0.75, 0.25], [0.25, 0.75]])
     shown = np.kron(own, own) @ (np.array([truth, 1 - truth, 1 - truth, truth]) / 2)
@@ -477,7 +477,7 @@ def test_closing_twice_notes_the_counts_once() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_one_person_more_loses_no_more_from_the_intake_to_the_result() -> None:
-    """The person's codes agree for the second predictor only; the event is fixed beforehand."""
+    """The person's codes agree only with the second predictor; the event is fixed beforehand."""
     crowd = [b"\0\0\0", b"\1\1\1"] * 20
     events = []
     for rows in (crowd, [*crowd, b"\0\1\1"]):

@@ -21,16 +21,16 @@ from tests.support.releases.stored import store_table
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 OTHERS = tuple(code for code in NAMES if code != "en")
-# Names and numbers are the same in every language, and some words in French.
+# Names and numbers are the same in every language; some words are the same in French.
 SAME = re.compile(r"Murmur|[^a-z]*|UTC|Q\d|Questions? \d\.?|Protection|Publi\xadcation", re.I)
 
 
 class Front(HTMLParser):
-    """What readers see of a page, but for what is marked as being in another language."""
+    """What readers see of a page, except what is marked as another language."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self._open: list[bool] = []  # of each element, whether it is marked
+        self._open: list[bool] = []  # whether each element is marked
         self._language: str | None = None
         self.texts: set[str] = set()
         self.feed(page)

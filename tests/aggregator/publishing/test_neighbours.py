@@ -51,7 +51,7 @@ def field(survey: Survey, rows: Sequence[bytes]) -> Wave:
 
 
 def draw_cells(release: Release, *, runs: int = RUNS) -> NDArray[np.int64]:
-    """One row for each time that a worker could have drawn this table."""
+    """Draw a table many times as a worker would; each draw is a row."""
     draw = _Draw(release)
     cells = [
         [cell for counts in draw.draw()["cells"].values() for cell in counts] for _ in range(runs)
@@ -60,7 +60,7 @@ def draw_cells(release: Release, *, runs: int = RUNS) -> NDArray[np.int64]:
 
 
 def cells_of(wave: Wave, row: bytes) -> list[int]:
-    """The places of a report's own cells among all cells of a table of all questions."""
+    """Return the places of a report's cells among the cells of a table of all questions."""
     places, start = [], 0
     for symbol, code in zip(wave.description.symbols, row, strict=True):
         if code != NOT_DRAWN:
@@ -70,7 +70,7 @@ def cells_of(wave: Wave, row: bytes) -> list[int]:
 
 
 def true_cells(wave: Wave, crowd: Sequence[bytes]) -> list[int]:
-    """How often each code was sent, counted from the reports that were sent."""
+    """Count how often each code was sent."""
     return [
         sum(row[place] == code for row in crowd)
         for place, symbol in enumerate(wave.description.symbols)
@@ -119,7 +119,7 @@ def test_one_person_more_whose_subset_is_the_largest_loses_no_more_than_was_char
         return field(survey, rows)
 
     fewer, more = make(crowd), make([*crowd, person])
-    assert reserve(fewer).scale == "4"  # codes of the largest subset, at ε = 1
+    assert reserve(fewer).scale == "4"  # the largest subset has 4 codes, and ε = 1
     assert 0.4 < measure_person(fewer, more, crowd, person) <= 1
 
 
@@ -136,7 +136,7 @@ def test_whether_there_are_enough_people_is_decided_on_noisy_ones() -> None:
 
 
 def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: int = 3000) -> Bools:
-    """Draw a release, and read its figures as the page does; many times."""
+    """Draw a release many times, and read its figures as the page does."""
     release, manifest = reserve(wave, hundredths=50), wave.description
     draw, found = _Draw(release), []
     for _ in range(runs):
@@ -155,7 +155,7 @@ def _read_many(wave: Wave, event: Callable[[QuestionFigures], bool], *, runs: in
 def test_one_person_more_loses_no_more_in_a_choice(
     kind: ReleaseKind, counts: tuple[int, ...], code: int, least: float
 ) -> None:
-    """The person has code 0, and another one is chosen less often."""
+    """The person has code 0; with the person, another code is chosen less often."""
     crowd = [bytes([place]) * count for place, count in enumerate(counts)]
     rows = [bytes([place]) for place in b"".join(crowd)]
 
@@ -182,7 +182,7 @@ def test_readers_learn_no_more_about_an_answer_than_the_release_says() -> None:
     manifest = waves[0].description
     (line,) = reader_epsilons(manifest, [releases[0]])
     symbol = manifest.symbols[0]
-    # [code 0, code 1] without the person; the event is right of both of them.
+    # Counts of codes 0 and 1 without the person; in the event, code 1 is above and code 0 not.
     known = np.array(true_cells(waves[0], CROWD)[:2])
     of_code = {}
     for code, release in ((1, releases[0]), (0, releases[1])):

@@ -95,7 +95,7 @@ def visit(survey: Survey) -> Replies:
 
 
 def ask_intake(survey: Survey, *, known: bytes) -> list[tuple[int, bytes]]:
-    """Send a report again, with other codes, for another wave, and one that is wrong."""
+    """Send a known report again, with other codes and for another wave; send wrong reports."""
     wave, coins = survey.find_wave(), survey.waves.manual().get()
     assert wave is not None
     tries = [(wave, NO, known), (wave, YES, known), (coins, NO[:2], known)]
@@ -128,7 +128,7 @@ def send_both(survey: Survey, number: int) -> None:
 
 
 def work(survey: Survey) -> None:
-    """Do what a sweep and its tasks do; the sweep of before has seen the work as due."""
+    """Do what a sweep and its tasks do; an earlier sweep has already seen the due work."""
     remember_due_work(find_due_work(), now=timezone.now())
     for wave in survey.waves.all():
         process(wave)
@@ -185,7 +185,7 @@ def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
 
 
 def test_a_page_of_exact_results_does_show_them() -> None:
-    """So the comparisons above would find a page that depends on reports."""
+    """The comparisons above would therefore find a page that depends on reports."""
     wave = make_study(Publication.EXACT)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.DATE)
     path = reverse("aggregator:public_results", args=[wave.survey.slug])
@@ -212,7 +212,7 @@ def test_a_reservation_shows_only_from_the_next_day_on(monkeypatch: pytest.Monke
 
 
 def test_the_intake_answers_alike_before_and_after_a_seal() -> None:
-    """Otherwise a stranger sends a report, asks with other codes, and sees it being sealed."""
+    """Otherwise, strangers could send a report, repeat it with other codes, and see it sealed."""
     wave = make_study()
     survey = wave.survey
     known = send(wave, NO)
@@ -220,7 +220,7 @@ def test_the_intake_answers_alike_before_and_after_a_seal() -> None:
     assert [status for status, _ in before] == [200, 200, 409, 422, 200]
     send_both(survey, 40)
     assert ask_intake(survey, known=known) == before
-    for _ in range(20):  # a seal takes most of those that wait, by chance
+    for _ in range(20):  # a seal takes most waiting reports, chosen by chance
         work(survey)
         if not RawReport.objects.filter(pk=known).exists():
             break

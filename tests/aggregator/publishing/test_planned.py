@@ -1,4 +1,4 @@
-"""Planned releases: frozen before the opening, charged and drawn at the close whatever came."""
+"""Planned releases: frozen before the opening, charged and drawn at the close in any case."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
-    """Draw the same whatever the counts are, so that all else that readers see can be compared."""
+    """Draw the same for all counts, so that everything else that readers see can be compared."""
     settings.RELEASES = tmp_path
 
     def prepare(plan: ReleasePlan) -> Sampler:
@@ -143,7 +143,7 @@ def test_what_is_lost_is_announced_until_midnight(
     close_with(40, wave)
     reserve_planned(wave_id=wave.pk)
     table, leader = wave.releases.order_by("pk")
-    Release.objects.update(public_from=today())  # they wait since yesterday
+    Release.objects.update(public_from=today())  # they have waited since yesterday
     before = visit(wave.survey)
     append_key(find_file(tmp_path, bytes(wave.manifest_hash)), table.key)
     draw_release(table.pk)  # as after a worker died
@@ -183,7 +183,7 @@ def test_below_the_minimum_only_counts_stay(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(drafts, "_list_releases", lambda *_: None)
     older = open_survey(survey=make_draft())
     close_wave(wave_id=older.pk, ending=Wave.Ending.DATE)
-    assert not find_waves_to_seal().exists()  # nobody came, and nothing is noted
+    assert not find_waves_to_seal().exists()  # nobody answered, and no counts are kept
 
 
 @pytest.mark.usefixtures("still")
@@ -192,7 +192,7 @@ def test_planned_releases_come_before_those_that_are_asked_for() -> None:
     close_with(40, wave)
     with pytest.raises(NotReleasable, match=r"0\.40 is left"):
         reserve_release(wave=wave, request=ask("q2", epsilon=41))
-    # The refusal has rolled the planned ones back; the next sweep charges them.
+    # The refusal has rolled back the planned releases; the next sweep charges them.
     assert not ReleaseLedger.objects.exists()
     later = reserve_release(wave=wave, request=ask("q2", epsilon=40))
     assert [one.planned for one in wave.releases.order_by("pk")] == [True, True, False]
@@ -251,7 +251,7 @@ def test_a_deleted_question_leaves_the_plan() -> None:
 
 
 def test_tables_that_become_equal_prevent_the_opening() -> None:
-    """Otherwise the second could never be charged, and the worker would try for ever."""
+    """Otherwise the second table could never be charged, and the worker would try forever."""
     survey = make_draft(ask("q1", "q2"), ask("q1", "q3"), questions=["First?", "Second?", "Third?"])
     for text in ("Second?", "Third?"):
         delete_question(question=survey.questions.get(text=text))

@@ -1,4 +1,4 @@
-"""Planned tables by groups: from the draft to the public page, whatever came."""
+"""Planned tables by groups: from the draft to the public page, however many reports come."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def close_with(reports: int, wave: Wave) -> None:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> list[list[int]]:
-    """Draw the same whatever the counts are, and keep the counts that were drawn from."""
+    """Draw the same for all counts, and keep the counts that draws are made from."""
     settings.RELEASES = tmp_path
     seen: list[list[int]] = []
 
@@ -114,7 +114,7 @@ def test_the_same_is_public_however_many_came(
 
 @pytest.mark.parametrize("reports", [9, 40])
 def test_counts_by_groups_are_those_of_the_reports(reports: int, drawn: list[list[int]]) -> None:
-    """Below K they are all that stays; from K on, they come from the batches."""
+    """Below K reports, only these counts are kept; otherwise they come from the batches."""
     wave = open_survey(survey=make_draft())
     close_with(reports, wave)
     counted = find_final_counts(wave)

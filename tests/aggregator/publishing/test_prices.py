@@ -87,7 +87,7 @@ def test_too_few_people_are_warned_of_with_an_epsilon_that_is_enough(wave: Wave)
     assert few.people_needed == 20
     assert few.enough == 53  # 50 · 20 / 19, rounded up
     assert not price(wave, "q1", epsilon=few.enough, people=19).is_too_few
-    # An ε that is not left is not offered.
+    # No ε is offered that exceeds what is left.
     assert price(wave, "q1", people=9).enough == 0
 
 

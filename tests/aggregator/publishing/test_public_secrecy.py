@@ -1,4 +1,4 @@
-"""The public page of a protected survey changes by the calendar, and never with what came."""
+"""The public page of a protected survey changes by the calendar, and never with reports."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_between_two_seals_not_a_byte_changes() -> None:
 
 
 def test_how_many_took_part_shows_through_noise_only() -> None:
-    """Two surveys that differ by one report, and the same stored result: the same bytes."""
+    """Two surveys that differ by one report but store the same result give the same bytes."""
     pages = []
     for reports in (100, 101):
         wave = protect(title="One more")
@@ -112,7 +112,7 @@ def test_pages_and_files_read_no_report_batch_or_snapshot_and_no_account() -> No
 
 
 def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anyone may ask for them, as often as they like."""
+    """Anyone may request them as often as they like."""
     rendered: list[str] = []
 
     def count(*args: Any, **kwargs: Any) -> list[PublicRelease]:
@@ -129,7 +129,7 @@ def test_releases_are_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_exact_number_is_on_the_page_or_in_the_file() -> None:
-    """4,217 reports in batches, of which 1,234 show Yes: none of these is told."""
+    """4,217 reports in batches, 1,234 of them with Yes: none of these numbers is shown."""
     wave = protect()
     survey = field(wave, yes=[1234, 30], total=4217)
     store_table(wave, "q1", "q2", people=4217)

@@ -1,4 +1,4 @@
-"""Figures of a release as rows: every kind of question, and what a reader is told."""
+"""Figures of a release as rows: every kind of question, and what readers are told."""
 
 from __future__ import annotations
 

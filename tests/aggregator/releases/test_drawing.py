@@ -1,4 +1,4 @@
-"""Drawing a release: once, by a worker, with a file outside of the database that counts draws."""
+"""Drawing a release: once, by a worker, with a file outside the database that counts draws."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_contradiction_spends_the_whole_cap_and_nothing_is_drawn(what: str, fo
         reserve(wave, "q3", epsilon=1)
     if what != "database older":
         first.refresh_from_db()
-        assert first.result == figure  # what readers know stays
+        assert first.result == figure  # the figure that readers know stays
 
 
 def test_a_database_from_before_the_first_release_counts_as_spent(folder: Path) -> None:
@@ -225,7 +225,7 @@ def test_a_survey_deleted_during_the_draw_stores_nothing(folder: Path) -> None:
 
 
 def test_no_statement_holds_an_exact_count() -> None:
-    """PostgreSQL may log statements, so only figures with noise may be written into one."""
+    """PostgreSQL may log statements, so only noisy figures may be written into one."""
     wave = make_released_wave(rows=[b"\0\1\0"] * 123 + [b"\1\1\0"] * 241)
     release = reserve(wave)
     sampler = Sampler(draw=lambda counts: [-7 for _ in counts], library="none")
@@ -281,7 +281,7 @@ def test_a_clock_that_jumps_draws_and_charges_nothing_again() -> None:
 
 
 def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
-    """A rehearsal is another survey, so what it draws costs the survey nothing."""
+    """A rehearsal is another survey, so its draws cost the survey nothing."""
     wave, other = make_released_wave(), make_released_wave()
     draw(reserve(wave))
     file_of(wave, folder).unlink()
@@ -292,7 +292,7 @@ def test_the_ledgers_of_waves_are_apart(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [ReleaseKind.LEADER, ReleaseKind.MEDIAN])
 def test_a_choice_stores_the_code_of_an_option(kind: ReleaseKind) -> None:
-    """All sent the fourth of five points: at ε = 2, another one has a chance below 10⁻²⁰."""
+    """All sent the fourth of five points: at ε = 2, any other has a chance below 10⁻²⁰."""
     survey = make_survey(
         questions=[],
         rehearsal=True,

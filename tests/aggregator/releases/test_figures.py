@@ -1,4 +1,4 @@
-"""Figures of releases from their stored noisy results: worked by hand, and covered as promised."""
+"""Figures of releases from stored noisy results: computed by hand, and covered as promised."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_negative_and_impossible_cells_give_shares_from_0_to_1() -> None:
 
 
 def test_people_are_pooled_over_what_everyone_was_asked() -> None:
-    """q4 is asked of everyone, the others of two thirds: three codes, so its own sum."""
+    """Everyone is asked q4, two thirds the others: `people` is the sum of q4's codes."""
     cells = {"q1": [300, 360], "q4": [500, 300, 203]}
     figures = table_of(SUBSET, cells, 100)
     assert figures.people == 1003
@@ -202,7 +202,7 @@ def test_a_leader_and_a_median_have_their_text_and_bound() -> None:
     figure = read_figures(leader, EVERY_KIND)
     assert isinstance(figure, ChosenFigure)
     assert (figure.code, figure.text) == (2, "2")
-    # In people: a person more moves the expected number of reports by d = 2/7 of five codes.
+    # In people: one more person moves the expected number of reports by d = 2/7 (five codes).
     assert figure.bound == pytest.approx((np.log(3) + np.log(20)) / 0.5 / (2 / 7), rel=1e-6)
     median = finish(plan(EVERY_KIND, "q6", kind=ReleaseKind.MEDIAN, epsilon=50), {"code": 3})
     point = read_figures(median, EVERY_KIND)

@@ -1,4 +1,4 @@
-"""Two folders that do not know each other's draws are noticed, and one of them draws nothing."""
+"""Folders that do not know each other's draws are noticed, and one of them draws nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw(release: Release) -> Release:
 
 @pytest.fixture(autouse=True)
 def broker() -> Iterator[None]:
-    """Let sweeps send nothing."""
+    """Make sweeps send no messages."""
     with (
         mock.patch("aggregator.tasks.send_due_work"),
         mock.patch("aggregator.tasks.drop_waiting_sweeps"),

@@ -138,7 +138,7 @@ def test_readers_learn_twice_the_loss_about_the_group_and_no_more_about_answers(
 
 @pytest.mark.parametrize("group", [0, 1])
 def test_every_output_is_within_what_readers_are_said_to_learn(group: int) -> None:
-    """One other report, b = 4, and all that a person may have sent: the largest ratios."""
+    """One other report, b = 4, and all possible reports of a person: the largest ratios."""
     request = by_q4("q1", "q2", epsilon=50)
     release = release_of(request, TWO)
     b = float(Fraction(release.scale))
@@ -151,7 +151,7 @@ def test_every_output_is_within_what_readers_are_said_to_learn(group: int) -> No
         means = [cell for name in names for cell in cells[report][name]]
         return exp(-sum(abs(z - mean) for z, mean in zip(output, means, strict=True)) / b)
 
-    # Farther out, the ratios stay the same; these are the extreme outputs of every cell.
+    # These are extreme outputs of every cell: farther out, the ratios stay the same.
     worst = dict.fromkeys(("q4", "q1"), 0.0)
     for output in product((-3, 3), repeat=8):
         by_group = [chance(output, bytes([0, 0, one])) for one in (group, 1 - group)]
@@ -169,7 +169,7 @@ def test_gaussian_noise_moves_two_cells_of_every_symbol_if_the_group_changes() -
     request = by_q4("q1", "q2", "q3", "q5", "q6", epsilon=100)
     release = as_gaussian(release_of(request, five), deviation=Fraction(40), symbols=5, nanos=1000)
     found = {line.question.name: line for line in reader_epsilons(five, [release])}
-    # Two cells of each of five symbols change: squared and added up, 10.
+    # Two cells of each of five symbols change: the sum of squares is 10.
     expected = zcdp_epsilon(rho=10 / (2 * 40**2), delta=1e-6)
     assert found["q4"].reader == pytest.approx(expected)
     assert found["q4"].delta >= 1e-6
@@ -180,7 +180,7 @@ def test_a_question_behind_a_rule_on_the_group_counts_in_both_ways() -> None:
     manifest = protect(ask("q4", Kind.DECLARED, 2), ask("q1", Kind.YES_NO, rule=yes("q4")))
     release = release_of(by_q4("q1", epsilon=50), manifest)
     found = {line.question.name: line.reader for line in reader_epsilons(manifest, [release])}
-    # Both codes of a report change: no more than a replaced report, which is twice .5.
+    # Both codes of a report change: at most the loss of a replaced report, twice .5.
     assert found["q4"] == pytest.approx(1.0)
     one = next(each for each in manifest.questions if each.name == "q1")
     assert found["q1"] == pytest.approx(reader_epsilon(mechanism=one.mechanism, epsilon=1.0))
@@ -193,7 +193,7 @@ def read(manifest: Manifest, request: ReleaseRequest, cells: Cells) -> TableFigu
 
 
 def test_each_group_is_shown_only_with_enough_people() -> None:
-    """b = 1, so it takes 10. With c = .25 and d = .5, 6 of 12 codes are a share of one half."""
+    """b = 1 requires 10 people. With c = .25 and d = .5, 6 of 12 codes are a share of one half."""
     figures = read(TWO, by_q4("q1"), {"q1": [6, 6, 5, 4]})
     assert figures.people == 21
     first, second = figures.questions
@@ -207,7 +207,7 @@ def test_each_group_is_shown_only_with_enough_people() -> None:
 
 @pytest.mark.parametrize(("codes", "said"), [(5, ".2 %"), (8, ".9 %"), (16, "4 %"), (64, "19 %")])
 def test_how_often_a_group_without_anyone_is_shown(codes: int, said: str) -> None:
-    """Noise with b = 10 alone reaches 100, as often as the methods say."""
+    """Noise with b = 10 alone reaches 100 as often as the methods say."""
     generator, runs = np.random.default_rng(11), 200_000
     shape = 1 - exp(-1 / 10)
     total = np.zeros(runs)

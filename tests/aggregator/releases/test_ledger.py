@@ -44,7 +44,7 @@ def test_the_whole_cap_can_be_spent_and_nothing_more() -> None:
     with pytest.raises(NotReleasable, match=r"0\.00 is left"):
         reserve_release(wave=wave, request=ask("q3", epsilon=1))
     assert read_account(wave).spent == 100
-    # What was made before is still there.
+    # The earlier release is still there.
     assert reserve_release(wave=wave, request=ask("q2", epsilon=40)).pk
 
 

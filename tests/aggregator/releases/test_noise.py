@@ -57,7 +57,7 @@ PLANS = [LAPLACE, GAUSSIAN, LEADER, TYPICAL]
 
 
 def test_only_one_module_names_opendp_and_only_inside_functions() -> None:
-    """Web processes must not load it, and neither must anything that runs at the start."""
+    """Neither web processes nor code that runs at the start may load it."""
     folders = ("accounts", "aggregator", "config", "privacy", "surveys")
     sources = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     importing = {

@@ -1,4 +1,4 @@
-"""What releases count: one report more or less changes it by no more than the plan says."""
+"""Counts of releases: one report more or less changes them by at most the plan's sensitivity."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def count(manifest: Manifest, reports: Reports) -> Snapshot:
 
 
 def neighbours(manifest: Manifest, *, seed: int = 20) -> Iterator[tuple[Snapshot, Snapshot]]:
-    """Tables, each with the same table and one report more."""
+    """Tables, each with the same table plus one report."""
     source = Random(seed)
     for size in (1, 2, 5, 30):
         for _ in range(25):
@@ -93,7 +93,7 @@ def test_one_report_adds_one_to_one_cell_of_each_symbol_that_it_has(manifest: Ma
             ]
             assert set(moves) <= {0, 1}
             moved.append(sum(moves))
-        # Added up and squared and added up are the same for moves of one.
+        # For moves of one, the sum and the sum of squares are equal.
         assert max(moved) == plan.sensitivity
 
 

@@ -1,4 +1,4 @@
-"""What readers of releases can learn about an answer: against tables, and against every output."""
+"""What readers of releases can learn about an answer, checked by tables and by all outputs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_declared_answer_is_told_by_who_was_asked() -> None:
 
 
 def test_of_random_subsets_the_largest_that_can_be_drawn_counts() -> None:
-    """q1 and q3 ask for one fact, in different blocks, of which each person gets one."""
+    """q1 and q3 ask for one fact in different blocks, and each person gets one block."""
     questions = (
         ask("q1", Kind.YES_NO),
         ask("q2", Kind.YES_NO),
@@ -143,7 +143,7 @@ def test_gaussian_noise_has_a_small_exception() -> None:
 
 
 def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> None:
-    """Their sum stays; only what may fail grows, by e^ε of the other items at most."""
+    """Their ε add up; only δ grows more, at most by e^ε of the other items."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
     leader = plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=10)
@@ -155,7 +155,7 @@ def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> Non
 
 
 def laplace_corners(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Outputs at which every cell is far above or far below its count: the ratios are largest."""
+    """Outputs with every cell far above or below its count, where ratios are largest."""
     for signs in product((-50, 50), repeat=len(counts)):
         yield tuple(count + sign for count, sign in zip(counts, signs, strict=True))
 
@@ -213,7 +213,7 @@ def test_no_output_of_a_table_beats_the_bound_and_some_output_reaches_it(
 
 
 def test_gaussian_noise_keeps_its_exception_over_all_outputs() -> None:
-    """A replaced code moves two cells: with half of that, readers would learn more than is told."""
+    """A replaced code moves two cells: with one, readers would learn more than is stated."""
     manifest = protect(ask("q1", Kind.YES_NO))
     release = as_gaussian(plan(manifest, "q1"), deviation=Fraction(9), symbols=1, nanos=500)
     line = only(manifest, release)
@@ -233,7 +233,7 @@ def test_gaussian_noise_keeps_its_exception_over_all_outputs() -> None:
 
 
 def test_losses_add_up_before_the_scrambling_and_not_after() -> None:
-    """With many codes, two releases tell more than twice what one tells."""
+    """With many codes, two releases reveal more than twice as much as one."""
     manifest = protect(ask("q1", Kind.CHOICE, 8), delta=0)
     release = plan(manifest, "q1", epsilon=10)
     once, twice = only(manifest, release), only(manifest, release, release)
@@ -309,7 +309,7 @@ def test_items_share_the_exception_and_add_up() -> None:
 
 
 def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
-    """Its figures come from joint counts, where only the scrambling protects."""
+    """Their figures come from joint counts, where only the scrambling protects."""
     manifest = replace(
         make_manifest(
             ask("q1", Kind.YES_NO),
@@ -329,7 +329,7 @@ def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
 
 
 def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> None:
-    """The bound of 2,000 people holds for a million, where computing it would take seconds."""
+    """The bound for 2,000 people also holds for a million, whose own would take seconds."""
     manifest = make_manifest(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
     lines = [
         exact_reader_epsilons(replace(manifest, display_minimum=minimum))

@@ -1,4 +1,4 @@
-"""What can be asked for, and the noise that follows from the request and the manifest alone."""
+"""Possible requests, and the noise that follows from request and manifest alone."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_leader_needs_half_the_noise_of_a_median() -> None:
     leader = plan_release(ask(scale, kind=LEADER, epsilon=50), manifest, delta_nanos_left=1000)
     assert (leader.scale, leader.sensitivity, leader.is_monotone) == (Fraction(2), 1, True)
     median = plan_release(ask(scale, kind=MEDIAN, epsilon=50), manifest, delta_nanos_left=1000)
-    # Five points at ε = ln 3: c = 1/7, Δ = 10/7, a thousand times, rounded up.
+    # Five points at ε = ln 3: c = 1/7, Δ = 10/7, in thousandths, rounded up.
     assert (median.scale, median.sensitivity, median.is_monotone) == (
         Fraction(4 * 1429),
         1429,

@@ -1,4 +1,4 @@
-"""Blocks: which rows a question has, where they lie on the axis, and what they say."""
+"""Blocks: the rows of a question, their places on the axis, and their words."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def wave(db: None) -> Wave:
 
 
 def send(wave: Wave, groups: dict[int, int], yes: dict[int, int] | None = None) -> Survey:
-    """Send each group's number of reports; half of them, or as many as stated, have code 1."""
+    """Send each group's reports; half of them, or as many as `yes` states, have code 1."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=bytes([group, number < ones]))
         for group, people in groups.items()
@@ -195,7 +195,7 @@ def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     assert others["raw"] == pytest.approx(2 * 110 / 280 - 0.5, abs=1e-8)
     assert found["difference"]["raw"] == pytest.approx(known.difference, abs=1e-8)
     assert found["difference"]["standard_error"] == pytest.approx(known.standard_error, abs=1e-8)
-    # Two methods give the same answer: likelihood here, Pearson's and Newcombe's there.
+    # Two methods agree: likelihood here, Pearson's and Newcombe's in `known`.
     assert found["test"]["p_value"] == pytest.approx(known.test.p_value, rel=0.2)
     assert found["difference"]["level"] == 0.95
     assert found["difference"]["low"] == pytest.approx(known.low, abs=0.03)

@@ -75,7 +75,7 @@ def make_question(
 
 
 def make_every_type() -> Manifest:
-    """Make a yes/no question that decides, then every type with and without refusal and rule."""
+    """Make a yes/no question for rules, then every type with and without refusal and rule."""
     questions = [make_question("q1", "yes_no")]
     for kind, refusal, rule in product(TYPES, (False, True), (None, IF_YES)):
         number = len(questions) + 1
@@ -123,7 +123,7 @@ def draw_people(manifest: Manifest, *, seed: int = 1965) -> list[Person]:
 
 
 def latent_shares(question: ManifestQuestion, answer: Any) -> dict[str, list[float]]:
-    """Return how often each true code of each of the question's symbols means this answer."""
+    """Return the probability of each true code of each symbol, given this answer."""
 
     def certain(code: int, k: int) -> list[float]:
         return [float(code == other) for other in range(k)]
@@ -385,7 +385,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
     assert rows["yes"].count == 500
     assert rows["yes"].low == pytest.approx(1 - float(no.high))
     assert rows["yes"].high == pytest.approx(1 - float(no.low))
-    # If people may refuse, the same share is of those who answered.
+    # If people may refuse, this is a share of those who answered.
     behind = estimate_one(make_question("q1", "follow_up", refusal=True), [[400, 200, 200, 200]])
     assert behind["yes"].value is not None
     assert behind["yes"].low < behind["yes"].value < behind["yes"].high
@@ -393,7 +393,7 @@ def test_the_share_of_several_codes_is_one_minus_that_of_the_others() -> None:
 
 
 def test_an_item_behind_a_gate_is_estimated_from_both_together() -> None:
-    """Who refused chose no item: three true combinations, and four reported ones."""
+    """People who refused chose no item: three combinations are true, and four are reported."""
     question = make_question("q1", "several", refusal=True)
     gate = RandomizedResponse(symbols=2, threshold=question.gate_threshold or 0)
     counts = [[700, 300], [600, 400], [500, 500], [650, 350]]

@@ -1,4 +1,4 @@
-"""What a snapshot holds: which intervals, for how many shares at once, and when it warns."""
+"""What a snapshot contains: which intervals, for how many shares at once, and which warnings."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
 def test_chance_alone_contradicts_fewer_than_5_of_100_questions(
     k: int, flips: int, total: int, people: int
 ) -> None:
-    """People with the first few answers only: the other codes come from the mechanism alone."""
+    """People gave only the first few answers: other codes come from the mechanism alone."""
     question = make_question(1, k=k, flips=flips)
     manifest, mechanism = make_manifest(question), question.mechanism
     reported = np.full(k, mechanism.other_probability)
@@ -156,7 +156,7 @@ def test_all_items_of_one_question_together_seldom_contradict() -> None:
 @pytest.mark.parametrize("type_", [QuestionType.CHOICE, QuestionType.SCALE])
 @pytest.mark.parametrize("refusal", [False, True])
 def test_an_interval_is_empty_only_in_a_contradiction(type_: QuestionType, refusal: bool) -> None:
-    """While watching, shares of those who answered and means have sequences of their own."""
+    """At looks, shares of those who answered and means have other intervals."""
     mechanism = RandomizedResponse.from_flips(symbols=4 + refusal, flips=25)
     question = replace(
         make_question(1, k=4),

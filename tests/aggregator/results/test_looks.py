@@ -66,7 +66,7 @@ SUBSET = replace(EVERYONE, drawn=2)
 
 
 def make_batch(manifest: Manifest, *, size: int, seed: int) -> Counts:
-    """Counts of a batch whose reports have random codes and random blocks."""
+    """Count a batch whose reports have random codes and random blocks."""
     draw = random.Random(seed)
     columns = Columns.of(manifest)
     rows = []
@@ -89,7 +89,7 @@ def replay(manifest: Manifest, batches: Sequence[Counts]) -> Replay:
 
 
 def count_asked(batches: Sequence[Counts], part: int) -> int:
-    """Count the reports in which a part was asked, as the rule says and as simply as possible."""
+    """Count the reports in which a part was asked, as simply as possible."""
     if part == EVERYBODY:
         return sum(sum(counts[0]) for counts in batches)
     return sum(counts[part - 1][1] for counts in batches)
@@ -185,7 +185,7 @@ def seal(wave: Wave, size: int) -> None:
 
 
 def shown(wave: Wave) -> tuple[int, int, int]:
-    """What anybody sees of the number of reports: on the results page, in the list, in the API."""
+    """Return the number of reports on the results page, in the list and in the API."""
     view, client = find_view(wave.survey), sign_in(wave.survey.owner)
     text = text_of(client.get("/"))
     listed = int(text.partition(" sealed report")[0].split()[-1].replace(",", ""))
@@ -194,7 +194,7 @@ def shown(wave: Wave) -> tuple[int, int, int]:
 
 
 def find_differences() -> list[str]:
-    """What verify finds, except that reports made here were never acknowledged."""
+    """Return what verify finds, but not that reports made here were never acknowledged."""
     found = Verification().run(Wave.objects.order_by("pk"))
     return [str(difference) for difference in found if difference.kind != "reports"]
 
@@ -226,7 +226,7 @@ def test_the_close_makes_the_look_for_which_too_few_people_came() -> None:
         update_snapshot(wave_id=wave.pk)
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     update_snapshot(wave_id=wave.pk)
-    assert shown(wave) == (200, 200, 200)  # the last K reports still wait
+    assert shown(wave) == (200, 200, 200)  # the last K reports are still unsealed
     assert seal_next_batch(wave_id=wave.pk) is not None
     assert find_waves_to_estimate().get() == wave
     snapshot = update_snapshot(wave_id=wave.pk)
@@ -285,7 +285,7 @@ def test_a_wave_whose_manifest_is_broken_does_not_stop_the_sweep() -> None:
 
 
 def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
-    """As after restoring one table from an older copy than the other."""
+    """As if one table was restored from an older copy than the other."""
     wave = make_launched_survey()
     for size in (50, 50):
         seal(wave, size)
@@ -323,7 +323,7 @@ def test_an_upgrade_never_takes_reports_back(settings: dict[str, Any]) -> None:
         send_people(wave, people=size + (0 if wave.batches.exists() else K), seed=size)
         assert seal_next_batch(wave_id=wave.pk) is not None
     make_old_snapshots(wave)
-    # As the upgrade to looks did: no page may go back to fewer reports.
+    # What the upgrade to looks did, so that no page goes back to fewer reports.
     Snapshot.objects.update(looks_from=F("through_batch"), decided_through=F("through_batch"))
     update_snapshot(wave_id=wave.pk)
     for size, total in ((15, 215), (15, 245)):

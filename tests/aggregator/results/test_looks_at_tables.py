@@ -1,4 +1,4 @@
-"""Joint tables move at the looks of their questions, also where batches were sealed before them."""
+"""Joint tables change at the looks of their questions, even if batches are older than tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_table_holds_the_batches_up_to_the_look_of_its_question(case: Any) -> 
         seen = [tables[place] for _, tables in batches[: whole.looks[part]]]
         assert whole.tables[place] == add_up([[0] * table.cells, *seen])
 
-    # The same if a worker stops after any batch and another goes on.
+    # The result is the same if a worker stops after any batch and another continues.
     first = Replay(manifest)
     for number, batch in enumerate(batches[:cut], start=1):
         first.take(number, *batch)
@@ -172,7 +172,7 @@ def test_batches_and_snapshots_from_before_there_were_tables_are_counted_once(
     assert list(Batch.objects.order_by("number").values_list("tables", flat=True)) == right
     assert find_differences() == []
 
-    # A new batch that moves some parts only, right after the upgrade.
+    # A new batch that changes only some parts, right after the upgrade.
     forget_tables()
     seal(wave, 12)
     snapshot = update_snapshot(wave_id=wave.pk)
@@ -190,7 +190,7 @@ def test_a_wave_from_before_there_were_looks_goes_on_with_all_its_tables() -> No
     forget_tables()
     newest = Snapshot.objects.latest("through_batch")
     Snapshot.objects.update(looks=[])
-    # As the upgrade to looks did: no page may go back to fewer reports.
+    # What the upgrade to looks did, so that no page goes back to fewer reports.
     Snapshot.objects.update(looks_from=F("through_batch"), decided_through=F("through_batch"))
     replay = Replay(wave.description, looks_from=newest.through_batch)
     for batch in wave.batches.order_by("number"):

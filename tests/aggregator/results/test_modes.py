@@ -70,7 +70,7 @@ def test_the_difference_is_of_true_answers_although_the_channels_differ() -> Non
 
 
 def test_shares_are_shown_as_far_as_they_are_reliable() -> None:
-    """50 % of 200 people, of 100, and, with 45 flips, of 200 again."""
+    """50 % of 200 people and of 100; then, with 45 flips, of 200 again."""
     survey = make_answered(browser=[100, 90], coins=[50, 45], flips=25, cap=300)
     page = text_of(read(survey))
     for words in ("(200 people) 50 % † (36–", "(100 people) 50 % † (31–", "† Use with caution"):

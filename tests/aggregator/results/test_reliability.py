@@ -39,7 +39,7 @@ ONE_LOOK = 1.95996
         (0.0368, 3.54, CAUTION),
         (0.0707, 3.54, NOT_SHOWN),  # .5006
         (None, ONE_LOOK, NOT_SHOWN),
-        (0.01, None, CAUTION),  # an earlier version did not store it
+        (0.01, None, CAUTION),  # an earlier version stored no critical value
     ],
 )
 def test_the_rating_is_that_of_the_width_at_a_share_of_a_fifth(
@@ -76,7 +76,7 @@ def estimate_yes(flips: int, total: int, yes: int) -> Estimate:
     ],
 )  # fmt: skip
 def test_publishable_shares_cover_as_often_as_all(flips: int, total: int, share: float) -> None:
-    """The cells in which a rule on the estimate itself published high flukes only."""
+    """In these cases, a rule on the estimate itself published only high chance results."""
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=flips)
     reported = mechanism.other_probability + mechanism.slope * share
     likely = np.flatnonzero(binom.pmf(np.arange(total + 1), total, reported) > 1e-12).tolist()

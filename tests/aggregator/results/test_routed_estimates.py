@@ -62,7 +62,7 @@ def find(results: dict[str, QuestionResult], question: str, name: str) -> Estima
 
 
 def figures(one: Estimate) -> tuple[Any, ...]:
-    """Everything that is shown of an estimate."""
+    """Everything that is shown about an estimate."""
     return one.value, one.standard_error, one.intervals, one.contradiction
 
 
@@ -113,7 +113,7 @@ def test_one_quantity_has_one_figure_and_each_point_lies_in_its_interval(
 
 
 def expect(asked: float, *, total: int) -> tuple[list[list[int]], list[int]]:
-    """Return the counts of q1 and q2 and their table, as they are on average."""
+    """Return the average counts of q1 and q2, and their average table."""
     parent, child = (question.mechanism.channel() for question in EXAMPLE.questions[:2])
     shares = np.zeros((2, 6))
     shares[0, 5] = 1 - asked
@@ -192,7 +192,7 @@ def test_questions_with_one_rule_show_how_many_were_asked_once(fixed_end: bool) 
     asked = {name: find(results, name, "asked") for name in ("q3", "q4", "q5", "q6", "q7")}
     assert figures(asked["q3"]) == figures(asked["q4"]) == figures(asked["q5"])
     assert asked["q5"].symbols == ("q1", "q2")
-    # Two of three codes of q2, however the rule says so.
+    # The rules name the same two of three codes of q2, in different ways.
     assert figures(asked["q6"]) == figures(asked["q7"])
     assert asked["q6"].symbols == ("q2",)
     truth = compute_truth(SEVERAL, people)
@@ -237,7 +237,7 @@ def test_a_survey_of_every_kind_of_rule_is_estimated(fixed_end: bool) -> None:
 
 
 def make_large() -> Manifest:
-    """A rule that tells each of seven options of three questions apart."""
+    """Make a rule that distinguishes each of seven options of three questions."""
     parents = [ask(f"q{number}", KIND.CHOICE, 8) for number in (1, 2, 3)]
     rule: Rule = {"any": [yes(one.name, code) for one in parents for code in range(7)]}
     return make_manifest(
@@ -308,7 +308,7 @@ def test_a_group_that_is_shown_says_exactly_how_many_were_asked_after_the_close(
     [
         ([700, 200, 100], False),  # people watch
         ([893, 102, 5], True),  # two groups are hidden, and only one of them is asked
-        ([1, 994, 5], True),  # those who are asked are too few
+        ([1, 994, 5], True),  # too few people are asked
     ],
 )
 def test_otherwise_nothing_depends_on_an_answer_that_is_sent_as_it_is(

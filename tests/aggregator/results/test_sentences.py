@@ -1,4 +1,4 @@
-"""Estimates in words: whom a share is about, what is called what, and what is not said."""
+"""Estimates in words: whom a share describes, how things are named, and what is not said."""
 
 from __future__ import annotations
 
@@ -120,16 +120,16 @@ def test_shares_of_everyone_name_no_smaller_group() -> None:
 def test_a_share_of_some_people_is_worth_so_many_direct_answers_of_them() -> None:
     found = estimate(make_question(QuestionType.YES_NO, answers=2, refusal=True), [0.6, 0.3, 0.1])
     one = next(one for one in found.estimates if one.estimand.name == "1")
-    assert one.effective_sample_size is None  # in files, of shares of everyone only
+    assert one.effective_sample_size is None  # in files, only shares of everyone have one
     size = find_effective_size(one)
     assert size is not None
-    # As many direct answers have this standard error.
+    # This many direct answers have the same standard error.
     assert (one.value * (1 - one.value) / size) ** 0.5 == pytest.approx(one.standard_error)  # type: ignore[operator]
     assert size < 9000
 
 
 def test_of_too_few_people_only_their_number_is_said() -> None:
-    """No value, no interval, and no direct answers that they would be worth."""
+    """There is no value, no interval, and no equivalent number of direct answers."""
     found = estimate(make_question(QuestionType.YES_NO, answers=2, rule=RULE), [0.006, 0.004, 0.99])
     one = find(found, "1")
     assert one.reliability is Reliability.NOT_SHOWN
@@ -163,7 +163,7 @@ def describe_all(found: QuestionResult) -> Details:
 
 
 def read_details(found: QuestionResult) -> dict[tuple[str, str], str]:
-    """The cells of the table by the name of their row, and their column."""
+    """Return the cells of the table by the names of row and column."""
     details = describe_all(found)
     return {
         (row.label, heading.text): cell
@@ -234,7 +234,7 @@ def test_the_ends_of_a_scale_have_their_labels() -> None:
 def test_only_a_wider_interval_than_those_of_others_is_explained_by_itself(
     method: str, critical: float, said_at_fixed_end: bool
 ) -> None:
-    """At looks, all intervals are of the kind that holds for all of them together."""
+    """At looks, all intervals hold for all looks together."""
     found = estimate(make_question(QuestionType.YES_NO, answers=2), [0.8, 0.2])
     one = find(found, "1")
     main = replace(one.intervals.main, method=method, critical_value=critical)

@@ -1,4 +1,4 @@
-"""Snapshots: a pure function of the batches, with the interval that the ending allows."""
+"""Snapshots are a pure function of the batches, with the interval that the ending allows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.fielding import send_people
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
-# Of 40 reports, 22 say yes to the first question, 20 to the second, 8 to the third.
+# Of 40 reports, 22 have Yes to the first question, 20 to the second, and 8 to the third.
 ROWS = [bytes([i < 22, i % 2, i >= 32]) for i in range(40)]
 
 
@@ -87,7 +87,7 @@ def list_critical(snapshot: Snapshot) -> set[float]:
 
 
 def find_differences() -> list[str]:
-    """What verify finds, except that reports made here were never acknowledged."""
+    """Return what verify finds, but not that reports made here were never acknowledged."""
     found = Verification().run(Wave.objects.order_by("pk"))
     return [str(difference) for difference in found if difference.kind != "reports"]
 
@@ -213,7 +213,7 @@ def test_a_snapshot_of_an_older_method_is_recomputed() -> None:
     update_snapshot(wave_id=wave.pk)
     assert not find_waves_to_estimate().exists()
     wave.snapshots.update(method_version=METHOD_VERSION - 1, estimates=[])
-    assert newest_snapshot(wave) is None  # its estimates are not shown
+    assert newest_snapshot(wave) is None  # an outdated snapshot is not shown
     assert list(find_waves_to_estimate()) == [wave]
     update_snapshot(wave_id=wave.pk)
     renewed = newest_snapshot(wave)
@@ -224,7 +224,7 @@ def test_a_snapshot_of_an_older_method_is_recomputed() -> None:
 
 @pytest.mark.parametrize("key", ["estimand", "low", "name"])
 def test_a_snapshot_with_unknown_names_is_recomputed(key: str) -> None:
-    """A half-applied upgrade leaves this: the version is right, but a name inside is not."""
+    """A half-applied upgrade leaves this: the version is right, but a name inside is wrong."""
     wave = make_wave(display_minimum=10)
     send_many(wave, ROWS)
     seal_all(wave)

@@ -40,7 +40,7 @@ def play(wave: Wave, hundredths: int) -> Attacks:
 
 
 def yes_wave(*, yes: int, total: int) -> Wave:
-    """One question, to which so many codes are Yes."""
+    """Close a wave with one question, to which `yes` codes are Yes."""
     wave = make_wave(questions=1)
     send_rows(wave, [bytes([number < yes]) for number in range(total)])
     return finish(wave)
@@ -97,7 +97,7 @@ def test_exact_figures_are_broken_and_a_release_keeps_its_bound(hundredths: int)
 def test_a_leader_tells_more_about_an_answer_than_any_release_about_taking_part(
     hundredths: int,
 ) -> None:
-    """Two answers, tied among all others: the person's decides which of them is ahead by one."""
+    """Two answers are tied among all others; the person's answer puts one of them ahead by one."""
     played = play(yes_wave(yes=300, total=700), hundredths)
     epsilon = hundredths / 100
     assert played.leader is not None

@@ -1,4 +1,4 @@
-"""The demo's people, their envelopes, and how these are sent and retried."""
+"""The demo's people, and how their envelopes are sent and retried."""
 
 from __future__ import annotations
 

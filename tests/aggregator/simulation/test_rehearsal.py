@@ -200,7 +200,7 @@ def test_a_rehearsal_that_cannot_open_leaves_nothing_behind(db: None) -> None:
 def test_a_survey_with_a_complete_translation_is_rehearsed(
     survey: Survey, manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The title too, although the rehearsal is called something else."""
+    """The title is translated too, although the rehearsal has another one."""
     german = {source.text: f"{source.text} (deutsch)" for source in list_texts(manifest)}
     save_translation(survey=survey, language="de", texts=german)
 

@@ -1,4 +1,4 @@
-"""The words of a PDF as Typst writes it, without a PDF library: enough to find every number."""
+"""Reads the words of a PDF written by Typst, without a PDF library, to find every number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ _STREAM = re.compile(rb"^(.*?)stream\r?\n(.*)\r?\nendstream", re.DOTALL)
 _FONTS = re.compile(rb"/Font<<(.*?)>>")
 _NAMED = re.compile(rb"/(\w+) (\d+) 0 R")
 _CHARACTER = re.compile(rb"^<([0-9A-F]{4})> <([0-9A-F]+)>$", re.MULTILINE)
-# The choice of a font, or text to show: a string, or an array with strings.
-# Typst writes a string in hexadecimal digits if some byte of it is not ASCII.
-# Brackets that have partners need no backslash.
+# The choice of a font, or text to show: a string, or an array with strings. Typst writes a string
+# in hexadecimal digits if some byte of it is not ASCII. Brackets in pairs need no backslash.
 _LITERAL = rb"\((?:\\.|[^\\()]|\((?:\\.|[^\\()])*\))*\)"
 _HEXADECIMAL = rb"<[0-9A-Fa-f]*>"
 _STRING = re.compile(rb"%s|%s" % (_LITERAL, _HEXADECIMAL), re.DOTALL)
@@ -34,9 +33,9 @@ def read_pages(pdf: bytes) -> list[str]:
 
 
 def squeeze(text: str) -> str:
-    """Leave out all spaces, which lines of different lengths have in different places.
+    """Remove all spaces, because lines break in different places.
 
-    Spaces without width are left out too: long words can be broken at them.
+    Zero-width spaces, at which long words can break, are removed too.
     """
     return "".join(text.replace("\u200b", "").split())
 
@@ -80,7 +79,7 @@ def _read_characters(body: bytes) -> dict[int, str]:
 
 
 def _unescape(text: bytes) -> bytes:
-    """Return the bytes of a string, which still has its brackets."""
+    """Return the bytes of a string that still has its brackets."""
     inside = text[1:-1]
     if text.startswith(b"<"):
         return bytes.fromhex(inside.decode())

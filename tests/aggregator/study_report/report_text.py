@@ -1,4 +1,4 @@
-"""What one section of a report says."""
+"""The text of one section of a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a survey with a sealed half: what is sealed, then what its one test said."""
+"""The report of a survey with a sealed half: first what is sealed, then the result of its test."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_follows_the_half_from_the_opening_to_the_verdicts() -> None:
         add_claim(wave=wave, claim=claim)
     assert STILL_SEALED in said(wave)
     assert list_marks(find_view(wave.survey)) == (HALF,)
-    assert "frequent" not in said(wave)  # what is claimed is nobody's finding yet
+    assert "frequent" not in said(wave)  # a claim is not a finding yet
     open_half(wave=wave, seen=stamp_claims(claims))
     assert list_marks(find_view(wave.survey)) == (COUNTING,)
     process(wave)

@@ -1,4 +1,4 @@
-"""What the report says: every figure is that of the results, and limits follow from the figures."""
+"""What the report says: all figures are those of the results, and limits follow from them."""
 
 from __future__ import annotations
 

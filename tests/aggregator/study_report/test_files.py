@@ -42,7 +42,7 @@ ARABIC, CHINESE = "مسح عن العمل", "关于工作的调查"
 
 
 def read_pdf(pdf: bytes, title: str) -> str:
-    """Return the words of all pages without spaces and without the foot of each page."""
+    """Return the words of all pages without spaces or page footers."""
     short = title if len(title) <= 80 else f"{title[:79]}…"
     foot = re.compile(re.escape(squeeze(short)) + r"\d+/\d+$")
     return "".join(foot.sub("", squeeze(page)) for page in read_pages(pdf))
@@ -66,7 +66,7 @@ def find_missing(report: StudyReport, shown: str) -> list[str]:
 
 
 def with_words(report: StudyReport, text: str, **changes: str) -> StudyReport:
-    """Put the same words where an author's words can be: title, question and answer."""
+    """Put a text in all places of an author's words: title, question and answer."""
     words = Words(text=text, is_authors=True)
     table = find_section(report, "results").parts[-1]
     assert isinstance(table, Table)

@@ -1,4 +1,4 @@
-"""`manage.py backup`: a consistent copy of the SQLite file, what it omits, and refusals."""
+"""`manage.py backup`: a consistent copy of the SQLite file, omitted data, and refusals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_backup_is_the_whole_database_except_its_sessions(tmp_path: Path) -> N
     assert sorted(pk for (pk,) in rows(target, "SELECT id FROM aggregator_raw_report")) == waiting
     assert rows(target, "SELECT count(*) FROM aggregator_spent_id") == [(20,)]
     assert rows(target, "SELECT count(*) FROM django_session") == [(0,)]
-    # It is complete: no write-ahead log is needed with it.
+    # The copy is complete: it needs no write-ahead log.
     assert rows(target, "PRAGMA journal_mode") == [("delete",)]
     triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
     assert rows(target, triggers) == rows_of_the_live_one(triggers) != []

@@ -162,7 +162,7 @@ def test_a_survey_without_a_date_is_never_due(clock: Clock) -> None:
 def test_the_file_that_counts_draws_stays_as_after_a_deletion_by_hand(
     settings: Settings, clock: Clock
 ) -> None:
-    """Its random keys say nothing, and a restored backup must not draw again."""
+    """The file's random keys say nothing, and a restored backup must not draw again."""
     day = in_a_month()
     survey = make_full_survey(delete_on=day)
     wave = survey.waves.electronic().get()
@@ -310,7 +310,7 @@ class Refusing(BaseEmailBackend):
 
 
 def sweep_and_send(queue: list[Any]) -> None:
-    """Let a sweep find mails that are due, and a worker send one for each message."""
+    """Let a sweep find due mails, and a worker send one for each message."""
     queue.clear()
     tasks.send_due_work()
     for task, args in list(queue):
@@ -348,7 +348,7 @@ def test_a_mail_that_cannot_be_sent_is_tried_again_and_stops_no_deletion(
     clock(week_before)
     sweep_and_send(queue)
     sweep_and_send(queue)
-    assert queue == []  # a silent server costs one worker one attempt; the other mail waits too
+    assert queue == []  # a silent server costs one attempt; the other mail waits too
     settings.EMAIL_BACKEND = backend
     clock(week_before + RETRY_AFTER)
     for _ in range(3):

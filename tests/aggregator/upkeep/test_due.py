@@ -147,7 +147,7 @@ def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
         patch.setattr(DueWork.objects, "all", lambda: known_to_the_slow_one)
         remember(at=3)
     assert rows() == {("seal", 7): (1, 2)}
-    # Two sweeps both saw it first.
+    # Both sweeps think that they saw it first.
     with monkeypatch.context() as patch:
         patch.setattr(DueWork.objects, "all", list)
         remember(moved, at=4)

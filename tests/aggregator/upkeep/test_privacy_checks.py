@@ -1,6 +1,6 @@
 """The privacy checks find nothing with the documented settings, and report each wrong one.
 
-They are Django system checks; most tests look through `manage.py privacy_check`, which runs them.
+They are Django system checks; most tests use `manage.py privacy_check`, which runs them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def assert_only_failure(subject: str, remedy: str) -> None:
 
 @pytest.fixture(scope="module")
 def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    # A folder, because a test turns the append-only files on.
+    # A folder, because a test turns on append-only files.
     memory_only = ("--save", "", "--dir", str(tmp_path_factory.mktemp("redis")))
     with running_redis(*memory_only) as first, running_redis(*memory_only) as second:
         yield first, second
@@ -130,7 +130,7 @@ def test_a_wrong_murmur_setting_is_reported(
     [
         ("Redis", "6.2.22", False),
         ("Redis", "6.2.23", True),
-        ("Redis", "7.0.15", False),  # no release of 7.0 has the repairs
+        ("Redis", "7.0.15", False),  # no release of 7.0 has the fixes
         ("Redis", "7.2.14", False),
         ("Redis", "7.4.10", True),
         ("Redis", "8.2.8", True),
@@ -351,7 +351,7 @@ def altered(server: Server, *statements: str, back: tuple[str, ...]) -> Iterator
 
 
 def follow_remedy(server: Server) -> None:
-    """Run the command that the only failure gives."""
+    """Run the remedy of the only failure."""
     (line,) = failures()
     remedy = line.partition(" Remedy: ")[2]
     server.run(*[statement for statement in remedy.split("; ") if statement])

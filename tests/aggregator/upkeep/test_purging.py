@@ -64,7 +64,7 @@ def send(wave: Wave, reports: list[bytes]) -> None:
 
 
 def seal_some(*, seed: int = 1, wave: Wave | None = None) -> tuple[Wave, list[bytes]]:
-    """Send 60 reports, of which 50 are sealed; return the symbols of those 50."""
+    """Send 60 reports and seal 50; return the symbols of the sealed ones."""
     wave = wave or make_wide_wave()
     reports = make_reports(60 - RawReport.objects.count(), seed=seed)
     before = [bytes(row.symbols) for row in RawReport.objects.all()]
@@ -162,7 +162,7 @@ def test_sqlite_keeps_no_byte_of_a_sealed_report() -> None:
     purge_traces()
     assert holders(gone) == set()
     assert left() == []
-    # Waiting reports are still there and are found, so the search works.
+    # The search works: it finds the waiting reports, which are still there.
     assert holders([bytes(row.symbols) for row in RawReport.objects.all()]) == {""}
     assert RawReport.objects.filter(wave=wave).count() == 10
 
@@ -186,7 +186,7 @@ def test_a_reader_on_sqlite_postpones_the_purge_without_long_waits() -> None:
 
 
 def fill_and_close(wave: Wave) -> list[bytes]:
-    """Close a survey whose reports are sealed; return what its rows contain."""
+    """Close a survey, seal its reports, and return contents of its rows."""
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     seal_next_batch(wave_id=wave.pk)
     needles = [bytes(batch.packed) for batch in wave.batches.all()]
@@ -273,7 +273,7 @@ def test_postgresql_keeps_no_byte_of_a_deleted_survey(on_postgresql: Server) -> 
     assert files_with(on_postgresql, gone) == set()
     assert left() == []
     assert "base" in files_with(on_postgresql, [bytes(wave.manifest_hash)])
-    # The other survey is whole, and works.
+    # The other survey is complete and works.
     assert (other.batches.get().size, SpentId.objects.filter(wave=other).count()) == (50, 60)
     send(other, make_reports(10, seed=7))
     with pytest.raises(DatabaseError, match="a launched wave cannot change"):
@@ -376,7 +376,7 @@ def test_a_transaction_that_began_before_sealing_postpones_the_purge(on_postgres
         _, gone = seal_some(wave=wave)
         purge_traces()
         assert purge_is_due()
-        # It may still read what was deleted, so a rewritten table would hold it.
+        # It may still read deleted rows, so a rewritten table would contain them.
         assert other.execute("SELECT count(*) FROM aggregator_batch").fetchone() == (0,)
     purge_traces()
     assert not purge_is_due()
@@ -449,7 +449,7 @@ def test_every_table_that_names_a_survey_is_rewritten_after_a_deletion() -> None
         if any(field.related_model in named for field in model._meta.get_fields() if field.concrete)
     }
     tables |= {model._meta.db_table for model in named}
-    # These name waves without a relation.
+    # These tables name waves without a relation.
     tables |= {DueWork._meta.db_table, Upkeep._meta.db_table}
     assert "surveys_planned_comparison" in tables
     # Waiting reports are rewritten at every purge.

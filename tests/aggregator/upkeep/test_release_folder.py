@@ -93,7 +93,7 @@ def test_a_restored_database_publishes_nothing_more_of_any_survey(
     assert (drawn.state, waiting.state, waiting.problem) == ("drawn", "lost", CONTRADICTED)
     assert read_account(wave).left == 0
     assert find_differences() == []
-    # What was not charged yet may have been drawn since the backup.
+    # Releases not charged yet may have been drawn since the backup.
     count_all(still_open)
     reserve_planned(wave_id=still_open.pk)
     assert draw(still_open.releases.get()).problem == CONTRADICTED
@@ -121,7 +121,7 @@ def test_an_alert_whose_looks_may_be_known_is_given_up(database: str, folder: Pa
     replace_folder(database)
     waiting.refresh_from_db()
     assert waiting.state == Release.State.LOST
-    # What else is planned is charged at the close, even if all of the cap counts as spent.
+    # Other planned releases are charged at the close, even if the whole cap counts as spent.
     count_all(wave)
     reserve_planned(wave_id=wave.pk)
     assert not find_waves_to_release().exists()
@@ -154,7 +154,7 @@ def test_it_can_run_again_after_it_stopped_halfway(database: str, wave: Wave, fo
     with stop, pytest.raises(RuntimeError):
         replace_folder(database)
     waiting = wave.releases.get(state="reserved")
-    assert draw(waiting).state == Release.State.RESERVED  # not with half of a folder
+    assert draw(waiting).state == Release.State.RESERVED  # not with a half-made folder
     before = (folder / wave.manifest_hash_hex).read_text()
     replace_folder(database)
     assert (folder / wave.manifest_hash_hex).read_text() == before

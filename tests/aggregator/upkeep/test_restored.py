@@ -58,7 +58,7 @@ def test_looks_go_on_and_reports_sent_again_count_once(tmp_path: Path) -> None:
     with django_on(f"sqlite:///{yesterday}"):
         restored = Wave.objects.get()
         assert count_shown(restored) == shown_yesterday < shown_today
-        # Browsers that got no reply before the backup, and some that got theirs after it.
+        # Browsers without a reply before the backup, and some that got a reply after it.
         assert upload(restored, range(100, 150)) == {Outcome.ALREADY_RECORDED}
         assert count_shown(restored) == shown_yesterday
         assert upload(restored, range(300, 340)) == {Outcome.RECORDED}

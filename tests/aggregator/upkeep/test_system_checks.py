@@ -37,7 +37,7 @@ def test_servers_are_asked_only_if_a_database_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(connection, "cursor", ask)
     monkeypatch.setattr(redis.Redis, "from_url", ask)
     assert run_plain_checks() == []
-    run_privacy_checks()  # --deploy alone looks at settings
+    run_privacy_checks()  # --deploy alone reads only settings
     # As migrate does, on a database that has not been migrated yet.
     ours = [registry.PRIVACY, registry.SETTINGS]
     assert checks.run_checks(tags=ours, databases=["default"]) == []

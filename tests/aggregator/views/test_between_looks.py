@@ -1,4 +1,4 @@
-"""Between two looks, nothing that the owner of a survey can fetch changes: no page, file or API."""
+"""Between two looks, nothing that a survey's owner can fetch changes: no page, file or API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_nothing_that_the_owner_can_fetch_changes_between_two_looks() -> None:
         arrive(number, b"\1\1")
         assert fetch_everything(client, wave) == before
     assert wave.batches.count() == 3
-    # What is fetched does show figures: it changes at the next look, and at the close.
+    # Fetched pages do show figures: they change at the next look, and at the close.
     arrive(20, b"\1\1")
     after = fetch_everything(client, wave)
     changed = {name for name in before if after[name] != before[name]}

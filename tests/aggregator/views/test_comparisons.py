@@ -360,7 +360,7 @@ def test_a_page_that_waits_for_a_deleted_comparison_is_reloaded() -> None:
 def test_the_label_says_what_would_make_the_figures_valid(
     cap: int | None, ending: Wave.Ending, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # In a test, all reports come within seconds of one another.
+    # In a test, all reports come within seconds.
     monkeypatch.setattr(sentences, "describe_burst", lambda results: "")
     wave = make_answered_wave(cap=cap, ending=ending)
     client = sign_in(wave.survey.owner)

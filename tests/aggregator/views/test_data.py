@@ -1,4 +1,4 @@
-"""The Data page: files, what is not there yet, and the addresses for programs."""
+"""The Data page: files, missing files, and the addresses for programs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data(survey: Survey) -> str:
 
 
 def links(page: str, survey: Survey) -> set[str]:
-    """Return which of the files the page links to."""
+    """Return the files to which the page links."""
     names = ("estimates_csv", "reports_csv", "codebook_csv")
     files = {*names, "coin_estimates_csv"}
     return {

@@ -1,4 +1,4 @@
-"""The page that deletes a closed survey, and what is left at its addresses."""
+"""The page that deletes a closed survey, and its addresses afterwards."""
 
 from __future__ import annotations
 

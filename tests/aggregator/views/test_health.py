@@ -1,4 +1,4 @@
-"""What health checks answer, and that they cost little and reveal nothing."""
+"""Health checks: their answers are cheap and reveal nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OK, LATE = {"status": "ok"}, {"status": "late"}
 
 
 def note(*, swept: float | None, due: float | None = None) -> None:
-    """Store how many seconds ago the last sweep was, and since when work has been due."""
+    """Store how many seconds ago the last sweep ran and work became due."""
     now = timezone.now()
     Upkeep.objects.all().delete()
     DueWork.objects.all().delete()

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 def make_predicted(
     *, people: int, yes: float, agree: float, closes: bool = True, **settings: Any
 ) -> Wave:
-    """A share of people say Yes to Q1, a share answer Q2 the opposite way, and Q3 is a coin."""
+    """Some people say Yes to Q1, some answer Q2 the opposite way, and Q3 is a coin."""
     wave, draw, rows = make_wave(questions=3, **settings), random.Random(11), []
     for _ in range(people):
         first = draw.random() < yes
@@ -104,7 +104,7 @@ def count_pair(other: str, *counts: tuple[int, int]) -> PairTest:
 @pytest.mark.parametrize(
     ("yes", "said"),
     [
-        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1, and then 60 %.
+        # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1; in the second case 60 %.
         (2260, "No answer predicts Q1 better than “Always Yes”, which is right for 63 %"),
         (2200, "Q2 predicts Q1 best: the same answer is right for 62 %"),
     ],
@@ -136,7 +136,7 @@ def test_what_may_be_chance_is_said_to_be() -> None:
 
 
 def test_the_ranking_follows_from_the_counts() -> None:
-    """The figures of the estimates by hand, from the codes of the stored reports."""
+    """Estimates computed by hand from the codes of the stored reports."""
     wave = make_predicted(people=2_000, yes=0.4, agree=0.85)
     ranking = rank(wave)
     counts = wave.snapshots.get(final=True).counts
@@ -178,7 +178,7 @@ def test_an_outcome_must_be_a_yes_or_no_answer(outcome: str) -> None:
 
 
 def test_counts_of_earlier_versions_are_made_again() -> None:
-    """They stored no codes of pairs, so the worker counts them once more."""
+    """They stored no codes of pairs, so the worker counts pairs again."""
     wave = make_predicted(people=600, yes=0.4, agree=0.85)
     client, _ = find(wave)
     stored = Comparison.objects.get()

@@ -1,4 +1,4 @@
-"""A rehearsal cannot be taken for a survey: pages, pictures, files and the API say what it is."""
+"""A rehearsal cannot be mistaken for a survey: pages, pictures, files and the API name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results page and its panel: what they say, to whom, and when they change."""
+"""The results page and its panel: their content, their readers, and when they change."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
 
 @pytest.mark.slow
 def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
-    """Q1 is open to every value, and Q2 is clear."""
+    """Q1 allows every value, and Q2 is clear."""
     wave = make_launched_survey()
     survey = field(wave, yes=[15, 30], total=30)
     words = text_of(read(survey))
@@ -99,7 +99,7 @@ def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> N
     process(wave)
     words = text_of(read(wave.survey))
     assert words.count(WATCHED) == 1
-    # What holds at every look has no inner intervals.
+    # Intervals that hold at every look have no inner ones.
     for level in ("50 %", "80 %"):
         assert f"{level} interval" not in words
 
@@ -307,7 +307,7 @@ def test_a_panel_without_a_session_sends_the_whole_page_to_sign_in() -> None:
     response = Client().get(address, headers={"HX-Request": "true"})
     assert response["HX-Refresh"] == "true"
     assert b"<form" not in response.content
-    # What is typed into a form must stay.
+    # Text typed into a form must stay.
     assert "HX-Refresh" not in Client().post(address, headers={"HX-Request": "true"})
 
 

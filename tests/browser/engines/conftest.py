@@ -18,6 +18,6 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tab(engine: str) -> Iterator[Tab]:
-    """A tab in a browser with an empty profile, as large as a phone."""
+    """A tab as large as a phone, in a browser with an empty profile."""
     with open_browser(engine) as found:
         yield found

@@ -16,8 +16,8 @@ from tests.support.engines.tab import Tab
 from tests.support.engines.visit import SENT, open_survey_page, submit_all
 
 pytestmark = pytest.mark.long
-DRAWS, TRUTHS = 60_000, 6  # of the self-test, for each channel; its true codes share them
-RARE = 1e-6 / 1000  # for one of all counts
+DRAWS, TRUTHS = 60_000, 6  # of the self-test for each channel, divided among its true codes
+RARE = 1e-6 / 1000  # for each single count
 READ_COUNTS = """return [...document.querySelectorAll("tbody tr")]
     .map((row) => [...row.cells].map((cell) => Number(cell.textContent.replace(/\\D/g, ""))))"""
 

@@ -1,4 +1,4 @@
-"""A page whose script cannot run says so at once, and one behind a strange proxy still works."""
+"""A page whose script cannot run says so at once; a page behind a strange proxy still works."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support.factories import QUESTIONS, make_launched_survey
 
 pytestmark = pytest.mark.long
 POLICIES = (b"content-security-policy", b"integrity-policy")
-# So that the notice can only come from a script that failed.
+# Without the timer, only a script that failed can cause the notice.
 WITHOUT_TIMER = GUARD.replace("setTimeout(fail,1e4);\n", "")
 
 
 @pytest.fixture
 def impatient(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Serve a guard that waits for no time, under a policy with its hash."""
+    """Serve a guard without the time limit, under a policy with its hash."""
     assert WITHOUT_TIMER != GUARD
     old, new = (hash_source(text).encode() for text in (GUARD, WITHOUT_TIMER))
     monkeypatch.setattr(page, "GUARD", WITHOUT_TIMER)

@@ -1,7 +1,7 @@
-"""The browser's history tells nothing of a visit, and Back shows the page before.
+"""The browser's history reveals nothing about a visit, and Back shows the previous page.
 
-With windows and real keys: browsers skip entries that a page added before it was touched, but only
-when a person goes back.
+Windows and real keys are used: when a person goes back, and only then, browsers skip entries that a
+page added before it was touched.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_back_after_sending_stays_once_and_shows_no_answers(
 @pytest.mark.parametrize(
     ("settings", "stops", "shown"),
     [
-        # Start is the first stop of Tab, or comes after Exit.
+        # Start is the first stop of the Tab key, or comes after Exit.
         ({"quick_exit": False}, 1, QUESTIONS[1]),
         ({"quick_exit": False, "shared_devices": True}, 1, "On the road"),
         ({"quick_exit": True}, 2, "On the road"),
@@ -147,7 +147,7 @@ def test_back_after_sending_stays_once_and_shows_no_answers(
 def test_a_page_that_was_left_comes_back_with_its_answers_only_where_nobody_else_may_see_them(
     tab: Tab, keyboard: Keyboard, line: Line, settings: dict[str, bool], stops: int, shown: str
 ) -> None:
-    """With keys alone: where a driver clicks, Firefox keeps no page to come back to."""
+    """Only keys are used: after a driver's click, Firefox keeps no page to return to."""
     open_survey_page(tab, line, make_launched_survey(**settings))
     tab.wait("document.getElementById('start')?.hidden === false")
     press_each(keyboard, *["Tab"] * stops, "Enter")
@@ -165,11 +165,11 @@ def test_a_page_that_was_left_comes_back_with_its_answers_only_where_nobody_else
 
 
 def leave(tab: Tab, keyboard: Keyboard) -> None:
-    """Open the browser's first page, and agree if the survey's asks first."""
+    """Open the browser's first page, and agree if the survey's page asks first."""
     address = tab.url
     for _ in range(10):
         keyboard.press("Alt", "Home")
-        time.sleep(1)  # a driver that looks while a browser asks would answer it
+        time.sleep(1)  # a driver that looks while a browser asks would answer the question
         keyboard.press("Enter")
         time.sleep(1)
         if tab.url != address:

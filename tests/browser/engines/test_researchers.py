@@ -23,7 +23,7 @@ from tests.support.factories import PASSWORD, make_launched_survey, make_survey,
 from tests.support.fielding import process, send_people
 
 pytestmark = pytest.mark.long
-MADE = 60.0  # seconds in which a page asks again for what workers made
+MADE = 60.0  # seconds within which a page asks again for workers' results
 
 
 @pytest.fixture

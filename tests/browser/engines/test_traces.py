@@ -32,7 +32,7 @@ HOURS, CHOICE, OPTION = "How long did it take?", "Who paid for the crossing?", "
 ROWS = "Please answer each question."
 FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream"
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
-MISTYPED = "918273645546"  # long enough to stand nowhere by chance
+MISTYPED = "918273645546"  # long enough to occur nowhere by chance
 CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could store it
 WRITTEN_SECONDS = 4  # until browsers have written what they store while they run
 
@@ -113,14 +113,14 @@ def expect_places(found: dict[str, set[str]], **expected: str) -> None:
 def test_a_device_of_ones_own_keeps_what_the_page_names(
     engine: str, line: Line, tmp_path: Path
 ) -> None:
-    """The history, that this browser took part, and perhaps the questions and the code."""
+    """The history, the fact that this browser took part, and perhaps the questions and the code."""
     wave = make_ferries(shared_devices=False)
     with open_window(engine, tmp_path) as (tab, _keyboard):
         answer_ferries(tab, line, wave)
         correct_and_submit(tab)
         tab.wait_for(SENT)
         time.sleep(WRITTEN_SECONDS)
-    code = "database" if engine == "chromium" else ""  # which erases less than Firefox
+    code = "database" if engine == "chromium" else ""  # Chromium erases less than Firefox
     expect_places(
         find_places(engine, tmp_path, plant(line, wave)),
         id=code,
@@ -143,7 +143,7 @@ def test_a_shared_device_keeps_the_history_and_a_code_that_could_not_be_sent_at_
     wave = make_ferries(shared_devices=True)
     with open_window(engine, tmp_path) as (tab, _keyboard):
         answer_ferries(tab, line, wave)
-        # In the middle of the visit, too.
+        # This also holds in the middle of the visit.
         expect_places(find_places(engine, tmp_path, plant(line, wave)) | {"title": set()})
         if is_cut:
             line.cut()
@@ -158,9 +158,9 @@ def test_a_shared_device_keeps_the_history_and_a_code_that_could_not_be_sent_at_
     expect_places(
         found,
         title="history",
-        # Firefox may have written over it before it is closed.
+        # Firefox may overwrite the id before it is closed.
         id=code if engine == "chromium" or found["id"] else "",
-        symbols=code if engine == "chromium" else "",  # in the same record as the id
+        symbols=code if engine == "chromium" else "",  # in the id's record
         hash=code,
     )
 

@@ -78,8 +78,8 @@ def test_a_page_that_was_left_by_mistake_comes_back_with_its_answers_unless_exit
     tab.wait_for_heading(QUESTIONS[1])
     tab.open(f"{line.url}/methods")
     tab.back()
-    if quick_exit or tab.engine == "firefox":  # which asks before it leaves, and then forgets
-        time.sleep(BACK_SECONDS)  # no person is faster; the step back ends in that time
+    if quick_exit or tab.engine == "firefox":  # Firefox asks before it leaves, then forgets
+        time.sleep(BACK_SECONDS)  # no person is faster; the step back has ended by then
         start(tab)
         tab.wait_for_heading(QUESTIONS[0])
         assert not tab.run("return document.querySelector('[aria-pressed=true]')")

@@ -1,4 +1,4 @@
-"""The public results in Chromium: no script, no sideways scrolling, nothing that axe finds."""
+"""The public results in Chromium: no script or sideways scrolling, no faults by axe."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
     chromium: Browser, live: LiveApplication, size: str, scheme: str
 ) -> None:
     viewport = SIZES[size]
-    # Only the results themselves are in English for every survey.
+    # Only the results themselves are in English in every survey.
     studies = [
         (make_study(), "after the survey has closed", "no longer shown"),
         (make_arabic(), "بعد إغلاق الاستبيان", "لم تعد هذه النتائج معروضة"),

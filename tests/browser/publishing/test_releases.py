@@ -31,7 +31,7 @@ YES = 900  # surely more than 20 %
 SIZES = (("light", DESK), ("dark", PHONE))
 WIDTH = "document.documentElement.scrollWidth"
 MOST_WORDS = 160
-# The words of a page, without its head, its figures and the author's texts.
+# The words of a page without its head, figures and author's texts.
 WORDS = """() => {
     const main = document.querySelector("main").cloneNode(true);
     const left = ".survey-head, .back-link, table, .block, [dir=auto], bdi";
@@ -123,7 +123,7 @@ def study(
     context = make_context(chromium, live, survey)
     reader = Reader(context.new_page(), live)
     yield Study(reader.page, live=live, survey=survey, to=pictures)
-    # Chromium mentions pages that refuse.
+    # Chromium logs replies that refuse a form.
     reader.messages = [one for one in reader.messages if "status of 422" not in one]
     reader.assert_nothing_went_wrong()
     context.close()
@@ -224,7 +224,7 @@ def publish_table(study: Study) -> None:
 
 
 def charge_nothing_that_was_not_priced(page: Page) -> None:
-    """Publish sends the form as it is; what differs from the price is not charged."""
+    """Publish sends the form as it is; a choice that differs from the priced one is not charged."""
     page.get_by_label(TIRED).uncheck()
     page.get_by_role("button", name="Publish (spends 1.00)").click()
     expect(page.locator(".error-summary")).to_contain_text("You changed the choice")
@@ -270,7 +270,7 @@ def count_reports(study: Study) -> None:
 
 
 def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
-    """Nothing is public on the day of the release; on the next day, a visitor reads it."""
+    """Nothing is public on the day of the release; the next day, a visitor reads the release."""
     context = chromium.new_context(viewport=DESK)  # type: ignore[arg-type]
     page = context.new_page()
     address = f"{study.live.url}/s/{study.survey.slug}/results"
@@ -296,7 +296,7 @@ def read_in_public(chromium: Browser, study: Study, clock: Clock) -> None:
 
 
 def refuse_more(study: Study, left_open: Page) -> None:
-    """The cap is spent. A page from before still has its button."""
+    """The cap is spent. A page that was opened earlier still has its button."""
     left_open.get_by_role("button", name="Publish (spends 0.25)").click()
     expect(left_open.locator(".error-summary")).to_contain_text("nothing was charged.")
     expect(left_open.locator("#obstacle")).to_contain_text("The whole cap is spent")

@@ -59,7 +59,8 @@ SPACE_OUT = """() => {
       p { margin-block-end: 2em !important; }`);
     document.adoptedStyleSheets = [sheet];
 }"""
-# The element with the focus, and the width of its outline. A row is marked instead of its input.
+# The element with the focus, and the width of its outline. A row has the outline instead of its
+# input.
 LOOK_AT_FOCUS = """() => {
     const one = document.activeElement;
     const shown = one.closest(".choice") ?? one;
@@ -184,7 +185,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
 
 
 def walk(page: Page, look: Look) -> None:
-    """Answer every page with its first row; show each page empty, refused and filled in."""
+    """Answer each page with its first row; look at it empty, refused and filled in."""
     expect(page.locator("#start")).to_be_visible()
     look("start")
     for summary in page.locator("main summary").all():
@@ -401,7 +402,7 @@ def test_two_coins_can_be_answered_by_keyboard(visitor: Visitor) -> None:
 
 
 def assert_rows_are_well_made(page: Page, *, from_right: bool) -> None:
-    """Check that rows are as tall as a thumb, stacked, and begin with mark or words."""
+    """Check that rows are as tall as a thumb and stacked, and begin with the mark or the words."""
     bottom = 0.0
     for row in page.evaluate(MEASURE_ROWS):
         assert row["height"] >= 44
@@ -450,7 +451,7 @@ def test_every_step_has_the_same_structure(
         }
         # Start, check and end; nine pages, of which two can be refused.
         assert len(steps) == 3 + 9 + 2
-        # Where people may have to leave at once, no title says how far the visit went.
+        # If people may have to leave at once, no title says how far the visit has gone.
         start = steps["start"]
         assert set(steps.values()) == {start, f"خطأ: {start}"}
         tour(page, live, wave, language=language, look=look)
@@ -563,6 +564,6 @@ def test_everything_can_be_read_before_any_script_and_nothing_moves_afterwards(
 
 
 def answer_late(route: Route) -> None:
-    """Answer so late that the browser does not attribute what moves then to the last click."""
+    """Answer so late that the browser does not attribute later movement to the last click."""
     time.sleep(0.7)
     route.continue_()

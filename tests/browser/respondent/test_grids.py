@@ -1,4 +1,4 @@
-"""Questions that stand together, and long scores: rows on a page, and one answer and code each."""
+"""Questions asked together, and long scores: rows on a page, with one answer and code each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def walk(page: Page, answer: str) -> int:
 
 
 def make_rows() -> Wave:
-    """Two rows that people may decline, protected differently, and what hangs on the first."""
+    """Two rows that people may decline, protected differently, and the dependants of the first."""
     survey = make_survey(title="Rows", questions=())
     first = ask(survey, "Stolen?", type="yes_no", refusal=True, flips=45)
     ask(survey, "Lied?", type="yes_no", refusal=True, flips=10, together=True)
@@ -112,9 +112,9 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         page.keyboard.up("Enter")
         assert page.locator(".error-summary").count() == 0
         assert (heading(page), rows(page)) == (ROWS, ["Stolen?", "Lied?"])
-        assert page.locator("#odds").count() == 0  # each row has its own
+        assert page.locator("#odds").count() == 0  # each row has its own odds
         expect(page.get_by_role("group", name="Stolen?")).to_contain_text("strong")
-        # This is the first page about either way to scramble, so it says both whole.
+        # No page before had either way to scramble, so this one states both in full.
         assert page.locator(".item legend p").count() == 2
         expect(page.get_by_role("group", name="Lied?")).to_contain_text("light")
         shown = page.evaluate(TABLE)
@@ -155,7 +155,7 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
 def test_many_answers_leave_the_column_where_the_page_is_wide(
     chromium: Browser, live: LiveApplication
 ) -> None:
-    """And rows have the title of their section, or one for screen readers only."""
+    """Pages of rows have the title of their section, or a title for screen readers only."""
     survey = make_survey(title="Rows", language="ar", questions=())
     scale = {"type": "scale", "minimum": 0, "maximum": 10, "low_label": "a", "high_label": "b c"}
     for text, more in (("One?", {}), ("Two?", {"together": True})):
@@ -185,7 +185,7 @@ def test_many_answers_leave_the_column_where_the_page_is_wide(
 def test_all_answers_to_rows_look_the_same_from_outside(
     chromium: Browser, live: LiveApplication
 ) -> None:
-    """With Yes, two more rows are asked; nothing but time can show it."""
+    """After Yes, two more rows are asked; only the time can show this."""
     wave, seen = make_rows(), []
     for answer in ("Yes", "No", REFUSED):
         with visiting(chromium, live) as visitor:

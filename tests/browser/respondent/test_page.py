@@ -1,4 +1,4 @@
-"""The respondent's page: by keyboard, with errors, with hostile or huge texts, and refused."""
+"""The respondent's page: keyboard, errors, hostile or huge texts, and refusals."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_going_back_after_submit_shows_no_answers(visitor: Visitor) -> None:
     page.go_back()
     expect(status(page)).to_have_text(SENT)
     assert page.locator("input").count() == 0
-    # One step further back leaves the survey: the history does not show how many steps it had.
+    # One step further back leaves the survey: the history does not show how many steps there were.
     page.go_back()
     assert page.url == "about:blank"
 
@@ -440,7 +440,7 @@ def test_if_the_scripts_fail_the_first_screen_says_so_and_leads_to_the_coins(
     visitor.context.route(failing, lambda route: route.abort())
     wave = make_launched_survey(introduction="About driving.\n" * 3, coins=True)
     page = visitor.context.new_page()
-    page.clock.install()  # it stands still, so nothing here waits for ten seconds
+    page.clock.install()  # the clock stands still, so nothing here waits for ten seconds
     page.goto(f"{visitor.url}/s/{wave.survey.slug}")
     expect(page.locator("#status")).to_contain_text("Load the page again")
     coins = page.get_by_role("link", name="You can use two coins instead.").first

@@ -101,7 +101,7 @@ def test_visits_with_different_answers_differ_only_in_the_symbols(
         with visiting(chromium, live) as visitor:
             visitor.context.add_init_script(FIXED_RANDOMNESS % 7)
             traces.append(trace_visit(visitor, wave, choices))
-        # With fixed randomness all visits have the same id, which only the first could use.
+        # With fixed randomness all visits have the same id, which only the first visit could use.
         RawReport.objects.all().delete()
         SpentId.objects.all().delete()
     first = traces[0]

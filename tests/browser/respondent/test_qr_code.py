@@ -1,4 +1,4 @@
-"""The QR codes that the page as one file draws, compared with those of segno."""
+"""The QR codes that the single-file page draws, compared with those of segno."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sees of what was sent, how they test the scrambling, and the page as one file."""
+"""How a person sees what was sent and tests the scrambling, and the page as one file."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_thanks_come_with_the_help_that_the_survey_names(visitor: Visitor) -> No
     expect(page.locator("footer").get_by_role("link", name="0800 555 0123")).to_be_visible()
     submit(page)
     expect(status(page)).to_have_text(SENT)
-    # Once on the screen: the footer's gives way.
+    # The link is on the screen once: the footer's link is removed.
     expect(link).to_have_count(1)
     expect(link).to_have_attribute("href", "tel:08005550123")
     bottom = page.locator("main .help").evaluate("(one) => one.getBoundingClientRect().bottom")
@@ -200,7 +200,7 @@ def test_the_self_test_has_a_line_for_each_way_of_scrambling(visitor: Visitor) -
     questions = page.locator("#counts > dl > div").evaluate_all(
         "(rows) => rows.map((row) => [...row.querySelectorAll('dt')].map((one) => one.innerText))"
     )
-    # With 3, 2, 4 and 5 codes; "select several" has two ways.
+    # With 3, 2, 4 and 5 codes; "select several" is scrambled in two ways.
     assert questions == [[MOVED, THINGS, PAID], [THINGS], [LONELY, HOURS], [TIRED]]
     tested = {(row[0], row[1]) for row in read_counts(page)}
     assert tested == {(k, truth) for k in (2, 3, 4, 5) for truth in range(k)}

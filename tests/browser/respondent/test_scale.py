@@ -1,4 +1,4 @@
-"""The words for the ends of a scale stand with their own points on every screen."""
+"""On every screen, the words for the ends of a scale are at their own points."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def middle(box: Box) -> float:
 
 
 def assert_ends_are_right(found: dict[str, Any], *, from_right: bool) -> bool:
-    """Check the words for both ends; return whether the points stand in one row."""
+    """Check the words for both ends; return whether the points are in one row."""
     points: list[Box] = found["points"]
     tops = {round(point["top"]) for point in points}
     assert len(tops) in (1, len(points)), "one row or a list, never something between"
@@ -103,7 +103,7 @@ def test_the_ends_stand_with_their_own_points_at_every_width(
 
 
 def find_rows(page: Page, *, from_right: bool) -> set[int]:
-    """Return the widths at which the points stand in one row."""
+    """Return the widths at which the points are in one row."""
     found = set()
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 844})

@@ -1,4 +1,4 @@
-"""Scores on the respondent's page: items on one page, one code each, and nothing of the items."""
+"""Scores on the respondent's page: items share a page, one code is sent, and no item is."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_visit_answers_scales_and_sends_a_code_for_each(
         assert page.get_by_role("heading", level=1).inner_text() == WORSE
         go_back(page)
         assert page.locator(".item :checked").count() == 3
-        fill(page, NEVER, OFTEN, NEVER)  # 0 + 0 + 0: the lowest band, so nothing hangs on it
+        fill(page, NEVER, OFTEN, NEVER)  # 0 + 0 + 0: the lowest band, so nothing depends on it
         press(page, NEXT)
         expect(page.locator("#odds")).to_contain_text("Only whether your total is 6 or more")
         fill(page, NEVER, NEVER, SOME)  # 0 + 3 + 2

@@ -18,7 +18,7 @@ from tests.support.browser.sending import REPORTS, TWO, kept, lose_acknowledgeme
 from tests.support.browser.visit import SENT, Visitor, answer, press, status
 from tests.support.factories import make_launched_survey
 
-# Every release has kept it like this: under the hash of the manifest.
+# Every release has stored it in this way: under the hash of the manifest.
 KEEP = """(envelope) => new Promise((resolve, reject) => {
     const opening = indexedDB.open("murmur", 1);
     opening.onsuccess = () => {
@@ -45,7 +45,7 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     assert kept(page) == [{"over": "sent"}]
 
 
-# A clock that a test sets gives all taps one moment.
+# Under a clock that a test sets, all taps would have the same time.
 TAPS_APART = """() => {
     let moment = 0;
     Object.defineProperty(Event.prototype, "timeStamp", { get: () => (moment += 1000) });
@@ -240,7 +240,7 @@ def test_a_refusal_is_final_and_explained(
     page.wait_for_timeout(1800)
     assert len(visitor.bodies()) == 1
     assert page.get_by_role("button").count() == 0
-    # A code that was refused because of its circumstances is kept: it is never drawn again.
+    # A code that was refused because of its circumstances is kept and never drawn again.
     envelope = kept(page)[0]
     assert envelope == {"over": left} if left else envelope["symbols"]
 
@@ -256,7 +256,7 @@ def test_a_refusal_is_final_and_explained(
 def test_a_reply_that_is_not_from_the_intake_is_ignored(
     visitor: Visitor, code: int, body: str
 ) -> None:
-    """The first attempt arrives, but something in between answers instead of the intake."""
+    """The first attempt arrives, but something on the way replies instead of the intake."""
 
     def answer_instead(route: Route) -> None:
         assert route.fetch().status in (200, 201)
@@ -286,7 +286,7 @@ def test_a_request_to_a_hanging_server_is_abandoned_and_repeated(visitor: Visito
     page.clock.install()
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     visitor.context.route(REPORTS, lambda route: None, times=1)
-    with page.expect_request(REPORTS):  # its time starts here
+    with page.expect_request(REPORTS):  # the time limit starts here
         page.evaluate(TAPS_APART)
         submit(page)
     page.clock.run_for(21_000)
@@ -304,7 +304,7 @@ def test_loading_questions_is_abandoned_after_a_time_limit(visitor: Visitor) -> 
     visitor.context.route("**/m/*.json", lambda route: None)
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     expect(page.locator("#status")).to_be_hidden()
-    for _ in range(10):  # whenever the page started to wait
+    for _ in range(10):  # whenever the page began to wait
         page.clock.run_for(21_000)
     expect(page.locator("#status")).to_have_text(
         "The questions could not be loaded. Load the page again, or use another browser."

@@ -89,7 +89,8 @@ class Trace:
     symbols: str
 
 
-# A small survey of all scrambled types, with every answer to each page. Two depend on the first.
+# A small survey of all scrambled types, with every answer to each page. Two pages depend on the
+# first.
 SMALL: dict[str, list[list[str]]] = {
     MOVED: [["Yes"], ["No"], [REFUSED]],
     PAID: [["I"], ["Somebody else"]],
@@ -120,7 +121,7 @@ WALK = """(answers) => {
 }"""
 
 
-# Boxes on the first page. They are no answers, so they change nothing that is sent.
+# Boxes on the first page. They are not answers, so they do not change what is sent.
 AGREED = {"Before you answer": ["I have read this and I agree.", "I am 16 or older."]}
 
 
@@ -158,7 +159,7 @@ def choose_ways() -> Iterator[dict[str, list[str]]]:
     for moved, visits in zip(WAYS[MOVED], (len(WAYS[THINGS]), 7, 7), strict=True):
         for number in range(visits):
             way = {text: ways[number % len(ways)] for text, ways in WAYS.items()}
-            # It is asked in a third of these visits.
+            # This question is asked in a third of these visits.
             still = WAYS[LONELY_STILL][number // 3]
             yield {**way, MOVED: moved, LONELY_STILL: still}
     first = {text: ways[0] for text, ways in WAYS.items()}
@@ -222,7 +223,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     """This tests combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
-    # Moved: 2 × 4 answers to the two pages that depend on it; then 2 × 2 × 3 to the others.
+    # Moved: 2 × 4 answers to its two dependent pages; then 2 × 2 × 3 to the others.
     assert len(vectors) == (8 + 1 + 1) * 12
     vectors = vectors[::step]
     walks = [
@@ -256,7 +257,7 @@ WALK_SCALES = """(way) => {
 
 
 def test_all_answers_to_scales_look_the_same(chromium: Browser, live: LiveApplication) -> None:
-    """Totals at both ends and declining; each band, with and without what hangs on it."""
+    """Totals at both ends and declining; each band, with and without its dependants."""
     ways = ([0, 0, 0, 0], [2, 2, 1, 2], [3, 1, 1, 1], [1, 0, 2, 1])
     walks = [lambda page, way=way: page.evaluate(WALK_SCALES, way) for way in ways]
     traces = trace_visits(chromium, live, make_scales(), walks)
@@ -326,7 +327,7 @@ def make_subset_survey() -> Wave:
 
 
 def questions_of(page: Page) -> list[str]:
-    """Find the questions that are asked by answering each with the first row."""
+    """Answer each question with the first row; return the questions that are asked."""
     texts = (*(f"Number {number}?" for number in range(1, 5)), GROUP)
     return walk_through(page, dict.fromkeys(texts, choose_first))
 
@@ -371,7 +372,7 @@ def test_a_page_in_a_subset_shows_the_number_that_the_label_uses(visitor: Visito
 
 @pytest.mark.long
 def test_every_pair_of_blocks_occurs(chromium: Browser, live: LiveApplication) -> None:
-    """It uses the browser's own generator; test_randomize.py checks that all are equally likely."""
+    """This uses the browser's generator; test_randomize.py checks that draws are equally likely."""
     wave = make_subset_survey()
     with visiting(chromium, live) as visitor:
         page = visitor.open(wave)

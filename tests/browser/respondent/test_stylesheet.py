@@ -1,4 +1,4 @@
-"""Chromium reads the served stylesheet as the written one."""
+"""Chromium reads the served stylesheet in the same way as its source."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
         )
         assert yes + no == 100
         shares.append(yes if name == "Yes" else no)
-    # 2,000 codes of which 88 of 100 stay: within 4.9 standard deviations, one in a million.
+    # Of 2,000 codes, 88 of 100 stay: within 4.9 standard deviations, missed once in a million.
     assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []
@@ -318,7 +318,7 @@ def test_without_javascript_two_coins_replace_the_page(
         press(page, "Send")
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         assert visitor.context.cookies() == []
-        # Neither way sends the form again, or asks whether to.
+        # Neither way sends the form again or asks whether to send it.
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
         posts = [request for request in visitor.requests if request.method == "POST"]

@@ -139,7 +139,7 @@ def test_a_question_that_no_rule_asks_is_neither_shown_nor_listed(visitor: Visit
 
 def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: Visitor) -> None:
     page = visitor.open(make_branching_survey())
-    # The names of questions, in the order of the label's sentences; the text has none.
+    # The names of questions in the order of the label's sentences; the text to read has none.
     odds = page.locator("#label .odds").evaluate_all(READ_ODDS)
     said = {name: words for names, *words in odds for name in names.split()}
     assert {(mark, word) for mark, word, _ in said.values()} > {("strong", "Protection: strong")}
@@ -160,7 +160,7 @@ def test_each_scrambled_question_repeats_what_the_label_says_about_it(visitor: V
     told: set[str] = set()
     for text, [[mark, word, sentence]] in seen.items():
         full = said[names[text]]
-        # The sentence stands once.
+        # The sentence is shown once.
         assert [mark, word, sentence] == [*full[:2], "" if full[2] in told else full[2]]
         told.add(full[2])
 
@@ -323,7 +323,7 @@ OTHERS = "This page scrambles the others."
     ("group", "said", "marks"),
     [
         ("In a town", f"{AS_THEY_ARE} {OTHERS}", ["Not scrambled", "Hardly protected"]),
-        ("Elsewhere", AS_THEY_ARE, ["Not scrambled"]),  # nothing that is scrambled is asked
+        ("Elsewhere", AS_THEY_ARE, ["Not scrambled"]),  # no scrambled question is asked
     ],
 )
 def test_the_check_takes_no_warning_back(

@@ -1,4 +1,4 @@
-"""Charts in real Chromium: how they are asked for, and that no text covers another."""
+"""Charts in real Chromium: people request them, and no text covers another."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def survey(live: LiveApplication) -> Survey:
 
 
 def work() -> None:
-    """Make all files that wait, as a worker does."""
+    """Make all waiting files, as a worker does."""
     for rendering in Rendering.objects.all():
         run_rendering(rendering_id=rendering.pk, find_recipe=find_recipe)
 
@@ -98,7 +98,7 @@ def test_without_a_worker_and_without_scripts_the_page_says_so_and_the_file_come
 
 @pytest.fixture
 def wordy(live: LiveApplication) -> Survey:
-    """Make a survey of long texts, also in letters that are no Latin ones."""
+    """Make a survey of long texts, also in letters that are not Latin."""
     survey = make_survey(title="Wordy", questions=(), flips=5, cap=400)
     options = [
         f"{LONG}"[:300],

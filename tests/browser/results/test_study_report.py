@@ -29,7 +29,7 @@ CUT_OFF = """() => [...document.querySelectorAll("main :is(td, th, p, dd, dt, h1
 
 @pytest.fixture
 def long_study(live: LiveApplication) -> Survey:
-    """Make a closed survey whose words are as long as words can be, and of all directions."""
+    """Make a closed survey with words as long as they can be, in all directions of writing."""
     survey = make_survey(title="#panic() $x$ <b>" + "W" * 180, questions=(), drawn=3)
     long = "Have you ever done what nobody should ever do to anybody? " * 20
     options = [f"{number} {'a long answer ' * 30}"[:MAX_OPTION_LENGTH] for number in range(40)]

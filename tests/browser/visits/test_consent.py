@@ -155,7 +155,7 @@ def test_a_text_of_10_000_characters_can_be_read_on_every_screen(
 def test_a_script_without_the_part_that_a_survey_needs_asks_nothing(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
-    """Without it, people would be asked before they agree, or more than the label promises."""
+    """Otherwise, people would be asked before they agree, or asked more than the label promises."""
     monkeypatch.setattr(respondent_page, "choose_parts", lambda *_args, **_kwargs: ())
     wave = make_launched_survey(title="Nights", questions=(QUESTION, "Or at home?"), **settings)
     page = visitor.open(wave)

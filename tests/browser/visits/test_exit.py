@@ -1,4 +1,4 @@
-"""The button that leaves the page stays in reach, and covers nothing that has the focus."""
+"""The button that leaves the page stays in reach, and never covers the element with the focus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A touch costs no answers: help, another language, a reload, and browsers that lack something."""
+"""No touch loses answers: help, another language, a reload, and browsers that lack something."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer_first(visitor: Visitor, wave: Wave, ending: str = "/en") -> Page:
 
 
 def refuse_to_leave(page: Page) -> list[str]:
-    """Stay wherever the browser asks; return what it asked."""
+    """Whenever the browser asks, stay on the page; return what it asked."""
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:

@@ -1,4 +1,4 @@
-"""Leaving at once, from every state of a visit: what goes, and where Back and Forward lead then."""
+"""Leaving at once from every state of a visit: what is erased, where Back and Forward lead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.six_languages import make_survey_in_six_languages
 HOLD = "main > .again"  # send later
 START = "#start:visible"
 ENTRIES = "Page.getNavigationHistory"
-# Leaving is quick, so the page's state is read in the same moment.
+# Leaving is quick, so the page's state is read at the same moment.
 PRESS_EXIT = """() => {
     document.getElementById("exit").click();
     return [document.documentElement.hidden, document.title, document.body.checkVisibility()];
@@ -202,7 +202,7 @@ def leave_and_look_around(page: Page, neutral: str, forward: str) -> None:
     """Leave, and expect the survey nowhere in the history of the tab."""
     page.locator("#exit").click()
     page.wait_for_url(neutral)
-    # The previous page, the neutral page, and one more, however many steps there were.
+    # The previous page, the neutral page, and one more entry, however many steps there were.
     history = list_history(page)
     assert [url for url, _title in history] == ["about:blank", neutral, forward]
     assert {title for _url, title in history} <= {"", "about:blank", neutral}
@@ -228,7 +228,7 @@ FEW = [open_all_of_a_question, make_an_error, hold, open_the_receipt, check_and_
 def test_after_leaving_from_any_state_neither_back_nor_forward_opens_the_survey(
     visitor: Visitor, consent: str, states: list[Callable[[Page], None]]
 ) -> None:
-    neutral = f"{visitor.url}/healthz"  # tests cannot stand in for what an address leads to
+    neutral = f"{visitor.url}/healthz"  # tests cannot replace the page behind an address here
     with override_settings(EXIT_URL=neutral):
         for prepare in states:
             page = visitor.open(make_launched_survey(title="Drugs at work", consent=consent))
@@ -345,7 +345,7 @@ def test_pressing_more_often_leaves_once(visitor: Visitor) -> None:
     neutral = f"{visitor.url}/healthz"
     with override_settings(EXIT_URL=neutral):
         page = visitor.context.new_page()
-        page.goto(f"{visitor.url}/methods/")  # where a second step back would lead
+        page.goto(f"{visitor.url}/methods/")  # a second step back would lead here
         page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
         answer(page, TWO)
         page.evaluate("""() => {
@@ -399,7 +399,7 @@ def test_leaving_during_sending_erases_the_code_and_draws_no_second_one(leaving:
     leaving.context.route(NEUTRAL, lambda route: None, times=1)
     submit(page)
     expect(status(page)).to_contain_text("Not sent yet.")
-    with page.expect_request(NEUTRAL):  # a click would wait for that page
+    with page.expect_request(NEUTRAL):  # a real click would wait for that page
         page.get_by_role("link", name="Exit this page").dispatch_event("click")
     page.wait_for_timeout(4_000)
     assert len(leaving.reports()) == 1

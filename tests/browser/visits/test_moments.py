@@ -1,4 +1,4 @@
-"""Moments stand in the device's own time zone, and in the language of the page."""
+"""Times are in the device's own time zone and in the language of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the start page says about a visit, compared with a recording of it, and the other way round.
+"""The start page's sentences about a visit agree with a recording of it, in both directions.
 
 A new sentence about what is not hidden fails until a check here covers it.
 """
@@ -37,7 +37,7 @@ NIGHTS: Mapping[str, Do] = {
 }
 QUIET_NIGHTS = {**NIGHTS, TAKEN: choose("No"), MISTAKE: choose("No")}
 ROADS = ("Driven after drinking?", "Read messages?", "Driven without a licence?")
-# These headers are the same in all visits; the label names what the others say.
+# These headers are the same in all visits; the label names what the other headers reveal.
 CONSTANT = {
     *("accept", "accept-encoding", "cache-control", "connection", "content-length"),
     *("content-type", "host", "origin", "priority", "purpose", "upgrade-insecure-requests"),
@@ -89,7 +89,7 @@ def asks_more_after_some_answers(visit: Recording) -> bool:
 
 
 def has_answers_on_the_screen(visit: Recording) -> bool:
-    """People who see the screen see them, and so does a program that reads it."""
+    """People who see the screen see the answers, and so does a program that reads it."""
     return "Yes" in visit.check.split()
 
 
@@ -98,7 +98,7 @@ def is_in_the_history(visit: Recording) -> bool:
 
 
 def _read_public_page(visit: Recording) -> tuple[int, str]:
-    """Return what anyone gets at the address of the results while the survey is open."""
+    """Return what anyone gets from the address of the results while the survey is open."""
     slug = visit.sent[0].url.split("/s/")[1].split("/")[0]
     response = Client().get(reverse("aggregator:public_results", args=[slug]))
     return response.status_code, response.content.decode()
@@ -109,7 +109,7 @@ def publishes_nothing(visit: Recording) -> bool:
 
 
 def publishes_estimates_after_the_close(visit: Recording) -> bool:
-    """tests/aggregator/publishing/test_public_page.py shows what stands there then."""
+    """tests/aggregator/publishing/test_public_page.py shows the page after the close."""
     status, page = _read_public_page(visit)
     return status == 200 and "after the survey has closed" in page and 'class="block"' not in page
 
@@ -124,7 +124,7 @@ def stores_only_codes(visit: Recording) -> bool:
     return columns == {"id", "wave", "symbols"} and len(report.symbols) == len(visit.symbols)
 
 
-# Those about what is not hidden, and others that a recording can prove.
+# Sentences about what is not hidden, and others that a recording can prove.
 SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     "That this device opened this page, with its network address, browser and languages.": (
         sends_address_browser_and_languages
@@ -208,7 +208,7 @@ def test_every_sentence_about_a_visit_is_true_and_none_is_missing(
         RawReport.objects.all().delete()
     assert found == {*SHOWS, *OTHERS}
     long, short, neutral = visits
-    # Both look the same but for their codes and the time they took.
+    # Both visits look the same except for their codes and duration.
     assert len(long.pages) == len(short.pages) + len(AFTER_YES)
     assert [one.url for one in long.sent] == [one.url for one in short.sent]
     assert len(long.report.post_data or "") == len(short.report.post_data or "")

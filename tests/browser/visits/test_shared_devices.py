@@ -1,4 +1,4 @@
-"""A device that several people share: nothing stays behind, and the next one can answer at once."""
+"""A device that several people share: nothing remains, and the next person can answer at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_second_person_answers_in_the_same_tab_and_finds_nothing_of_the_first(
     expect(page.locator(START)).to_be_visible()
     assert page.get_by_text(SENT).count() == 0
     page.go_back()
-    page.wait_for_url("about:blank")  # what was open before the survey
+    page.wait_for_url("about:blank")  # the page that was open before the survey
     page.go_forward()
     send(page)
     assert_nothing_is_kept(page)

@@ -25,7 +25,7 @@ from tests.support.browser.every_type import (
 from tests.support.browser.visit import CHOSEN, NEXT, SENT, Visitor, go_back, status
 
 LANDSCAPE: ViewportSize = {"width": 844, "height": 390}
-A4 = 718  # pixels between its usual margins
+A4 = 718  # pixels between the usual margins
 CHECK = "Check your answers"
 ANSWERS = {
     MOVED: choose("Yes"),
@@ -42,7 +42,7 @@ READ_STATE = """() => [...document.querySelectorAll("main :is(input, button), dl
     .map((one) => one.type === "text" ? one.value
       : one.type === "button" ? one.ariaPressed === "true" : (one.checked ?? one.innerText))"""
 
-# Texts that a person can open on the screen, and that are missing on paper, or do not fit there.
+# Texts that a person can open on the screen, but that are missing on paper or do not fit there.
 FIND_UNPRINTED = """() => {
     const isMeant = (one) => !one.closest("[hidden], .visually-hidden, noscript, .late, .begin");
     const isPrinted = (one) => {

@@ -1,4 +1,4 @@
-"""How many claims can be tested, and how often false ones that were searched for are confirmed."""
+"""How many claims can be tested, and how often false claims found by search are confirmed."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_false_claims_that_were_searched_for_are_confirmed_in_at_most_five_of_10
         found = _search(codes[:PEOPLE])
         confirmed += any(_is_confirmed(codes[PEOPLE:], *one, level=level) for one in found)
         fooled += any(_is_confirmed(codes[:PEOPLE], *one, level=0.95) for one in found)
-    # A rate of .05 gives more than 30 of 200 with a chance of 1 in 10⁷.
+    # At a rate of .05, the chance of more than 30 of 200 is 1 in 10⁷.
     assert confirmed <= 30
     assert fooled > 190
 
 
 def _search(codes: NDArray[np.int64]) -> list[tuple[int, int, bool]]:
-    """List the pairs that look most related, each with the direction in which they do."""
+    """List the pairs that look most related, each with the direction of its relation."""
     related = np.asarray(np.corrcoef(codes.T))
     pairs = np.column_stack(np.triu_indices(QUESTIONS, 1))
     strength = related[pairs[:, 0], pairs[:, 1]]
@@ -80,7 +80,7 @@ def _search(codes: NDArray[np.int64]) -> list[tuple[int, int, bool]]:
 def _is_confirmed(
     codes: NDArray[np.int64], outcome: int, group: int, is_higher: bool, *, level: float
 ) -> bool:
-    """Whether the interval of the difference lies on the claimed side, by its likelihood ratio."""
+    """Whether the likelihood-ratio interval of the difference lies on the claimed side."""
     counts = count_table(codes[:, outcome], codes[:, group])
     (a, b), (c, d) = counts
     if (a * d > b * c) != is_higher:

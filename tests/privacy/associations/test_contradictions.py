@@ -1,8 +1,8 @@
 """Tables of reports that no true answers can explain: known values, and chances on honest data.
 
-Chance is simulated, or summed over all tables, at truths where it is greatest: everybody, or all of
-a few groups, in one cell. The true shares are among those that the tests compare, so tables whose
-ratio against the truth is small need no search.
+The chance is simulated, or summed over all tables, at truths where it is greatest: everybody, or
+all of a few groups, in one cell. Each test maximizes over shares that include the true ones, so
+tables whose ratio against the truth is small need no search.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def test_after_a_fixed_end_one_look_finds_what_a_bound_for_every_look_misses() -
         ([[30, 20], [20, 30]], FINE),
         ([[400, 150], [150, 300]], FIXED),
         ([[0, 100], [100, 0]], BOTH),
-        # With fewer than 20 reports, the test for every look stands in for the other one.
+        # With fewer than 20 reports, the test for every look replaces the other.
         ([[1, 9], [10, 0]], FIXED),
         ([[0, 9], [10, 0]], FINE),
     ],
@@ -96,7 +96,7 @@ def compare_with_truth(tables: Counts, reported: Floats) -> Floats:
 
 
 def find_at_end(tables: Counts, variables: Sequence[Variable], reported: Floats) -> Counts:
-    """The places of tables that contradict the design after a fixed end."""
+    """The indices of tables that contradict the design after a fixed end."""
     shape = tuple(variable.size for variable in variables)
     freedom = len(reported) - 1
     likely = np.flatnonzero(chdtrc(freedom, compare_with_truth(tables, reported)) <= 0.01)
@@ -144,7 +144,7 @@ def accept(k: int, *, runs: int, expected: float) -> None:
     assert k <= limit
 
 
-# At epsilon = .5 true shares explain least, so chance looks most like a contradiction.
+# At epsilon = .5, true shares can explain least, so chance contradicts most often.
 @pytest.mark.parametrize(
     ("sizes", "total"),
     [
@@ -168,7 +168,7 @@ def test_while_watched_chance_contradicts_at_most_1_of_100_tables() -> None:
     reported = kronecker([COINS.channel()] * 2)[:, 0]
     batches = np.random.default_rng(1970).multinomial(50, reported, size=(runs, looks))
     tables = batches.cumsum(axis=1)
-    # ln 100 for both of these together; the mixture is below the likelihood of the reports.
+    # Only these can contradict: the mixture is below the likelihood of the reported shares.
     likely = compare_with_truth(tables.reshape(-1, 4), reported) >= 2 * log(100)
     ever = {
         run

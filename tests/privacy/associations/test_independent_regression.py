@@ -21,7 +21,7 @@ CODES = list(product((0, 1), repeat=4))
 
 
 class Likelihood:
-    """-log L of logits of the eight combinations of predictors, and four coefficients."""
+    """-log L as a function of seven logits of predictor combinations and four coefficients."""
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self.counts = np.array([counts[code] for code in CODES], dtype=float)
@@ -51,7 +51,7 @@ class Likelihood:
     def minimize(
         self, *, column: int | None = None, at: float = 0.0
     ) -> tuple[NDArray[np.float64], float]:
-        """Search from a few places, with one coefficient held where it is given."""
+        """Search from zero, with one coefficient fixed at a value if given."""
         free = np.array(
             [place for place in range(11) if place != (None if column is None else 7 + column)]
         )

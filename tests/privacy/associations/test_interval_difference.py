@@ -84,7 +84,7 @@ def test_ratios_after_a_fixed_end_are_covered() -> None:
 
 
 def test_watched_intervals_cover_at_the_look_that_is_most_misleading() -> None:
-    """Someone who stops when the difference looks largest is covered as well."""
+    """They cover even for someone who stops when the difference looks largest."""
     draw = np.random.default_rng(11)
     looks = np.array([100, 150, 200, 300, 400, 600, 800, 1200, 1600])
     runs, covered = 400, 0
@@ -121,7 +121,7 @@ def test_watched_intervals_cover_at_the_look_that_is_most_misleading() -> None:
 
 
 def test_it_agrees_with_newcombe_where_both_apply() -> None:
-    """Newcombe's method starts from Wilson intervals, this one from likelihood-ratio intervals."""
+    """Newcombe's method starts from Wilson intervals, ours from likelihood-ratio intervals."""
     counts, sizes = np.array([240, 200]), np.array([500, 500])
     newcombe = compare_groups(successes=[240, 200], totals=[500, 500], mechanisms=[COINS, COINS])
     found = likelihood_ratio(

@@ -1,4 +1,4 @@
-"""Known groups: intervals cover as promised and agree with direct questions in the limit."""
+"""Known groups: intervals cover as promised, with direct questions as the limiting case."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ mechanisms = st.builds(
 
 
 def newcombe_ends(mechanism: RandomizedResponse, *, people: int) -> NDArray[np.float64]:
-    """Both ends for all pairs of counts; shape (2, people + 1, people + 1)."""
+    """Both ends of the interval for all pairs of counts; shape (2, people + 1, people + 1)."""
     counts = range(people + 1)
     c, d = mechanism.other_probability, mechanism.slope
     sides = [known_groups._Group(successes=count, total=people, c=c, d=d) for count in counts]

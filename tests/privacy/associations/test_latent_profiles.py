@@ -1,4 +1,4 @@
-"""Intervals of a regression: equal to those of two questions, and to their own test."""
+"""Intervals of a regression agree with those of two questions and with the regression's tests."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def test_an_end_that_the_reports_do_not_determine_is_infinite() -> None:
 
 @pytest.mark.slow
 def test_with_one_factor_the_intervals_are_those_of_the_whole_table() -> None:
-    """Also where nobody in a small group may have the event, and its odds ratio has no limit."""
+    """Also where nobody in a small group may have the event, so its odds ratio is unbounded."""
     share, event = np.array([0.6, 0.32, 0.08]), 0.1
     truth = np.stack([share * (1 - event), share * event])
     variables = [PLAIN, CHOICE]
-    # In the last one, EM ends on a lower hill from one of its two starts.
+    # In the last table, EM ends at a lower peak from one of its two starts.
     for table in list(surveys_of(truth, variables, people=2000, surveys=12, seed=5))[8:]:
         fit = fit_latent_logistic(counts=table, variables=variables)
         for answer, adjusted in enumerate(fit.adjusted, start=1):

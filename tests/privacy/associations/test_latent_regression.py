@@ -127,7 +127,7 @@ def test_direct_questions_give_the_fit_of_statsmodels() -> None:
 
 @pytest.fixture
 def without_adjusted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what takes most of the time, and is tested with the profiles."""
+    """Leave out the adjusted shares, which are slow and tested with the profiles."""
     monkeypatch.setattr(latent_regression, "_adjust", lambda *_: ())
 
 
@@ -207,7 +207,7 @@ def test_the_test_of_a_factor_is_the_likelihood_it_adds() -> None:
     first, factor = whole.predictor_tests
     assert first == whole.tests[1]
     assert factor.degrees_of_freedom == 2
-    # Without the factor, its answers still have any distribution, beside those to the other one.
+    # Without the factor, the joint distribution of both predictors is still unrestricted.
     step = fit_latent_logistic(counts=counts, variables=variables, trends=[2])
     assert factor.statistic is not None
     assert factor.statistic > 2 * (whole.log_likelihood - step.log_likelihood) > 0
@@ -225,7 +225,7 @@ def test_people_who_refuse_are_left_out_of_the_model_but_counted() -> None:
     answering = true_table([-0.5, 0.9], sizes=[2])
     truth = np.zeros((3, 3))
     truth[:2, :2] = 0.7 * answering
-    # People with the event refuse more often. The model assumes nothing about who refuses.
+    # People with the event refuse more often: the model assumes nothing about who refuses.
     truth[2] = [0.02, 0.15, 0.05]
     truth[:2, 2] = [0.03, 0.05]
     counts = expected_counts(truth, [REFUSABLE, REFUSABLE], people=10**12)
@@ -264,7 +264,7 @@ def test_a_coefficient_without_bound_is_infinite(event_share: float, other_share
     counts[1, 1] += -40 if event_share == 0 else 40
     fit = fit_latent_logistic(counts=counts, variables=[LIGHT, LIGHT])
     assert fit.coefficients[1] == (inf if event_share else -inf)
-    # The intercept is that of the other answer, and the likelihood is that of the whole table.
+    # The intercept is that of the other answer, and the intervals are those of the whole table.
     assert fit.coefficients[0] == pytest.approx(log(other_share / (1 - other_share)), abs=0.05)
     whole = associate(
         counts=counts, variables=[LIGHT, LIGHT], event=1, first=1, second=0, level=0.95
@@ -292,8 +292,8 @@ def test_an_answer_that_nobody_gave_has_no_limits_and_leaves_the_others() -> Non
 
 
 def test_a_rare_event_can_be_regressed_on_a_predictor() -> None:
-    # To have an intercept of 0, half of one group must have the event. The other group would then
-    # need an impossible share. That must not prevent the fit.
+    # For an intercept of 0, half of one group must have the event. The other group would then need
+    # an impossible share. This must not prevent the fit.
     truth = true_table([-2.2, 0.5], sizes=[2])
     counts = expected_counts(truth, [PLAIN, PLAIN], people=5000)
     fit = fit_latent_logistic(counts=counts, variables=[PLAIN, PLAIN])

@@ -1,4 +1,4 @@
-"""Segments are the best division of the table, in a stated order, and move as far as stated."""
+"""Segments divide the table best, have the documented order, and move as far as stated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_rows(questions: int) -> Shares:
 
 
 def divide_best(shares: Shares, segments: int) -> float:
-    """Try every division of the rows: the squares less those of the centres."""
+    """Try every division of the rows: the sum of squares less that of the centres."""
     rows, weights = list_rows(shares.ndim), shares.ravel()
     labels = np.array(list(product(range(segments), repeat=len(rows))))
     members = (labels[:, :, None] == np.arange(segments)) * weights[:, None]
@@ -49,7 +49,7 @@ def test_no_division_of_three_questions_is_better(segments: int, counts: list[in
     assert found.objective == pytest.approx(divide_best(shares, segments), abs=1e-9)
     assert found.sizes.sum() == pytest.approx(1)
     assert (found.sizes > 0).all()
-    # The centres have the mean of all people.
+    # The weighted mean of the centres is the mean of all people.
     assert found.sizes @ found.centres == pytest.approx(shares.ravel() @ list_rows(3))
 
 

@@ -203,7 +203,7 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
 def test_adjusted_p_values_match_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats import multitest
 
-    with mock.patch("gc.collect"):  # else it collects garbage at every call
+    with mock.patch("gc.collect"):  # otherwise statsmodels collects garbage at every call
         theirs = multitest.multipletests(p_values, method="holm")[1]
     assert adjust_for_multiplicity(p_values) == pytest.approx(list(theirs), abs=1e-14)
 

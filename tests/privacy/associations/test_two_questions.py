@@ -165,9 +165,9 @@ def classical_interval(
     around: float,
     reach: float,
 ) -> tuple[float, float]:
-    """Profile-likelihood interval of an estimand of two shares that were asked directly.
+    """Profile-likelihood interval of an estimand of two shares from direct questions.
 
-    `move` gives the first share from the second and the estimand.
+    `move` computes the first share from the second and the estimand.
     """
     no, yes = table
     raw = yes / (yes + no)
@@ -260,7 +260,7 @@ def test_no_likely_table_lies_outside_the_interval(counts: list[list[int]]) -> N
     )
     assert found.low <= low + 1e-4
     assert found.high >= high - 1e-4
-    # Random tables come near the ends, but not all the way.
+    # Random tables come near the ends but do not reach them.
     assert found.high - found.low < 1.25 * (high - low) + 0.1
 
 

@@ -1,4 +1,4 @@
-"""Alerts: values of the sparse vector technique, and variants that lose too much."""
+"""Alerts: known values of the sparse vector technique, and variants that lose too much."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_least_count_is_where_the_confidence_sequence_leaves_the_line() -> N
 
 
 def test_one_report_moves_the_distance_by_at_most_one() -> None:
-    """For every number of options and a seeded choice of strengths and lines, up to a million."""
+    """For every number of options, seeded strengths and lines, and up to a million reports."""
     draw = np.random.default_rng(603).random
     for k in range(2, 65):
         mechanism = RandomizedResponse.from_flips(symbols=k, flips=int(1 + 49 * draw()))
@@ -80,7 +80,7 @@ def test_the_noticed_share_is_noticed_nine_times_in_ten() -> None:
     assert noticed_share(chance=0.9, **options | {"people": 20}, **COINS) > 1
 
 
-# Losses: the largest log ratio over all outcomes, for distances that one report moves by one.
+# Losses: the largest log ratio over all outcomes, for distances that one report changes by one.
 Chances = Callable[[Sequence[int]], dict[object, float]]
 
 
@@ -91,7 +91,7 @@ def right(distances: Sequence[int]) -> dict[object, float]:
 def enumerate_looks(
     distances: Sequence[int], *, first: float, every: float | None, stops: bool = True
 ) -> dict[object, float]:
-    """Compute the chance of every row of answers, for other noise and other ends."""
+    """Compute the chance of every series of alerts, with other noise and stopping rules."""
     chances: dict[object, float] = {}
     waiting = discrete_laplace_probability(NOISE, scale=first)
     for row in product((False, True), repeat=len(distances)):
@@ -130,7 +130,7 @@ def test_all_looks_together_lose_no_more_than_epsilon() -> None:
 
 
 def test_variants_that_are_wrong_lose_more() -> None:
-    """Lyu, Su and Li (2017), figure 2: no noise on the looks, no end, noise for too few alerts."""
+    """Lyu, Su and Li (2017), figure 2: no noise on the looks, no stop, noise for too few alerts."""
 
     def bare(distances: Sequence[int]) -> dict[object, float]:
         return enumerate_looks(distances, first=2, every=None)

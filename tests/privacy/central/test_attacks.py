@@ -1,4 +1,4 @@
-"""Attacks on publications: known values, exact sums over all noise, and played attacks."""
+"""Attacks on publications: known values, exact sums over all noise, and simulated attacks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def laplace(scale: float, ends: int) -> NDArray[np.float64]:
 
 
 def draw(scale: float, shape: Any, *, seed: int) -> NDArray[np.int64]:
-    """Laplace noise by inverting its distribution function; not as the module draws it."""
+    """Laplace noise from its inverse distribution function, unlike the module's."""
     steps = laplace(scale, 2000).cumsum()
     places: NDArray[np.int64] = np.searchsorted(steps, np.random.default_rng(seed).random(shape))
     return places - 2000
 
 
 def assert_share(right: int, tries: int, expected: float) -> None:
-    """Accept unless so many, or so few, happen in less than one of a million runs."""
+    """Accept unless so many, or so few, are right in less than one in a million runs."""
     print(f"{right} of {tries} right, expected {expected:.4f}")
     chances = bdtr(right, tries, expected), bdtrc(right - 1, tries, expected)
     assert min(chances) > ONE_IN_A_MILLION / 2
@@ -60,7 +60,7 @@ def test_no_loss_is_guessing_and_certain_failure_is_certainty() -> None:
 def test_the_bound_with_delta_is_reached_by_randomized_response_that_may_fail(
     epsilon: float,
 ) -> None:
-    # With probability delta it prints the truth, else the truth with probability e^eps/(1 + e^eps).
+    # With probability delta it outputs the truth, else with probability e^eps/(1 + e^eps).
     delta, keep = 0.01, exp(epsilon) / (1 + exp(epsilon))
     success = delta + (1 - delta) * keep
     assert attacks.success_bound(epsilon=epsilon, delta=delta) == pytest.approx(success, abs=1e-15)
@@ -95,7 +95,7 @@ def test_exact_counts_show_the_person_between_them(noisy: int) -> None:
 def test_played_differencing_is_as_often_right_as_computed(epsilon: float) -> None:
     tries = 40_000
     counted = np.arange(tries) % 2
-    released = counted + draw(1 / epsilon, tries, seed=1)  # less the count without the person
+    released = counted + draw(1 / epsilon, tries, seed=1)  # minus the count without the person
     right = int(((released >= 1) == (counted == 1)).sum())
     assert_share(right, tries, attacks.differencing_success(scale=1 / epsilon))
 
@@ -186,7 +186,7 @@ def test_noise_below_the_square_root_of_people_does_not_protect() -> None:
 
 
 def play_reconstruction(*, groups: int, scale: float) -> tuple[float, float]:
-    """Mean share of recovered bits over independent groups and noise, and its standard error."""
+    """Mean share of recovered bits over draws of groups and noise, and its standard error."""
     right = [
         attacks.reconstruct(
             bits=invent_bits(100), groups=groups, smallest=25, scale=scale, seed=seed

@@ -24,8 +24,8 @@ from tests.support.sampling.integer_sampler import IntegerSampler
 EPSILON = 0.5
 HALF = Fraction(1, 2)
 SEVENTH = Fraction(1, 7)
-# A pair of neighbours on which permute-and-flip loses most of what it may: with one more report
-# of the lowest point, the highest is chosen less often.
+# Neighbours on which permute-and-flip uses most of its allowed loss: with one more report of the
+# lowest point, the highest is chosen less often.
 TABLE, MORE = (2, 4, 4), (3, 4, 4)
 
 Draws = NDArray[np.int64]
@@ -88,7 +88,7 @@ def test_the_bound_is_above_the_true_loss_as_rarely_as_stated() -> None:
     assert 0 < above < 800
 
 
-# Mechanisms as they should be. Each also loses nearly what it may, so the audit would see more.
+# Correct mechanisms. Each loses nearly all that it may, so the audit would see a larger loss.
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_a_median_keeps_its_promise(sampler: IntegerSampler) -> None:
 
 
 def table_of_two(sampler: IntegerSampler, scale: Fraction) -> tuple[NDArray[np.bool_], ...]:
-    """One report of the first code against the same report of the second code."""
+    """A report of the first code, replaced by one of the second code."""
     event = []
     for counts in ((1, 0), (0, 1)):
         first, second = (
@@ -162,7 +162,7 @@ def test_a_table_loses_twice_as_much_if_a_report_is_replaced(sampler: IntegerSam
 
 @pytest.mark.slow
 def test_a_sensitivity_of_one_for_replaced_reports_is_caught(sampler: IntegerSampler) -> None:
-    """The same draws, called .5-private for replaced reports."""
+    """The same draws, claimed to be .5-private for replaced reports."""
     assert measure_loss(*table_of_two(sampler, Fraction(2))) > EPSILON
 
 
@@ -195,7 +195,7 @@ STEPS = 2.0**53  # a uniform float is a multiple of 1 / STEPS
 
 
 def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
-    """A share with Laplace noise as textbooks draw it, from a uniform float, then rounded."""
+    """A share with textbook Laplace noise, drawn from a uniform float, then rounded."""
     noise = sign * -2 / PEOPLE * np.log(steps / STEPS)
     return np.asarray(np.round(count / PEOPLE + noise, DECIMALS))
 
@@ -203,8 +203,8 @@ def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[
 def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether any uniform float gives exactly these shares.
 
-    Around the noise in question, 129 of them are tried: rounding cannot have moved it further where
-    they lie far apart, and where they lie close together one of them always fits.
+    It tries the 129 floats around the noise in question: where they lie far apart, rounding cannot
+    have moved the noise further; where they lie close together, one always fits.
     """
     noise = np.abs(shares - count / PEOPLE)
     middle = np.rint(np.exp(-noise * PEOPLE / 2) * STEPS)
@@ -227,6 +227,6 @@ def test_noise_in_floats_is_caught_even_if_it_is_rounded_afterwards(count: int) 
         sign = generator.choice((-1.0, 1.0), RUNS)
         drawn.append(np.where(sign > 0, float_share(one, steps, 1), float_share(one, steps, -1)))
     fewer, more = drawn
-    assert can_come_from(count, fewer).mean() > 0.9999  # all, unless log() rounds unsteadily
+    assert can_come_from(count, fewer).mean() > 0.9999  # all, unless log() rounds inconsistently
     assert measure_loss(~can_come_from(count + 1, fewer), ~can_come_from(count + 1, more)) > 1
     assert measure_loss(~can_come_from(count, more), ~can_come_from(count, fewer)) > 1

@@ -1,4 +1,4 @@
-"""How much noise: known values, sums over every outcome, and two other libraries."""
+"""The amount of noise: known values, sums over every outcome, and two other libraries."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_scale_meets_delta_and_no_more(
 
 
 def test_the_classical_rule_wastes_noise_and_then_breaks() -> None:
-    # 25 % too much at epsilon = 1, and no longer private from 8.79 on.
+    # 25 % too much at epsilon = 1, and too little from 8.79 on.
     assert classical_scale(1, 1e-6) / 4.224678889 == pytest.approx(1.254, abs=1e-3)
     for epsilon, private in ((8.78, True), (8.80, False)):
         needed = analytic_gaussian_scale(epsilon=epsilon, delta=1e-6)
@@ -86,13 +86,13 @@ def test_the_classical_rule_wastes_noise_and_then_breaks() -> None:
 
 
 def enumerate_delta(variance: float, cells: int, epsilon: float, reach: int) -> float:
-    """Delta by listing every combination of noise of the changed cells, in both directions."""
+    """Delta from every combination of noise in the changed cells, in both directions."""
     one = np.arange(-reach, reach + 1)
     chances = np.exp(-(one**2) / (2 * variance))
     chances /= chances.sum()
     present, absent = np.ones(1), np.ones(1)
     for _ in range(cells):
-        # The same outcome with and without the report, which adds one to the cell.
+        # Chances of the same outcome with and without the report, which adds one to the cell.
         present = np.multiply.outer(present, np.append(0, chances)).ravel()
         absent = np.multiply.outer(absent, np.append(chances, 0)).ravel()
     up = np.maximum(present - exp(epsilon) * absent, 0).sum()
@@ -154,7 +154,7 @@ def test_dp_accounting_finds_the_same_delta(sigma: float, epsilon: float) -> Non
 
 
 def test_a_replaced_code_changes_two_cells_in_opposite_directions() -> None:
-    # Listed: one cell gains one, another loses one.
+    # Listing: one cell gains one, another loses one.
     variance, epsilon = 6.0, 0.8
     one = np.arange(-30, 31)
     chances = np.exp(-(one**2) / (2 * variance))
@@ -195,7 +195,7 @@ def test_laplace_noise_is_chosen_up_to_eight_symbols_and_gaussian_from_nine_on()
 
 
 def test_delta_is_added_to_the_chance_and_is_not_how_often_the_factor_is_exceeded() -> None:
-    """A table of nine symbols: one person more moves each by one, and their sum by nine."""
+    """A table of nine symbols: one more person changes each by one, and their sum by nine."""
     noise = choose_table_noise(symbols=9, epsilon=1, delta=1e-6)
     cell = np.arange(-200, 201)
     weights = np.exp(-(cell**2) / (2 * noise.variance))
@@ -223,7 +223,7 @@ def test_without_a_delta_the_noise_is_laplace() -> None:
 
 def test_the_scale_is_exact() -> None:
     assert choose_table_noise(symbols=1, epsilon=Fraction(30, 100)).scale == Fraction(10, 3)
-    # A float is read as it prints, not as the binary number next to it.
+    # A float is read as the decimal that it prints, not as its binary value.
     assert choose_table_noise(symbols=1, epsilon=0.3).scale == Fraction(10, 3)
     assert choose_table_noise(symbols=1, epsilon=np.float64(0.3)).scale == Fraction(10, 3)
     gaussian = choose_table_noise(symbols=30, epsilon=1, delta=1e-6)
@@ -249,7 +249,7 @@ def test_gaussian_noise_keeps_its_delta_and_is_hardly_wider_than_needed(
     assert noise.variance == discrete_gaussian_variance(variance=variance)
     assert noise.variance < discrete_laplace_variance(scale=Fraction(symbols) / Fraction(epsilon))
     assert noise.rho == gaussian_rho(variance=variance, squared_sensitivity=symbols)
-    # What it spends in rho, converted alone, is looser than the epsilon it was made for.
+    # Converting its rho back would give a looser epsilon than the one it was chosen for.
     assert (noise.epsilon, noise.delta) == (epsilon, delta)
 
 
@@ -268,7 +268,7 @@ def test_the_chosen_noise_has_the_smaller_variance(
 def test_extreme_noise_gives_no_nonsense() -> None:
     most: dict[str, Any] = {"squared_sensitivity": 64, "epsilon": 1e-4}
     assert discrete_gaussian_delta(variance=10**12, **most) < 1e-12
-    # So little noise that the report shows nearly for certain.
+    # So little noise that the report is almost certainly revealed.
     assert discrete_gaussian_delta(variance=1e-3, squared_sensitivity=1, epsilon=1) == (
         pytest.approx(1)
     )

@@ -1,4 +1,4 @@
-"""What releases cost together: the table of the reference, and the sums of other software."""
+"""The total loss of releases: the table of the reference, and sums by other software."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_many_small_releases_have_known_sums(
     assert f"{bun_steinke:.9f}" == loose
     assert zcdp_composition(epsilons=epsilons, delta=delta) == pytest.approx(bun_steinke)
     assert f"{exact_composition(epsilons=epsilons, delta=delta):.9f}" == exact
-    # The conversion that the product uses lies between.
+    # The conversion that the product uses lies between them.
     assert float(exact) < zcdp_epsilon(rho=rho, delta=delta) < bun_steinke
 
 
@@ -91,7 +91,7 @@ def test_the_conversion_takes_the_best_order(rho: float, delta: float) -> None:
     orders = 1 + np.logspace(-4, 6, 400)
     least = min(bound_at(float(alpha), rho, delta) for alpha in orders)
     assert found <= max(least, 0) + 1e-9 * (1 + rho)
-    # The grid's steps are 6 %: the least value on it is close to the least of all.
+    # The grid's steps are 6 %: its least value is close to the true minimum.
     assert found >= max(least, 0) * 0.99 - 1e-6
 
 
@@ -107,7 +107,7 @@ def test_the_conversion_is_never_below_the_exact_gaussian_loss() -> None:
 
 def test_extreme_rho_gives_no_nonsense() -> None:
     assert zcdp_epsilon(rho=0, delta=1e-6) == 0.0
-    # An exception with chance .9 covers a tiny loss altogether.
+    # A delta of .9 covers a tiny loss entirely.
     assert zcdp_epsilon(rho=1e-9, delta=0.9) == 0.0
     assert zcdp_epsilon(rho=1e-30, delta=1e-9) == 0.0
     assert 0 < zcdp_epsilon(rho=1e-12, delta=1e-9) < 1e-5
@@ -152,7 +152,7 @@ def test_releases_about_disjoint_people_cost_the_largest() -> None:
 def test_a_group_has_a_known_delta() -> None:
     found = group_delta(epsilon=0.5, delta=1e-6, people=3)
     assert f"{found * 1e6:.9f}" == "5.367003099"
-    # A chain of three neighbours, each step weighted with the epsilon of those before it.
+    # A chain of three neighbours, each step weighted with the epsilons of those before it.
     chain = 1e-6 * (1 + exp(0.5) + exp(1.0))
     assert found == pytest.approx(chain, rel=1e-11)
     # The bound g exp(g epsilon) delta is valid too, but 2.5 times looser.

@@ -57,7 +57,7 @@ def counts_space(metric: Any) -> tuple[Any, Any]:
 
 
 def draw_by_opendp(scores: Sequence[int], rate: Fraction, divergence: Any) -> list[int]:
-    """A composition of many choices, because calling each takes three times as long."""
+    """A composition of many choices, because separate calls take three times as long."""
     space = counts_space(dp.linf_distance(T=int, monotonic=True))
     choose = dp.m.make_noisy_max(*space, divergence, scale=float(1 / rate))
     together = dp.c.make_composition([choose] * 1000)
@@ -98,7 +98,7 @@ def test_the_sampler_draws_both_choices(
     drawn = [sampler.exponential_mechanism(scores, rate) for _ in range(RUNS)]
     others = exponential_mechanism_probabilities(scores, rate=rate).tolist()
     assert chi_squared_p(drawn, among(others), most=9) > BY_CHANCE
-    # The two differ by more than the test could overlook.
+    # The two distributions differ too much for the test to miss.
     assert chi_squared_p(drawn, among(chances), most=9) < BY_CHANCE
 
 

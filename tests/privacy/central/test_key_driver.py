@@ -1,4 +1,4 @@
-"""Key drivers: scores of rules, how far one report moves them, and how often a rule is right."""
+"""Key drivers: scores of rules, how much one report changes them, and how often rules are right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COINS, WEAK, STRONG = (
 )
 EQUAL, UNEQUAL = (COINS, COINS), (WEAK, STRONG)
 EPSILON = Fraction(1, 2)
-Counts = tuple[int, int, int, int]  # agreeing with each of two predictors, Yes, and all
+Counts = tuple[int, int, int, int]  # agreeing with each of two predictors, Yes, total
 # A report adds 1 to the counts that it is in, and always to the last.
 REPORTS = [(first, second, yes, 1) for first, second, yes in product((0, 1), repeat=3)]
 
@@ -44,7 +44,7 @@ def score(counts: Sequence[int], predictors: Sequence[RandomizedResponse]) -> li
 
 
 def neighbours(most: int) -> list[tuple[Counts, Counts]]:
-    """Every possible table of up to so many reports, each with one more report of every kind."""
+    """Every table of at most this many reports, each paired with one more report of every kind."""
     tables = [
         (first, second, yes, total)
         for total in range(most + 1)
@@ -72,7 +72,7 @@ def test_one_report_of_any_codes_raises_each_score_by_0_to_1000(
 def general_scores(
     counts: Sequence[int], outcome: RandomizedResponse, predictors: Sequence[RandomizedResponse]
 ) -> list[Fraction]:
-    """M (N_j - b_j n) / a_j, as the reference has them, with a = d and b = c for the constants."""
+    """M (N_j - b_j n) / a_j, as in the reference, with a = d and b = c for the constants."""
     *agreeing, yes, total = counts
     slopes = [*(slope(outcome) * slope(one) for one in predictors), slope(outcome)]
     return [
@@ -96,7 +96,7 @@ def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -
     assert (min(moves), max(moves)) == (FACTOR - largest, largest)
     stated = ceil(FACTOR * (1 + max(a)) / 2 / min(a)) + 1
     assert ceil(largest) < stated
-    # Twice that is 1/a + 1 people; scores that only rise need 1/a.
+    # Twice the largest move is 1/a + 1 people; scores that only rise need 1/a.
     assert 2 * largest == FACTOR * (1 / min(a) + 1)
 
 
@@ -108,7 +108,7 @@ def test_scores_differ_as_those_of_the_reference_do(
     found, wanted = score(counts, predictors), general_scores(counts, COINS, predictors)
     least = slope(COINS) * min(map(slope, predictors))
     for place in range(len(found)):
-        # Both are rounded down.
+        # Both scores are rounded down.
         assert abs(found[place] - found[0] - least * (wanted[place] - wanted[0])) < 1
     if predictors == EQUAL:
         assert found[:4] == [1000 * count for count in (610, 390, 440, 560)]
@@ -160,9 +160,9 @@ def test_the_example_of_the_reference() -> None:
     assert opposite.share == pytest.approx(0.42, abs=1e-12)
 
 
-# How often the right one of ten predictors is named: the reference's table, without noise and at
-# ε = 1, .5 and .1. Its figures are simulated and up to .04 too high: without noise, 200,000 runs
-# give .615, .792, .943 and .998.
+# How often the best of ten predictors is named: the reference's table, without noise and at ε = 1,
+# .5 and .1. Its figures are simulated and up to .04 too high: without noise, 200,000 runs give
+# .615, .792, .943 and .998.
 NAMED = {
     500: (0.64, 0.62, 0.63, 0.39),
     1_000: (0.81, 0.80, 0.81, 0.69),
@@ -173,7 +173,7 @@ EXACT = {500: 0.615, 1_000: 0.792, 3_000: 0.943, 10_000: 0.998}
 
 
 def draw_counts(n: int, *, runs: int, seed: int) -> list[Counts | tuple[int, ...]]:
-    """The outcome is split evenly, and .72, .64 and eight times .5 of people agree with it."""
+    """Predictors agree with an evenly split outcome for .72, .64 and eight times .5 of people."""
     generator = np.random.default_rng(seed)
     same = 0.25 + 0.5 * np.array([0.72, 0.64, *[0.5] * 8])
     flipped = generator.binomial(n, 0.25, size=(runs, 1))  # codes of the outcome
@@ -198,7 +198,7 @@ def test_how_often_the_right_predictor_is_named(people: int) -> None:
 
 
 def test_rules_of_all_kinds_have_one_scale() -> None:
-    """Of 10,000 people, with counts as expected: .9, .1, .4, .6 and .3, .7 are right."""
+    """For 10,000 people and expected counts, the rules are right for .9, .1, .4, .6, .3 and .7."""
     n, outcome = 10_000, slope(WEAK)
     channels = [slope(one) for one in UNEQUAL]
     agreeing = [
@@ -250,7 +250,7 @@ def test_standard_errors_are_those_of_simulated_reports_with_noise(scale: int) -
 
 
 def test_a_rule_seldom_seems_to_beat_the_constants_where_it_does_not() -> None:
-    """Nobody who says Yes to the predictor is likelier to have the outcome: 2.5 % by chance."""
+    """At x = 1, both outcomes are equally likely: rules gain in 2.5 % of runs by chance."""
     generator, runs, n, beats = np.random.default_rng(5), 4_000, 1_000, 0
     t = COINS.keep_probability
     channel = np.array([[t, 1 - t], [1 - t, t]])

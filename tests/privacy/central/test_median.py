@@ -1,4 +1,4 @@
-"""The median of a scale: its scores, and how much one report moves them."""
+"""The median of a scale: its scores, and how much one report changes them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def exact_c(mechanism: RandomizedResponse) -> Fraction:
 
 
 def channels(points: int) -> list[Fraction]:
-    """Declared; simple; and as surveys have them, with and without "Prefer not to say"."""
+    """Declared; simple; and realistic, with and without "Prefer not to say"."""
     real = [
         exact_c(RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon))
         for symbols in (points, points + 1)
@@ -57,14 +57,14 @@ def tables(points: int) -> Iterator[tuple[list[int], int]]:
 
 
 def with_one_more(counts: list[int], others: int) -> Iterator[tuple[list[int], int]]:
-    """Add each possible report: of a point, or of another code."""
+    """Add each possible report: a point or another code."""
     for point in range(len(counts)):
         yield [count + (point == j) for j, count in enumerate(counts)], others
     yield counts, others + 1
 
 
 def list_moves(score: Callable[..., Sequence[Score]], points: int) -> list[Score]:
-    """List by how much one more report moves each score of each table."""
+    """List how much one more report changes each score of each table."""
     moves: list[Score] = []
     for counts, others in tables(points):
         before = score(counts, others=others)
@@ -147,7 +147,7 @@ def test_exactly_the_medians_of_answers_that_are_not_scrambled_have_the_score_0(
 def test_half_the_distance_is_the_number_who_would_have_to_answer_differently(
     people: list[int],
 ) -> None:
-    """Every other table of as many people; answers that differ move from one point to another."""
+    """Compare all tables of as many people; a changed answer moves from one point to another."""
     others = [
         table
         for table in product(range(sum(people) + 1), repeat=len(people))
@@ -163,8 +163,8 @@ def test_half_the_distance_is_the_number_who_would_have_to_answer_differently(
         assert fewest == ceil(-score / 2)
 
 
-# The table of the review that found the former score to be wrong: with 60 % at the lowest point and
-# 40 % at the highest, that score named a point that nobody chose.
+# The table that showed a former score to be wrong: with 60 % at the lowest point and 40 % at the
+# highest, that score named a point that nobody chose.
 @pytest.mark.parametrize(
     ("truth", "least"),
     [

@@ -1,4 +1,4 @@
-"""Noise of whole numbers: known values, plain sums, a library's own accuracy, and simulation."""
+"""Integer noise: known values, plain sums, a library's own accuracy, and simulation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VARIANCES = st.floats(0.05, 1e4)
 
 
 def plain_gaussian(variance: float, values: range) -> list[float]:
-    """Probabilities by adding up every term, as the definition says."""
+    """Probabilities from a sum of all terms, by definition."""
     reach = ceil(40 * sqrt(variance)) + 2
     total = fsum(exp(-z * z / (2 * variance)) for z in range(-reach, reach + 1))
     return [exp(-z * z / (2 * variance)) / total for z in values]
@@ -161,7 +161,7 @@ def test_the_bound_agrees_with_opendp() -> None:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    # OpenDP's accuracy is a real number a with P(|Z| >= a) = alpha; ours is the next whole one.
+    # OpenDP's accuracy is a real number a with P(|Z| >= a) = alpha; ours is the next integer.
     for scale in (1.0, 2.0, 4.0, 10.0, 20.0):
         accuracy = dp.discrete_laplacian_scale_to_accuracy(scale=scale, alpha=0.05)
         assert discrete_laplace_bound(scale=scale) == ceil(accuracy)

@@ -1,4 +1,4 @@
-"""The mean of a scale from noisy counts: the share's formulas where there are two points."""
+"""The mean of a scale from noisy counts: for two points, the formulas of a share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_of_two_points_the_mean_is_the_share_of_the_second() -> None:
     share = table_interval(count=405, people=1003, codes=2, **COINS)
     parts = table_standard_error(share=float(share.share), people=1003, mechanism_k=2, **COINS)
     assert found.value == pytest.approx(float(share.share))
-    # The variance of a share follows from it; that of points is estimated.
+    # The share determines its variance; that of points is estimated.
     ends = (float(share.low), float(share.high))
     assert (found.low, found.high) == pytest.approx(ends, abs=2e-3)
     assert found.parts.total == pytest.approx(parts.total)

@@ -1,4 +1,4 @@
-"""What a reader learns: known values, every vertex of the proof, and small releases listed."""
+"""What a reader learns: known values, every vertex of the proof, and small releases in full."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def channel(symbols: int, epsilon: float) -> RandomizedResponse:
 def test_the_loss_of_readers_has_known_values(mechanism: RandomizedResponse, expected: str) -> None:
     for epsilon, printed in zip((0.1, 0.25, 0.5, 1, 2), expected.split(), strict=True):
         found = reader_epsilon(mechanism=mechanism, epsilon=epsilon)
-        # An integer threshold may scramble a trifle more than the epsilon in the name of the row.
+        # An integer threshold may scramble slightly more than the row's epsilon.
         assert 0 <= float(printed) - found + 5e-10 < 1.5e-9
 
 
@@ -103,7 +103,7 @@ def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
         for seen in reach
         for count in (0, 1)
     }
-    # The others' reports move all outcomes alike, so the person is alone.
+    # The others' reports shift all outcomes equally, so they are left out.
     outcomes = list(product(reach, repeat=symbols))
     given_report = np.array([
         [prod(cell[seen, int(j == code)] for j, seen in enumerate(outcome)) for outcome in outcomes]
@@ -115,7 +115,7 @@ def test_a_small_release_loses_what_the_formula_says(symbols: int) -> None:
     worst = np.abs(np.log(given_answer[0] / given_answer[1])).max()
     expected = reader_epsilon(mechanism=mechanism, epsilon=2 / scale)
     assert worst <= expected
-    # Reached where the person's cell is full and the other empty, and all others show nothing.
+    # Reached where the person's cell is full and all others are empty.
     if symbols == 2:
         assert worst == pytest.approx(expected, rel=1e-9)
 
@@ -166,7 +166,7 @@ def test_a_release_with_a_delta_keeps_the_formula(symbols: int, epsilon: float) 
 
 
 def test_the_general_bound_is_met_by_the_worst_channel() -> None:
-    # A report that differs with chance .4 only, and a release that shows it at epsilon .7.
+    # A report that differs only with chance .4, and a release that reveals it at epsilon .7.
     epsilon, distance = 0.7, 0.4
     shows = np.array([exp(epsilon), 1.0])
     answers = np.array([[1 - distance, distance], [1.0, 0.0]])
@@ -183,7 +183,7 @@ def test_the_general_bound_is_met_by_the_worst_channel() -> None:
     [
         (100, 1e-6, "0.550065527"), (100, 1e-9, "0.770561516"), (200, 1e-6, "0.360265349"),
         (500, 1e-6, "0.210529724"), (1000, 1e-6, "0.142057674"),
-        # Where all others agree: .200571217 and .096491437, which one other answer surpasses.
+        # If all others agree, .200571217 and .096491437; if one differs, the loss is larger.
         (1000, 1e-9, "0.200613330"), (2000, 1e-6, "0.096523752"),
     ],
 )  # fmt: skip
@@ -223,7 +223,7 @@ def test_an_exact_count_agrees_with_listing_every_pattern(people: int, local: fl
 
 
 def binomial_delta(mechanism: RandomizedResponse, others: tuple[int, int], epsilon: float) -> float:
-    """Delta where so many of the others have the answer 1, and so many 0."""
+    """Delta for these numbers of others with the answers 1 and 0."""
     t, (ones, zeros) = mechanism.keep_probability, others
     true = binom.pmf(np.arange(ones + 1), ones, t)
     false = binom.pmf(np.arange(zeros + 1), zeros, 1 - t)
@@ -298,7 +298,7 @@ def test_the_epsilon_of_a_count_keeps_its_delta(local: float, people: int, delta
 def test_ten_million_people_are_counted_too() -> None:
     found = exact_count_epsilon(mechanism=COINS, people=10**7, delta=1e-6)
     fewer = exact_count_epsilon(mechanism=COINS, people=10**5, delta=1e-6)
-    # The loss falls a little faster than with the root of the people.
+    # The loss falls slightly faster than one over the square root of people.
     assert fewer / 10 * 0.7 < found < fewer / 10
 
 

@@ -1,4 +1,4 @@
-"""Losses are never understated: each is at least its value at fifty digits, and close to it."""
+"""Losses are never understated: each is at least its fifty-digit value, and close to it."""
 
 from __future__ import annotations
 
@@ -106,6 +106,6 @@ def test_the_scale_of_gaussian_noise(epsilon: float, delta: float, sensitivity: 
         u, e = mpf(sensitivity) / scale, mpf(epsilon)
         return ncdf(u / 2 - e / u) - exp(e) * ncdf(-u / 2 - e / u)
 
-    # Enough noise, and less would not be.
+    # Enough noise, and no more than needed.
     assert met(mpf(sigma)) <= mpf(delta)
     assert met(mpf(sigma) * (1 - mpf("1e-8"))) > mpf(delta)

@@ -204,7 +204,7 @@ def test_permute_and_flip_is_never_further_from_the_best_on_average(
 def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
     options: int, top: int
 ) -> None:
-    """One report raises any of the counts by one, or removing it lowers them."""
+    """One report raises any of the counts by one; its removal lowers them."""
     assert largest_ratio(options, (0, 1), top) == 2
 
 
@@ -213,7 +213,7 @@ def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
 def test_scores_that_may_rise_and_fall_lose_twice_as_much_at_the_same_rate(
     options: int, top: int
 ) -> None:
-    """So their rate is epsilon / 2; at the rate of counts, they would break the promise."""
+    """Their rate is therefore epsilon / 2; the rate of counts would break the promise."""
     assert largest_ratio(options, (-1, 0, 1), top) == 4
     epsilon = Fraction(7, 10)
     counts, others = (selection_rate(epsilon=epsilon, monotone=flag) for flag in (True, False))
@@ -256,7 +256,7 @@ def test_the_gap_to_the_best_exceeds_its_bound_as_rarely_as_stated(
 def test_the_bound_of_the_exponential_mechanism_is_nearly_met_by_one_best_among_many(
     monotone: bool,
 ) -> None:
-    """So it cannot be much smaller: 1,000 options lie just beyond it, and one is the best."""
+    """It cannot be much smaller: 1,000 options lie just beyond it, and one is the best."""
     bound = selection_bound(
         sensitivity=1, epsilon=1, candidates=1001, level=0.95, monotone=monotone
     )

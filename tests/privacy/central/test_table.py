@@ -48,7 +48,7 @@ def test_the_example_has_known_standard_errors() -> None:
     assert f"{total_error(discrete_laplace_variance(scale=10)):.9f}" == "0.037089803"
     sigma = analytic_gaussian_scale(epsilon=1, delta=1e-6, sensitivity=sqrt(10))
     assert f"{total_error(sigma**2):.9f}" == "0.036486115"
-    # On the grid of 1 / 64 and with the discrete delta it is hardly more.
+    # With the grid of 1 / 64 and the discrete delta, the error is hardly larger.
     chosen = choose_table_noise(symbols=10, epsilon=1, delta=1e-6)
     assert 0.036486115 < total_error(chosen.variance) < 0.0365
 
@@ -140,7 +140,7 @@ def test_the_standard_error_is_that_of_simulated_tables() -> None:
         slope=d,
         noise_variance=discrete_laplace_variance(scale=scale),
     )
-    # The formula is of first order; the spread of the sample's own is 1 / sqrt(2 runs) = .0035.
+    # The formula is of first order; the relative error of a simulated spread is about .0035.
     print(f"expected {spread.total:.6f}, observed {estimates.std():.6f} in {runs} runs")
     assert estimates.std() == pytest.approx(spread.total, rel=0.025)
     assert estimates.mean() == pytest.approx(share, abs=6 * spread.total / sqrt(runs) + 1e-3)
@@ -157,7 +157,7 @@ def test_the_example_has_a_known_interval() -> None:
     assert f"{found.share[1]:.9f}" == "0.307577268"
     assert f"{found.low[1]:.9f}" == "0.247171858"
     assert f"{found.high[1]:.9f}" == "0.369428146"
-    # With two codes the other one's interval is the mirror image.
+    # With two codes, their intervals are mirror images.
     assert found.low[0] == pytest.approx(1 - found.high[1], abs=1e-12)
     assert found.high[0] == pytest.approx(1 - found.low[1], abs=1e-12)
 
@@ -263,7 +263,7 @@ def covers(
 
 
 def lowest_allowed(runs: int) -> float:
-    """A coverage of .93 may look this low by chance, with one in a million cells."""
+    """A coverage of .93 looks lower than this by chance in one in a million cells."""
     return 0.93 - 4.9 * sqrt(0.93 * 0.07 / runs)
 
 
@@ -311,7 +311,7 @@ def test_intervals_with_gaussian_noise_cover_the_true_share(
 
 
 def highest_allowed(runs: int) -> float:
-    """Errors of .04 may look this frequent by chance, with one in a million cells."""
+    """A rate of .04 looks higher than this by chance in one in a million cells."""
     return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
 
 
@@ -363,7 +363,7 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
     covered = (found.low <= 0.2) & (found.high >= 0.2)
     assert empty.mean() > 0.85
     assert covered[~empty].mean() < 0.85
-    # The roots of the quadratic, taken for the ends without a look at its sign, hardly ever cover.
+    # The roots of the quadratic, used as ends without checking its sign, hardly ever cover.
     ratio, w = count[shown] / noisy[shown], variance / noisy[shown] ** 2
     a = 1 + Z_SQUARE * (1 / noisy[shown] - 2 * w)
     b = ratio + Z_SQUARE * (0.5 / noisy[shown] - w)
@@ -373,7 +373,7 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
 
 
 def test_a_declared_share_of_one_needs_the_half_count() -> None:
-    # Three codes, b = 1/3, everyone the same: without it the interval covers in .82 of all cases.
+    # Three codes, b = 1/3, all answers equal: without it, the interval covers in .82 of all cases.
     random = np.random.default_rng(51)
     cells = np.array([60, 0, 0]) + draw_laplace(random, 1 / 3, (20_000, 3))
     n = cells.sum(axis=1)

@@ -28,7 +28,7 @@ from privacy.mechanism.composition_with_delta import (
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.mechanism.subsampling import subsampled_epsilon
 
-# a with b and c behind it, d behind c; e alone; f with g behind it
+# b and c depend on a, and d on c; e stands alone; g depends on f
 SURVEY = (
     Entry(name="d", epsilon=0.125, parents=("c",)),
     Entry(name="a", epsilon=1.0),
@@ -58,7 +58,7 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
 
 
 def block_sums(entries: list[Entry]) -> list[Fraction]:
-    """Add up blocks in another way: the smallest name in a block spreads to all of it."""
+    """Add up blocks in another way: the smallest name in a block spreads to all its entries."""
     block = {entry.name: entry.name for entry in entries}
     for _ in entries:
         for entry in entries:
@@ -279,7 +279,7 @@ def test_the_same_fact_does_not_change_the_total() -> None:
 def test_a_statement_counts_the_blocks_that_one_person_can_be_drawn(
     drawn: int, total: float
 ) -> None:
-    # The blocks that tell about a: a and b with 1.5, c and d with 2.25, f with 8.
+    # The blocks that reveal something about a: a and b with 1.5, c and d with 2.25, f with 8.
     assert statement_epsilons(FACTS, drawn=drawn)["a"] == nextafter(total, inf)
     assert statement_epsilons(FACTS, drawn=drawn)["a"] <= basic_epsilon(FACTS, drawn=drawn)
 

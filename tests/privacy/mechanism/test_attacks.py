@@ -1,4 +1,4 @@
-"""What attackers learn: known values, properties, and a simulated attacker."""
+"""What attackers learn: known values, properties, and a simulated attack."""
 
 from __future__ import annotations
 

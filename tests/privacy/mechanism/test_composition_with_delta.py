@@ -92,7 +92,7 @@ def test_a_hundred_different_epsilons_are_bounded_closely() -> None:
         finer = exact_composition(epsilons=epsilons, delta=1e-6)
     assert finer <= bound <= finer + 1e-5
     assert bound < sum(epsilons) - 10
-    # Composing the smallest epsilon a hundred times gives less, and the largest gives more.
+    # Composing the smallest epsilon a hundred times gives less; the largest gives more.
     assert exact_composition(epsilons=[0.1] * 100, delta=1e-6) < bound
     assert bound < exact_composition(epsilons=[1.1] * 100, delta=1e-6)
 
@@ -159,7 +159,7 @@ def test_exact_composition_lies_between_the_bounds_of_dp_accounting(count: int) 
     high = theirs(symbols=2, keep=0.75, pessimistic=True)
     print(f"m={count} low={low} ours={ours} high={high}")
     assert low <= ours <= high <= low + 2.1e-4 * count
-    # With three symbols and the same epsilon, ours is an upper bound.
+    # With three symbols and the same epsilon, our value is an upper bound.
     assert theirs(symbols=3, keep=0.6, pessimistic=False) <= ours
 
 

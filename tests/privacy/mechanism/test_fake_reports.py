@@ -1,4 +1,4 @@
-"""The interval that allows for fake reports contains the truth, whatever they say."""
+"""The interval that allows for fake reports contains the truth, whatever the fakes say."""
 
 from __future__ import annotations
 

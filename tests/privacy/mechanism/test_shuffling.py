@@ -1,4 +1,4 @@
-"""Shuffling: known values, every pair of neighbouring crowds, and a bound never too small."""
+"""Shuffling: known values, all neighbouring crowds, and bounds that are never too small."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def true_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> fl
 
 
 def pair_delta(mechanism: RandomizedResponse, people: int, epsilon: float) -> float:
-    """Compare only the counts of the two symbols, among those who draw one of them blindly."""
+    """Compare only the counts of the two symbols, among people who draw one at random."""
     t, c = mechanism.keep_probability, mechanism.other_probability
     first: dict[Histogram, float] = defaultdict(float)
     second: dict[Histogram, float] = defaultdict(float)
@@ -146,7 +146,7 @@ def test_a_million_people_take_seconds(mechanism: RandomizedResponse) -> None:
     bound = shuffle_epsilon(mechanism=mechanism, people=10**6, delta=1e-6)
     spent = time.process_time() - started
     print(f"k={mechanism.symbols} epsilon={bound} seconds={spent:.2f}")
-    # The bound falls with the square root of n (and a little faster at the same delta).
+    # The bound falls as 1 / sqrt(n), or slightly faster at the same delta.
     thousand = shuffle_epsilon(mechanism=mechanism, people=1000, delta=1e-6)
     assert thousand / 50 < bound < thousand / sqrt(1000)
     assert spent < 30

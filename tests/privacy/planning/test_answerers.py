@@ -42,7 +42,7 @@ def spread(reports: ExpectedReports) -> float:
 def fisher_spread(channel: Floats, truth: Floats, gradient: Floats) -> float:
     """The spread of a function of the true shares, from the inverse of Fisher's information.
 
-    The first true share is one minus the others, by which the gradient is.
+    The first true share is one minus the others; the gradient is with respect to these.
     """
     slopes = channel[:, 1:] - channel[:, :1]
     information = (slopes.T / (channel @ truth)) @ slopes
@@ -67,7 +67,7 @@ def test_a_question_alone_has_the_spread_of_the_delta_method(
     share: float, asked: float, refusing: float, mechanism: RandomizedResponse
 ) -> None:
     reports = expect_answers(share=share, asked=asked, refusing=refusing, mechanism=mechanism)
-    # docs/methods, "Refusals": x and y show the answer, or another answer
+    # docs/methods, "Refusals": x and y are the reported shares of the answer and of other answers
     c, d, answering = mechanism.other_probability, mechanism.slope, asked * (1 - refusing)
     x = c + d * answering * share
     y = (mechanism.symbols - 3) * c + d * answering * (1 - share)
@@ -92,7 +92,7 @@ def test_more_refusals_need_more_people(
 
 @pytest.mark.parametrize(("asked", "flips", "symbols"), [(0.3, 10, 3), (0.7, 25, 4), (0.5, 5, 6)])
 def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbols: int) -> None:
-    # The symbols are "not asked", "yes" and other answers. Of these, only the first is ever true.
+    # The symbols are "not asked", "yes" and other answers, of which only the first is ever true.
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)
     truth = np.zeros(symbols)
     truth[:3] = 1 - asked, asked * 0.2, asked * 0.8
@@ -108,7 +108,7 @@ def test_the_spread_is_that_of_simulated_surveys(asked: float, flips: int, symbo
 
 def test_a_packed_follow_up_is_much_more_accurate_at_the_same_total() -> None:
     # docs/methods, "Follow-ups": two questions at ln 3, 2,000 people, 30 % asked, 20 % of them
-    # yes. The codes of the packed one are no, yes-no and yes-yes.
+    # yes. The codes of the packed question are no, yes-no and yes-yes.
     packed = RandomizedResponse.from_epsilon(symbols=3, epsilon=COINS.epsilon + THREE.epsilon)
     errors = [
         spread(reports) / sqrt(2000)

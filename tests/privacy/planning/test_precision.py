@@ -111,7 +111,7 @@ def test_a_watched_survey_needs_a_third_more_people_if_it_expects_them() -> None
     assert 2.2701**2 * 0.35 * 0.65 / (0.5 * 0.05) ** 2 == pytest.approx(1876, abs=0.5)
 
 
-# The critical value of the look over 1.96, and up to 2 % for the guaranteed interval.
+# The look's critical value over 1.96, plus up to 2 % for the guaranteed interval.
 @pytest.mark.parametrize(
     ("people", "ratio"), [(100, 1.80), (500, 1.42), (1000, 1.17), (5000, 1.81)]
 )

@@ -68,7 +68,7 @@ def test_the_local_way_is_the_mechanism_that_runs(
     share: float, number: int, flips: int, answers: int
 ) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=answers, flips=flips)
-    # T is a whole number out of 2**32, so a channel with exactly this ε differs from it by as much.
+    # T is an integer out of 2**32: a channel with exactly this ε differs by up to 2**-32.
     assert error(
         LOCAL, share=share, people=number, epsilon=mechanism.epsilon, answers=answers
     ) == pytest.approx(one_report_spread(share=share, mechanism=mechanism) / sqrt(number), rel=1e-6)
@@ -113,12 +113,12 @@ def test_the_people_are_the_fewest_that_reach_the_precision(
 
 
 def test_the_noise_of_two_answers_and_of_more() -> None:
-    """With public n, one count tells the other of two; a table of three has sensitivity 2."""
+    """With public n, one of two counts gives the other; a table of three has sensitivity 2."""
     for answers, sensitivity in ((2, 1), (3, 2)):
         noise = error(CENTRAL, epsilon=0.1, answers=answers) ** 2 - error(NONE) ** 2
         scale = sensitivity / 0.1
         assert noise * 1000**2 == pytest.approx(2 * scale**2, rel=1e-9)
-        # The discrete noise that is drawn has a sixth less variance.
+        # The discrete noise that Murmur draws has a variance lower by a sixth.
         assert 2 * scale**2 - discrete_laplace_variance(scale=scale) == pytest.approx(1 / 6, 1e-3)
 
 

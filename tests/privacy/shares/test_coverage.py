@@ -36,7 +36,7 @@ def channel(epsilon: float, symbols: int = 2) -> dict[str, float]:
     return {"other_probability": mechanism.other_probability, "slope": mechanism.slope}
 
 
-# Sums as a reader would compute them, from every count, its interval and its probability.
+# Coverage as a reader would compute it, from every count, its interval and its probability.
 
 
 def find_ends(
@@ -215,9 +215,9 @@ def test_inner_intervals_of_80_and_50_percent_are_as_unreliable_as_documented() 
 def least_coverage(
     method: FixedEndMethod, total: int, *, epsilon: float, symbols: int, level: float = 0.95
 ) -> float:
-    """Return the infimum over all shares: between the ends of intervals coverage has no minimum.
+    """Return the infimum over all shares, which is next to an end of an interval.
 
-    There the same counts cover the share, and their probability rises, then falls.
+    Between ends, the same counts cover the share, and their probability rises, then falls.
     """
     low, high = find_ends(method, total, epsilon=epsilon, symbols=symbols, level=level)
     ends = np.concatenate([low, high])

@@ -124,7 +124,7 @@ def test_at_each_end_of_the_guaranteed_interval_a_tail_is_half_the_allowed_error
 
 
 def test_effective_counts_need_not_be_whole() -> None:
-    # Weights give fractional counts. The beta quantile is defined below one as well.
+    # Weights give fractional counts. The beta quantile is also defined for counts below one.
     direct = {"other_probability": 1e-9, "slope": 1 - 2e-9}
     few = clopper_pearson(successes=0.4, total=20.5, effective=True, **direct)
     assert few.low == pytest.approx(beta.ppf(0.025, 0.4, 21.1), abs=1e-8)
@@ -267,7 +267,7 @@ def test_a_billion_reports_are_handled(find: Find) -> None:
 
 
 def test_an_impossible_share_of_codes_is_a_contradiction_not_an_exception() -> None:
-    # With two coins, about 25 to 75 % of codes are yes; 5 or 95 % of 1,000 is not plausible.
+    # With two coins, about 25 to 75 % of codes are yes; 5 or 95 % of 1,000 is implausible.
     for find in (clopper_pearson, confidence_sequence):
         found = find(successes=[50, 400, 950], total=1000, **COINS)
         assert found.contradiction.tolist() == [True, False, True]

@@ -1,4 +1,4 @@
-"""The likelihood-ratio interval of a share among answers: where it ends, and how often it holds."""
+"""The likelihood-ratio interval of a share among answers: its ends and its coverage."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ X = float(chi2.ppf(0.95, df=1))
 def most_log_likelihood(cells: Floats, floors: Floats) -> Floats:
     """Maximize over shares that the mechanism can produce; cells in rows, samples in columns.
 
-    By Lagrange's condition, each share is its cell's count over a common divisor, or its floor.
+    By Lagrange's condition, each share is its cell's count divided by a common number, or its
+    floor.
     """
     low, high = np.zeros(cells.shape[1]), cells.sum(axis=0) * 1e9
     for _ in range(200):

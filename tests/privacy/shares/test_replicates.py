@@ -63,7 +63,7 @@ def related() -> list[NDArray[np.int64]]:
 
 @pytest.fixture(scope="module")
 def associations(related: list[NDArray[np.int64]]) -> list[Association]:
-    """Use the first surveys only: intervals take long to compute, and errors differ little."""
+    """Use the first surveys only: intervals take long, and errors differ little between surveys."""
     return [
         associate(counts=counts, variables=RELATED, event=1, first=1, second=0)
         for counts in related[:20]

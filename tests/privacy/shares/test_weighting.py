@@ -1,4 +1,4 @@
-"""Weighted estimates agree with unweighted ones where they must, and with simulation elsewhere."""
+"""Weighted estimates agree with unweighted ones where they must, and otherwise with simulation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_strata_weighted_by_their_reports_give_the_pooled_estimate(
     )
     pooled = estimate_alone(counts=np.sum(counts, axis=0).tolist(), mechanism=COINS)
     assert combined.share == pytest.approx(pooled.shares[1], abs=1e-12)
-    # Strata explain part of the variance; they never add to it.
+    # Strata explain part of the variance and never add to it.
     assert combined.standard_error <= pooled.standard_errors[1] + 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Every fault that a storm may leave behind, planted: the checker names each, and nothing else."""
+"""Every fault that a storm may leave is planted; the checker names each, and nothing else."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pytest
 
 from scripts.stack.stack import ROOT
 
-SECONDS = 300  # far more than it takes, on a busy machine too
+SECONDS = 300  # far more than needed, even on a busy machine
 
 
 def list_processes(mark: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The table of people for claims simulates the intervals that claims are judged by."""
+"""The table of people for claims simulates the intervals that decide claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scripts/sbom lists exactly the packages that Murmur installs, and what their wheels carry."""
+"""scripts/sbom lists exactly the packages that Murmur installs and the parts of their wheels."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_list_has_every_pinned_package_with_its_version_and_hashes_and_no_ot
 @pytest.mark.slow
 def test_every_installed_package_has_a_licence(packages: dict[str, dict[str, Any]]) -> None:
     unlicensed = {name for name, part in packages.items() if not part.get("licenses")}
-    # Those that only another Python or another system needs are not installed.
+    # Packages that only another Python or system needs are not installed.
     assert unlicensed <= {"async-timeout", "colorama", "tzdata", "typing-extensions"}
     assert packages["typst"]["licenses"] == [{"expression": "Apache-2.0"}]
 

@@ -1,4 +1,4 @@
-"""What the tables of the methods compute for many surveys at once is what Murmur shows for one."""
+"""The tables of the methods compute for many surveys at once what Murmur shows for one."""
 
 from __future__ import annotations
 

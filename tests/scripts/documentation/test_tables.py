@@ -1,4 +1,4 @@
-"""The tables of the methods page are what the code computes, and keep what the page claims."""
+"""The tables of the methods match the code and fulfil the claims of the text."""
 
 from __future__ import annotations
 
@@ -45,8 +45,7 @@ def test_no_kind_of_ratio_covers_too_rarely() -> None:
 def test_what_is_shown_covers_as_often() -> None:
     for row in rows_of("shown"):
         covered = [float(row[place]) for place in (4, 6) if row[place] != "–"]
-        # Among the 100 surveys of a row that may be all that show a figure, the standard error
-        # is .022.
+        # If only 100 surveys of a row show a figure, the standard error is .022.
         shown = [float(row[place].rstrip("%")) / 100 for place in (3, 5) if row[place + 1] != "–"]
         for coverage, part in zip(covered, shown, strict=True):
             error = np.sqrt(0.95 * 0.05 / (part * methods_ratios.RUNS))
@@ -109,7 +108,7 @@ def test_the_table_of_ratios_has_its_head_and_a_row_for_every_figure() -> None:
     assert [row[0] for row in rows_of("ratios")] == [*methods_ratios.ROWS, name]
 
 
-# From here on, part of each table is computed again; scripts/tables computes all of it.
+# The tests below recompute part of each table; scripts/tables computes all of it.
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(methods_ratios.ROWS)[1::2])
 def test_a_row_of_ratios_is_what_the_code_computes(name: str) -> None:

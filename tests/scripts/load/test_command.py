@@ -27,7 +27,7 @@ LAST = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Server(asyncio.Protocol):
-    """Gives these replies in turn, each in two pieces, the first of all after `hold` seconds."""
+    """Gives these replies in turn, each in two pieces, the very first after `hold` seconds."""
 
     def __init__(self, replies: Iterator[bytes], received: list[bytes], hold: float) -> None:
         self._replies, self._received, self._hold = replies, received, hold
@@ -54,7 +54,7 @@ class Server(asyncio.Protocol):
 
 
 def run_against(*replies: bytes, hold: float = 0.0, **plan: object) -> tuple[Tally, list[bytes]]:
-    """The counts, and the bodies that arrived."""
+    """Return the counts, and the bodies that arrived."""
     received: list[bytes] = []
     turns = cycle(replies)
 
@@ -65,7 +65,7 @@ def run_against(*replies: bytes, hold: float = 0.0, **plan: object) -> tuple[Tal
         made = Plan(urls=(url,), manifest=MANIFEST, **plan)  # type: ignore[arg-type]
         async with server:
             tally = await Load(made).run()
-            await asyncio.sleep(0.05)  # for the ends of connections
+            await asyncio.sleep(0.05)  # until connections end
         return tally
 
     return asyncio.run(run()), received
@@ -152,7 +152,7 @@ def test_shares_of_several_processes_add_up() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_every_benchmark_starts_without_settings(path: Path) -> None:
-    """As scripts/bench runs it: outside Django."""
+    """Outside Django, as scripts/bench runs it."""
     environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
     command = [
         sys.executable,

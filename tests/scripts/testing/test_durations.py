@@ -1,4 +1,4 @@
-"""What a test run says about how long it took."""
+"""What a test run says about its duration."""
 
 from __future__ import annotations
 

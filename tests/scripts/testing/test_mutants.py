@@ -1,4 +1,4 @@
-"""Faults are small and found again, and a fault that a test notices is killed by that test."""
+"""Faults are small and can be found again; a test that notices a fault kills it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pass is remembered for the same content and surroundings only."""
+"""A pass is remembered only for the same content and surroundings."""
 
 from __future__ import annotations
 

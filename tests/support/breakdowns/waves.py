@@ -73,7 +73,7 @@ def field_people(
     ending: Wave.Ending = Wave.Ending.OWNER,
     background: Background | None = None,
 ) -> Wave:
-    """Send people who answer at random; every fifth prefers not to tell the group."""
+    """Send reports of people who answer at random; every fifth prefers not to name the group."""
     send_people(wave, people=people)
     declined = wave.description.questions[0].refused_code
     if declined is not None:
@@ -90,7 +90,7 @@ def finish(
     ending: Wave.Ending = Wave.Ending.OWNER,
     background: Background | None = None,
 ) -> Wave:
-    """Close and count; the owner accepts the proposed background of the rows, or chooses this."""
+    """Close and count; the owner accepts the proposed background of the rows or chooses another."""
     close_wave(wave_id=wave.pk, ending=ending)
     process(wave, accepts=background is None)
     if background is not None:
@@ -127,7 +127,7 @@ def read_rows(wave: Wave) -> np.ndarray:
 
 
 def count_rows(manifest: Manifest, rows: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
-    """Count columns and tables of some reports as sealing does."""
+    """Count the columns and tables of some reports, as sealing does."""
     ks = Columns.of(manifest).ks
     packed = pack_reports([row.tobytes() for row in rows.astype(np.uint8)], ks=ks)
     return (

@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 from tests.support.browser.researcher import DESK, PHONE
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
-# Best practices too: left out are level AAA, and experiments that guess from looks (a small line
-# above a heading is no heading).
+# Best practices too, but not level AAA, or experiments that guess from appearance (a small line
+# above a heading is not a heading).
 RUN_AXE = """async (tag) => {
     const isOut = (tag) => tag === "wcag2aaa" || tag === "experimental";
     const rules = axe.getRules(tag).filter(({ tags }) => !tags.some(isOut));
@@ -39,7 +39,7 @@ LOOK_AT_EXIT = """() => {
 
 
 def assert_fits_and_is_accessible(page: Page, name: str = "") -> None:
-    """Look at a page of researchers on a desk and on a phone; `name` says in faults which it is."""
+    """Look at a researchers' page on a desktop and on a phone; faults begin with `name`."""
     for size in (DESK, PHONE):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         assert page.evaluate(WIDTH) <= size["width"], (name or page.url, size)

@@ -29,7 +29,7 @@ Do = Callable[[Page], None]
 
 
 def make_branching_survey(*, drawn: int | None = None, **settings: Any) -> Wave:
-    """Six scrambled questions, a group and a text; two questions and the text hang on others."""
+    """Six scrambled questions, a group and a text; two questions and the text depend on others."""
     survey = make_survey(title="Moving", questions=(), flips=40, **settings)
     survey.drawn = drawn
     survey.save()
@@ -73,7 +73,7 @@ def type_in(text: str) -> Do:
 
 
 def walk_through(page: Page, answers: dict[str, Do]) -> list[str]:
-    """From the opening to the check; returns the headings that were met on the way."""
+    """Walk from the opening to the check; return the headings on the way."""
     press(page, "Start")
     seen: list[str] = []
     while True:

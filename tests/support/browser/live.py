@@ -1,4 +1,4 @@
-"""The real application on a free port, over the test database, for tests in a browser.
+"""The real application on a free port, with the test database, for tests in a browser.
 
 Server threads and tests share one SQLite file, so tests read with the ORM what the browser
 has sent. Use with transactional_db: the server's own connections see committed rows only.
@@ -22,7 +22,7 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
 class Application:
-    """Murmur, with what a test puts around it. Its intake can serve only one server a process."""
+    """Murmur, in a test's wrapper. Its intake can serve only one server in each process."""
 
     def __init__(self) -> None:
         self.around: Callable[[Any], Any] | None = None

@@ -1,4 +1,4 @@
-"""The respondent's modules as they are served, imported one by one by a blank page of a browser."""
+"""The respondent's modules as they are served; a blank page of a browser imports each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QR codes of text in bytes at level L, as segno draws them: for comparison with the page's own."""
+"""QR codes of text in bytes at level L, as segno draws them, to compare with the page's codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One real visit, recorded: what was sent, what the browser kept and what its history shows."""
+"""A recording of one real visit: what was sent, what the browser kept, what its history shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Recording:
     sent: list[Request]  # without the icon, which browsers fetch at any time
     sent_before_start: int
     told: str  # all text before Start, with everything open
-    shows: list[str]  # the sentences in it about what is not hidden
+    shows: list[str]  # its sentences about what is not hidden
     pages: list[str]  # the headings of all pages with questions
     check: str  # the rows on which the answers are checked
     kept: Mapping[str, Any]  # what DUMP finds after the code was sent

@@ -8,7 +8,7 @@ from surveys.models import Survey
 from tests.support.browser.live import LiveApplication
 from tests.support.fielding import sign_in
 
-# Collected by the page itself, so that reports from before our listeners count too.
+# The page itself collects reports, so that those from before our listeners count too.
 WATCH_VIOLATIONS = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation", (event) => {
@@ -20,7 +20,7 @@ DESK = {"width": 1280, "height": 900}
 
 
 class Reader:
-    """A researcher's browser tab, with everything that went wrong in it."""
+    """A researcher's browser tab, and everything that went wrong in it."""
 
     def __init__(self, page: Page, live: LiveApplication) -> None:
         self.page = page

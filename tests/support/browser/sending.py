@@ -1,4 +1,4 @@
-"""How a respondent's page sends, and how a test gets in its way."""
+"""How a respondent's page sends a report, and how a test disturbs this."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def refuse(route: Route, code: int, **headers: str) -> None:
 
 
 def lose_acknowledgement(route: Route) -> None:
-    """Let the server commit, then cut the line."""
+    """Let the server commit, then cut the connection."""
     assert route.fetch().status in (200, 201)
     route.abort()

@@ -33,7 +33,7 @@ def make_study() -> Survey:
 def make_long_survey() -> Survey:
     """Make a survey of fifty questions, with scales, lists and numbers among them."""
     survey = make_survey(title="Fifty questions", questions=(), cap=LONG_PEOPLE)
-    survey.drawn = 20  # all fifty would give away too much
+    survey.drawn = 20  # all fifty together would reveal too much
     survey.save()
     for number in range(10):
         ask(survey, f"Have you ever been short of money for thing {number}?", type="yes_no")

@@ -39,8 +39,8 @@ FIXED_RANDOMNESS = """
       return array;
     };
 """
-# A page ignores a tap that follows another too soon, and a test does in milliseconds what takes
-# people seconds.
+# A page ignores a tap that follows another too soon; people take seconds between taps, tests take
+# milliseconds.
 HASTE = """
     const { get } = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp");
     Object.defineProperty(Event.prototype, "timeStamp", {
@@ -80,7 +80,7 @@ DUMP = """async () => {
 
 @dataclass
 class Visitor:
-    """One browser profile and all that was seen on its way."""
+    """One browser profile, and everything that was seen during its visit."""
 
     context: BrowserContext
     url: str
@@ -112,7 +112,7 @@ def one_chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def chromium(one_chromium: Browser) -> Iterator[Browser]:
-    """Chromium without any profile: each context that a test opens is one, and ends with it."""
+    """Chromium without any profile: contexts that a test opens are profiles, and end with it."""
     yield one_chromium
     for context in one_chromium.contexts:
         context.close()
@@ -120,7 +120,7 @@ def chromium(one_chromium: Browser) -> Iterator[Browser]:
 
 @contextmanager
 def visiting(browser: Browser, live: LiveApplication, **options: Any) -> Iterator[Visitor]:
-    """Open a fresh profile; whatever the policy blocks there is a failure."""
+    """Open a fresh profile; anything that the policy blocks there fails the test."""
     options.setdefault("viewport", PHONE)
     context = browser.new_context(**options)
     context.add_init_script(HASTE)
@@ -153,7 +153,7 @@ def press(page: Page, name: str) -> None:
 
 
 def choose(page: Page, row: str) -> None:
-    """Press the button with this answer, which goes on, or tick the box."""
+    """Press the button with this answer, which opens the next page, or tick the box."""
     button = page.get_by_role("button", name=row, exact=True)
     if button.count():
         button.click()
@@ -166,7 +166,7 @@ def choose_first(page: Page) -> None:
 
 
 def answer_page(page: Page, act: Callable[[Page], object]) -> None:
-    """Answer the page that is shown and go on, which buttons with answers do too."""
+    """Answer the page that is shown and go on, unless the answer's button has done so."""
     goes_on = page.locator("button.choice").count()
     act(page)
     if not goes_on:
@@ -174,7 +174,7 @@ def answer_page(page: Page, act: Callable[[Page], object]) -> None:
 
 
 def go_back(page: Page, times: int = 1) -> None:
-    """Press the browser's Back, and a key before each further time: otherwise the page is left."""
+    """Go back in the browser; only a key press before each further step keeps it on the page."""
     page.go_back()
     for _ in range(times - 1):
         page.keyboard.press("F8")

@@ -1,6 +1,6 @@
 """Presses keys on an X display, as a person does.
 
-A driver hands its keys to the page, so Alt+Left would not go back.
+A driver sends its keys to the page, so Alt+Left would not go back.
 """
 
 from __future__ import annotations

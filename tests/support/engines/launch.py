@@ -45,7 +45,7 @@ def open_browser(
 
 @contextmanager
 def open_window(engine: str, folder: Path) -> Iterator[tuple[Tab, Keyboard]]:
-    """Start Chromium or Firefox with a window and a keyboard, and a profile that stays."""
+    """Start Chromium or Firefox with a window, a keyboard and a profile that is kept."""
     start = _chromium if engine == "chromium" else _firefox
     with (
         _screen(folder, DESK) as display,

@@ -1,4 +1,4 @@
-"""The line between a browser and Murmur: it notes every request, and can break in several ways."""
+"""The line between a browser and Murmur, which notes every request and can fail in several ways."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VIOLATIONS = "/violations"
 
 
 def watch(headers: Headers) -> Headers:
-    """Ask browsers to report what the policy forbids; nothing else about it changes."""
+    """Ask browsers to report what the policy forbids; change nothing else about the policy."""
     ask = f"; report-uri {VIOLATIONS}".encode()
     return [(name, value + ask if name == POLICY else value) for name, value in headers]
 
@@ -37,13 +37,13 @@ class Request:
 
 @dataclass
 class Line:
-    """Murmur at `url`, as this browser reaches it."""
+    """Murmur at `url`, through which this browser reaches it."""
 
     url: str
     requests: list[Request] = field(default_factory=list)
     # Files that never arrive, like those that a content blocker drops.
     drops: Callable[[str], bool] = lambda path: False
-    # What a proxy makes of the headers of a response.
+    # How a proxy changes the headers of a response.
     rewrite: Callable[[Headers], Headers] = watch
     loses_acknowledgements: bool = False
     holds_seconds: float = 0  # how long each acknowledgement takes
@@ -60,7 +60,7 @@ class Line:
         return [one for one in self.requests if one.path == "/api/reports"]
 
     def wait_for_report(self) -> None:
-        """Wait until the server has stored a report and said so."""
+        """Wait until the server has stored a report and acknowledged it."""
         deadline = time.monotonic() + 60
         while not self.reports:
             assert time.monotonic() < deadline, "no report arrived"
@@ -103,7 +103,7 @@ class Line:
             if self._is_down:
                 writer.transport.abort()
                 return
-            # Known before the server answers: the line may end, or be cut, until then.
+            # Noted before the server replies, because the line may end or be cut before that.
             ends: set[asyncio.WriteTransport] = {writer.transport}
             self._connections |= ends
             try:
@@ -119,7 +119,7 @@ class Line:
         is_ready.set()
         await done.wait()
         server.close()
-        self._is_down = True  # for connections that the system has accepted already
+        self._is_down = True  # for connections that the system has already accepted
         for _ in range(100):
             self._drop_all()
             await asyncio.sleep(0.1)  # until the connections have noticed
@@ -178,7 +178,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @pytest.fixture
 def line(live: LiveApplication) -> Iterator[Line]:
-    """A line that works, to a Murmur with an empty database."""
+    """A working line to a Murmur with an empty database."""
     port = free_port()
     line = Line(url=f"http://localhost:{port}")
     live.application.around = line.wrap

@@ -1,7 +1,7 @@
-"""Finds texts in everything that a browser stored in its profile, also where it is compressed.
+"""Finds texts in everything that a browser stored in its profile, even if compressed.
 
 Firefox packs the values of its database in another way (Snappy), which leaves ids as they are, but
-no text that repeats itself.
+not texts with repetitions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 GZIP, MOZILLA = b"\x1f\x8b\x08", b"mozLz40\0"
-# The beginning of a path, and what stands there.
+# The beginning of a path, and the name of that place.
 PLACES = {
     "chromium": {
         "Default/IndexedDB/": "database",
@@ -48,7 +48,7 @@ def find_places(engine: str, profile: Path, canaries: Mapping[str, str]) -> dict
 def _write(text: str) -> Iterator[bytes]:
     for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
         yield text.encode(encoding)
-    yield bytes(byte + 1 for byte in text.encode())  # as Firefox writes keys
+    yield bytes(byte + 1 for byte in text.encode())  # as Firefox stores keys
 
 
 def _unpack(content: bytes) -> Iterator[bytes]:
@@ -63,7 +63,7 @@ def _unpack(content: bytes) -> Iterator[bytes]:
 
 
 def _unpack_block(block: bytes) -> bytes:
-    """Unpack a block of LZ4: each time some bytes as they are, then some that came before."""
+    """Unpack a block of LZ4: repeatedly some literal bytes, then a copy of earlier ones."""
     text, place = bytearray(), 0
 
     def read_length(length: int) -> int:

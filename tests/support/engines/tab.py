@@ -1,4 +1,4 @@
-"""What a person does in a browser tab, in the same words for every engine."""
+"""What a person does in a browser tab, with the same functions for every engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ const find = {
 };
 return find[kind]()[0] ?? null;
 """
-# Clicks that follow each other sooner are a double click, and a new page ignores its second half.
+# Clicks closer together are a double click, whose second half a new page ignores.
 DOUBLE_CLICK_SECONDS = 0.6
 KEYS = {
     "Tab": "\ue004", "Enter": "\ue007", "Shift": "\ue008", "Escape": "\ue00c", "Space": " ",
@@ -135,11 +135,12 @@ class Tab:
         self._click("css", css)
 
     def choose(self, name: str) -> None:
-        """Press the button with this answer, which goes on, or tick the box with this label."""
+        """Press the button with this answer, which opens the next page, or tick the labelled
+        box."""
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
-        # While a page loads, its parts still move: a click would land beside the element.
+        # While a page loads, its parts still move: a click could miss the element.
         self.wait("document.readyState === 'complete'")
         element = self.find(kind, name)
         # A bar that sticks to an edge may not lie over it.
@@ -163,7 +164,7 @@ class Tab:
         self.call("PerformActions", {"actions": [{"type": "key", "id": "k", "actions": steps}]})
 
     def wait_for_download(self, pattern: str, *, seconds: float = PATIENCE_SECONDS) -> Path:
-        """Wait until a file with such a name is whole; return its path."""
+        """Wait until a file with such a name is complete; return its path."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for path in self._folder.rglob(pattern):
@@ -189,6 +190,6 @@ class Tab:
         self.call("SwitchToWindow", {"handle": handle})
 
     def take_picture(self, path: Path) -> None:
-        # WebKit pictures what it last drew.
+        # WebKit takes a picture of what it last drew.
         self.wait_for_result("await new Promise((done) => setTimeout(done, 400))")
         path.write_bytes(base64.b64decode(self.call("TakeScreenshot", {"full": False})))

@@ -1,4 +1,4 @@
-"""One language for all browsers: WebDriver, the W3C's protocol.
+"""One protocol for all browsers: WebDriver, by the W3C.
 
 Chromium and WebKit take its commands from a driver over HTTP. Firefox takes the same commands over
 its own socket, Marionette.
@@ -14,7 +14,7 @@ import httpx
 
 from scripts.stack.stack import wait_for_port
 
-# Several times the limit of a script: on a busy machine WebKit lets one or two of them run into it.
+# Several times the time limit of a script, which WebKit exceeds once or twice on a busy machine.
 PATIENCE_SECONDS = 90.0
 SCRIPT_SECONDS = 20
 # How the protocol marks an element in JSON.
@@ -54,7 +54,7 @@ class DriverOverHTTP:
     """The driver of Chromium or WebKit, which starts the browser itself."""
 
     def __init__(self, port: int, capabilities: dict[str, Any]) -> None:
-        # The driver runs on this machine, so no proxy may come between.
+        # The driver runs on this machine, so requests must not use a proxy.
         self._client = httpx.Client(
             base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False
         )

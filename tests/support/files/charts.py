@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def make_file(survey: Survey, name: str) -> bytes:
-    """Make a file of a survey's results; raise what the recipe raises."""
+    """Make a file of a survey's results; raise the error that the recipe raises."""
     results, recipe = find_view(survey).results, find_recipe(name)
     assert results is not None
     assert recipe is not None
@@ -40,7 +40,7 @@ def list_marks(root: ElementTree.Element, kind: str) -> list[ElementTree.Element
 
 
 def read_png_size(png: bytes) -> tuple[int, int, float]:
-    """Read the width and height in pixels, and how many make an inch."""
+    """Read the width and height in pixels, and the pixels per inch."""
     width, height = struct.unpack(">II", png[16:24])
     start = png.index(b"pHYs") + 4
     per_metre, _, unit = struct.unpack(">IIB", png[start : start + 9])

@@ -13,7 +13,7 @@ from tests.support.releases.stored import finish, plan, store, store_table
 
 
 def make_released(*languages: str) -> Wave:
-    """Release tables of many kinds, one of which has too few people, and one of each other kind."""
+    """Release tables of many kinds, one with too few people, and one release of each other kind."""
     survey = make_survey(
         title="Working at night",
         publication=Publication.PROTECTED,
@@ -54,7 +54,7 @@ def make_released(*languages: str) -> Wave:
     store(finish(median, {"code": 3}), wave)
     store_table(wave, "q1", people=30, epsilon=10)
     by_group = plan(wave.description, "q1", "q2", epsilon=30, group="q3")
-    cells = [210, 190, 205, 195, 6, 7]  # two groups of 400, and one with too few
+    cells = [210, 190, 205, 195, 6, 7]  # two groups of 400, and one with too few people
     store(finish(by_group, {"cells": {"q1": cells, "q2": cells}}), wave)
     alert = plan(wave.description, "q1", kind=ReleaseKind.ALERT, epsilon=20, answer=1, percent=20)
     store(finish(alert, {"alert": True}), wave)
@@ -64,7 +64,7 @@ def make_released(*languages: str) -> Wave:
 
 
 def translate_all(survey: Survey, *languages: str) -> None:
-    """Translate every text of a draft into the code of the language and itself."""
+    """Translate every text of a draft into the language's code followed by the text."""
     for language in languages:
         texts = {
             source.text: f"({language}) {source.text}"

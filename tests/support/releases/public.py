@@ -1,4 +1,4 @@
-"""The pages and files of a protected survey that anyone may ask for."""
+"""The pages and files of a protected survey that anyone may request."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def plan(
 
 
 def as_gaussian(release: Release, *, deviation: Fraction, symbols: int, nanos: int) -> Release:
-    """Turn a planned table into one with Gaussian noise, whatever would be chosen for it."""
+    """Give a planned table Gaussian noise, whatever noise Murmur would choose."""
     release.mechanism = Mechanism.GAUSSIAN
     release.scale = str(deviation)
     release.rho = float(symbols / (2 * deviation**2))
@@ -60,7 +60,7 @@ def as_gaussian(release: Release, *, deviation: Fraction, symbols: int, nanos: i
 
 
 def finish(release: Release, result: dict[str, Any]) -> Release:
-    """Write down a result as a worker does after drawing; nothing is stored."""
+    """Write a result as a worker does after drawing, without storing it."""
     release.state, release.result, release.library = Release.State.DRAWN, result, LIBRARY
     return release
 
@@ -78,7 +78,7 @@ def add_noise(release: Release, counts: Cells, *, source: Random) -> dict[str, l
 
 
 def store(release: Release, wave: Wave, *, public_from: date | None = None) -> Release:
-    """Store and charge a release; without a day, readers see it today. It was asked for before."""
+    """Store and charge a release, requested earlier; without a day, readers see it today."""
     manifest = wave.description
     ledger, _ = ReleaseLedger.objects.get_or_create(
         wave=wave,

@@ -16,10 +16,10 @@ LEVEL = 1 - 1e-8
 def measure_loss(
     first: NDArray[np.bool_], second: NDArray[np.bool_], *, delta: float = 0.0
 ) -> float:
-    """Lower limit of epsilon from whether an event, chosen beforehand, happened in each run.
+    """Lower limit of epsilon, from whether an event chosen in advance happened in each run.
 
-    Taken from the first table against the second; ask again the other way around if the event is
-    more likely on the second.
+    The limit compares the first table with the second; if the event is more likely on the second,
+    swap the tables.
     """
     assert len(first) == len(second)
     hits, other_hits = int(first.sum()), int(second.sum())

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from scipy.stats import chi2
 
-LEAST_EXPECTED = 50.0  # so that chi-squared holds far out in its tail
+LEAST_EXPECTED = 50.0  # so that chi-squared holds far into its tail
 
 
 def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, most: int) -> float:
     """Compare draws of whole numbers with probabilities of -most..most.
 
-    Values further out, and values that are expected too rarely, are counted together.
+    Values beyond ±most, and values that are expected too rarely, are counted together.
     """
     found = Counter(drawn)
     total = found.total()
@@ -40,5 +40,5 @@ def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, 
 
 
 def among(chances: Sequence[float]) -> Callable[[int], float]:
-    """The probabilities of places in a list."""
+    """The probabilities of positions in a list."""
     return lambda place: chances[place] if 0 <= place < len(chances) else 0.0

@@ -1,7 +1,7 @@
-"""Exact draws of noise and choices by whole numbers only, from a source that can be seeded.
+"""Exact draws of noise and choices with whole numbers only, from a source that can be seeded.
 
-A route to the same distributions that shares no code with OpenDP, which cannot be seeded. Tests
-only: nothing here is meant to protect anybody.
+This reaches the same distributions without code from OpenDP, which cannot be seeded. It is for
+tests only: nothing here is meant to protect anybody.
 
 Canonne, C., Kamath, G. and Steinke, T. (2020), The discrete Gaussian for differential privacy,
 NeurIPS, algorithms 1 to 3; McKenna, R. and Sheldon, D. (2020), Permute-and-flip, algorithm 1.

@@ -115,7 +115,7 @@ def test_a_remedy_of_a_random_draft_fits_and_is_undone_to_the_same_bytes(seeds: 
 
 
 def read_forms(page: str) -> list[dict[str, Any]]:
-    """Return what each button of the budget sends, with the address as `to`."""
+    """Return the fields that each button of the budget sends, with the address as `to`."""
     found = []
     for to, body in re.findall(r'<form[^>]* action="([^"]+/budget[^"]*)">(.*?)</form>', page, re.S):
         sent: dict[str, Any] = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', body))
@@ -229,13 +229,13 @@ def test_two_windows_do_not_undo_each_other(author: Client, owner: User) -> None
     first, second, _ = read_forms(author.get(at("questions", survey)).text)
     assert press(author, first).status_code == 302
     once = bytes_of(survey)
-    for form in (first, second):  # a double press: the total fits already
+    for form in (first, second):  # a double press: the total already fits
         assert press(author, form)["Location"] == at("questions", survey) + "#budget"
         assert bytes_of(survey) == once
     assert press(sign_in(owner), first).status_code == 422
     [undo] = read_forms(author.get(at("questions", survey)).text)
     question = survey.questions.all()[0]
-    edit_question(question=question, text="Other words?")  # costs nothing, so it may be undone
+    edit_question(question=question, text="Other words?")  # the step can still be undone
     assert len(read_forms(author.get(at("questions", survey)).text)) == 1
     edit_question(question=question, text=texts(1)[0], flips=40)
     for form, why in ((undo, "can no longer be undone"), (first, "changed after the page was")):
@@ -246,7 +246,7 @@ def test_two_windows_do_not_undo_each_other(author: Client, owner: User) -> None
     edit_question(question=question, flips=25)
     assert bytes_of(survey) == once
     assert press(author, undo).status_code == 302
-    # Another browser has nothing to undo.
+    # In another browser, there is nothing to undo.
     assert press(sign_in(owner), undo).status_code == 422
 
 
@@ -380,7 +380,7 @@ def test_a_subset_that_breaks_a_key_driver_says_why() -> None:
         "released. A release of this kind cannot be about question 1, question 2 and question 3, "
         "because not everyone is asked them. You can remove it."
     )
-    # A rule prevents it too, so a subset is not the reason.
+    # A rule prevents the plan too, so the subset is not the reason.
     first, *_, last = survey.questions.all()[:3]
     edit_question(question=last, rule={"name": str(first.pk), "is": [1]})
     assert not any("not everyone is asked" in one for one in reasons_of(survey))

@@ -1,4 +1,4 @@
-"""What the history says of a change to a draft."""
+"""What the history says about a change to a draft."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 
 def last(survey: Survey) -> list[list[Any]]:
-    """Return the newest changes: what, before and after."""
+    """Return the newest changes: name, value before and value after."""
     changes: list[list[Any]] = (
         HistoryChanges.objects.filter(slug=survey.slug).latest("number").changes
     )

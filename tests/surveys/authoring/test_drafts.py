@@ -52,7 +52,7 @@ def survey(db: None) -> Survey:
 
 @pytest.fixture
 def everything(survey: Survey) -> Survey:
-    """A survey with questions of every type, with and without refusal and rule."""
+    """A survey with questions of every type, with and without refusals and rules."""
     q1 = add(survey)
     q2 = add(survey, "choice", options=["A", "B", "C"], refusal=True)
     add(survey, "scale", minimum=1, maximum=5, low_label="never", high_label="always")
@@ -209,7 +209,7 @@ def test_epsilon_is_the_sum_of_what_can_differ(everything: Survey) -> None:
         "q1": LN3,
         "q2": LN3,
         "q3": LN3,
-        "q4": 5 * LN3,  # at most two of five: four items can differ, and the gate
+        "q4": 5 * LN3,  # at most two of five: four items and the gate can differ
         "q5": LN3,
         "q6": log(88 / 12),
         "q7": 0,
@@ -246,7 +246,7 @@ def test_blocks_do_not_depend_on_how_rules_chain(survey: Survey) -> None:
     d = add(survey, rule={"any": [is_yes(a), is_yes(c)]})
     add(survey, rule=is_yes(d))
     assert manifest_of(survey).blocks == {"q1": 0, "q2": 1, "q3": 0, "q4": 0, "q5": 0}
-    assert b.pk  # the question between them has a block to itself
+    assert b.pk  # the question between them has its own block
 
 
 def test_everyone_is_asked_everything_if_too_few_blocks_are_left(survey: Survey) -> None:
@@ -270,7 +270,7 @@ def test_a_survey_without_scrambled_questions_is_not_launched(survey: Survey) ->
 
 
 def test_a_draft_with_points_that_files_reserve_is_not_launched(survey: Survey) -> None:
-    """Earlier versions let authors write it."""
+    """Earlier versions let authors write such a draft."""
     scale = add(survey, "scale", minimum=-97, maximum=-93)
     with pytest.raises(NotLaunchable, match="Question 1 has points from −90 down"):
         open_survey(survey=survey)
@@ -436,7 +436,7 @@ def test_questions_are_numbered_as_respondents_count_and_texts_among_themselves(
 
 
 def test_a_frozen_survey_keeps_its_names_and_is_numbered_as_respondents_count() -> None:
-    """Names counted texts once; files of such a survey keep their columns."""
+    """Names used to count texts too; files of such a survey keep their columns."""
     text = ManifestQuestion(name="q1", type=QuestionType.INFORMATION, text="Read this.")
     where = ManifestQuestion(
         name="q2", type=QuestionType.DECLARED, text="Where?", options=(Option(code=0, text="Here"),)

@@ -1,4 +1,4 @@
-"""± with the author's people: one figure on cards, overview, launch page and plan."""
+"""± with the author's number of people: one figure on cards, overview, launch page and plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.factories import make_survey
 from tests.support.fielding import at, sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-Told = dict[str, tuple[str, str]]  # the precision and why it is hidden, by the figure's name
+Told = dict[str, tuple[str, str]]  # precision and why it is hidden, by the figure's name
 
 
 def words(html: str) -> str:
@@ -27,7 +27,7 @@ def words(html: str) -> str:
 
 
 def read_summary(page: str) -> tuple[Told, list[str]]:
-    """Read the section with all figures, and the precisions in its order."""
+    """Read the section with all figures, and the precisions in the order of the section."""
     [section] = re.findall(r'<section class="card" id="expected".*?</section>', page, re.DOTALL)
     [common] = re.findall(r'<p class="warn"><strong>(.*?)\.</strong>', section) or [""]
     rows = re.findall(r'<dt class="number">(.*?)</dt>\s*<dd>(.*?)</dd>', section, re.DOTALL)

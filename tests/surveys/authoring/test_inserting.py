@@ -1,4 +1,4 @@
-"""Questions of one survey are inserted into a draft: with their rules, names and facts, or none."""
+"""Questions of one survey are inserted into a draft, with rules, names and facts: all or none."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draft(owner: User) -> Survey:
 
 @pytest.fixture
 def source(owner: User) -> Survey:
-    """An opened survey; its second question needs the first, its third asks the same fact."""
+    """An opened survey; its second question needs the first, and its third asks the same fact."""
     survey = make_survey(owner=owner, questions=["Ever ill?"])
     first = survey.questions.get()
     rule = {"name": str(first.pk), "is": [1]}

@@ -1,4 +1,4 @@
-"""Limits that an author must acknowledge to open a survey, and that of its size."""
+"""Limits that an author must acknowledge to open a survey, and the limit of its size."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def exceeded(survey: Survey) -> list[str]:
         ({**USUAL, "questions": SIX[:5]}, []),  # 5 ln 3 = 5.493
         ({**USUAL, "questions": SIX}, ["total_epsilon"]),
         ({**USUAL, "questions": SIX, "drawn": 5}, []),
-        # With coins the browser's total is below, and that of the coins above.
+        # With coins, the browsers' total is below the limit, and the coins' total above.
         ({**USUAL, "questions": SIX, "flips": 40, "coins": True}, ["total_epsilon"]),
         (EVERYTHING, ["cap", "minimum_batch", "total_epsilon"]),
     ],
@@ -104,7 +104,7 @@ def test_a_limit_that_is_not_exceeded_cannot_be_acknowledged() -> None:
 def test_coins_keep_the_acknowledged_limits_that_they_exceed_themselves() -> None:
     wave = open_survey(survey=make_survey(**EVERYTHING, coins=True))
     coins = wave.survey.waves.manual().get().description
-    # They have no cap of their own.
+    # Coins have no separate cap.
     assert coins.acknowledged == ("minimum_batch", "total_epsilon")
     few = open_survey(survey=make_survey(questions=SIX[:2], flips=5, coins=True))
     assert few.description.acknowledged == ("minimum_batch", "total_epsilon")

@@ -194,7 +194,7 @@ def test_an_author_plans_and_removes_a_comparison() -> None:
 def test_a_regression_is_planned_and_follows_its_questions() -> None:
     survey = make_study()
     client = sign_in(survey.owner)
-    # In the order of the survey, whatever the order of the menus.
+    # Predictors are in the order of the survey, whatever the order of the menus.
     assert post(client, survey, "q1", "q3", predictor_2="q2.all").status_code == 302
     again = post(client, survey, "q1", "q2.all", predictor_2="q3")
     assert ALREADY_PLANNED in text_of(again)

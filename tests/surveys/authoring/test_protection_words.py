@@ -38,7 +38,7 @@ def add_several(survey: Survey, *, flips: int = 25, **content: Any) -> Question:
 
 
 def read_everywhere(author: Client, survey: Survey) -> dict[str, str]:
-    """What authors read before the launch, and what respondents read in the preview."""
+    """Words that authors read before the launch, and that respondents read in the preview."""
     names = ("edit", "questions", "launch", "preview")
     read = {name: words_of(author.get(at(name, survey))) for name in names}
     return {"draft": read.pop("edit") + read.pop("questions"), **read}
@@ -49,7 +49,7 @@ def words_for_protection(text: str) -> list[str]:
 
 
 def sentences_of(survey: Survey) -> list[str]:
-    """What the label says about all answers: the lines, and the sentence on all of them."""
+    """The label on all answers: its lead, its lines, and the sentence on all answers."""
     label = describe_protection(build_manifest(survey=survey, wave_number=1))
     return [label.lead, *lines(label), label.told_together]
 
@@ -86,7 +86,7 @@ def test_one_rule_changes_the_words_on_every_page(author: Client, owner: User) -
     for name, text in pages.items():
         assert words_for_protection(text).count("Protection: light") == 1, name
         assert GUESSED in text
-        # Two codes with 3 : 1 each say something about the first question.
+        # Two codes, each with odds of 3 : 1, reveal something about the first question.
         assert "With all codes about one answer, at most 90 in 100." in text
 
 
@@ -191,7 +191,7 @@ def test_the_total_is_told_as_odds(questions: int, told: str) -> None:
     survey = make_survey(questions=[f"Number {n}?" for n in range(questions)])
     label = describe_protection(build_manifest(survey=survey, wave_number=1))
     assert label.together[2] == told
-    # What is practically certain is not denied in the same breath.
+    # The label does not deny a guess that it calls practically certain.
     answers = [one.answer for one in label.consequences]
     assert answers[:2] == ["No." if questions == 4 else "Partly."] * 2
 

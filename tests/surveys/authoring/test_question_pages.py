@@ -1,4 +1,4 @@
-"""Questions of all types over HTTP: choosing a type, writing, costing, moving, deleting."""
+"""Questions of all types over HTTP: choosing a type, writing, costs, moving, deleting."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     text = words(author.post(new(survey, type_), posted))
     assert "The numbers appear once you fix the problems above." in text
     assert "Write them first" not in text
-    # The answers are known, and a rule certainly adds a code.
+    # The number of answers is known, and any rule adds a code.
     codes = {"scale": 6, "choice": 4}[type_]
     assert describe_strength(25, symbols=codes).sentence in text
     assert "depends on the number of answers" not in text
@@ -437,9 +437,9 @@ def settings_of(drawn: str) -> dict[str, object]:
 
 def test_a_random_subset_is_chosen_next_to_its_cost(author: Client, everything: Survey) -> None:
     text = words(author.get(at("settings_page", everything, "privacy")))
-    # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 stand alone.
+    # Blocks: 1, 4 and 5 are tied by a rule; 2, 3 and 6 are separate.
     assert "Blocks drawn, of 4" in text
-    assert "1 4.40 25 % nobody" in text  # ln 3 for Q1 and Q5, two of Q4's three options can differ
+    assert "1 4.40 25 % nobody" in text  # ln 3 for Q1, Q5 and each of two options of Q4
     assert "2 5.50 50 % 16.7 %" in text
     assert "Q1, Q4, Q5" in text
     author.post(at("settings_page", everything, "privacy"), settings_of("1"))
@@ -542,7 +542,7 @@ def test_a_draft_is_planned_by_the_question_that_needs_the_most_people(
     everything.save()
     page = author.get(at("edit", everything)).text
     [query] = re.findall(r'id="plan" href="/plan\?([^"]+)"', page)
-    # The two largest blocks are four codes and one; a question is asked of half the people.
+    # The two largest blocks have four codes and one; each question is asked of half the people.
     assert unescape(query) == (
         "questions=5&flips=25&figure=mean&share=50&asked=50&decided=0-0-0"
         "&closing=fixed&people=1000&part=50"

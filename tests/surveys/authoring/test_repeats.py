@@ -1,4 +1,4 @@
-"""Questions that ask the same twice, in one survey and in several of its author."""
+"""Questions that ask the same twice, in one survey or in several surveys of an author."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def problems_of(survey: Survey) -> list[str]:
 
 
 def warnings_of(survey: Survey) -> list[str]:
-    survey.organization, survey.quick_exit = "Murmur demo", False  # only repeats are left
+    survey.organization, survey.quick_exit = "Murmur demo", False  # warnings about repeats remain
     return list_warnings(survey=survey, manifest=build_manifest(survey=survey, wave_number=1))
 
 
@@ -56,7 +56,7 @@ FOLLOW_UP = {"text": "Ever?", "type": "follow_up", "follow_up": DRIVEN}
         ([{"text": DRIVEN}, {"text": NEARLY}], [(1, 2, False)]),
         ([{"text": DRIVEN}, {"text": "Children?"}, {"text": DRIVEN}], [(1, 3, True)]),
         ([{"text": DRIVEN}] * 3, [(1, 2, True), (1, 3, True)]),
-        # A refusal, a rule or another strength does not make it another question.
+        # A refusal, a rule or another strength does not make it a different question.
         ([{"text": DRIVEN}, {"text": DRIVEN, "refusal": True, "flips": 40}], [(1, 2, True)]),
         ([CHOICE, {**CHOICE, "options": ["car", "BUS", "bike"]}], [(1, 2, True)]),
         ([CHOICE, {**CHOICE, "options": ["Bus", "Train"]}], [(1, 2, False)]),
@@ -65,7 +65,7 @@ FOLLOW_UP = {"text": "Ever?", "type": "follow_up", "follow_up": DRIVEN}
         ([{"text": DRIVEN}, {"text": DRIVEN, **TWO_POINTS}], [(1, 2, True)]),
         ([{"text": DRIVEN}, {"text": DRIVEN, **TWO_POINTS, "type": "number"}], [(1, 2, True)]),
         ([{"text": DRIVEN}, {"text": DRIVEN, **TWO_POINTS, "maximum": 2}], [(1, 2, False)]),
-        # The follow-up of another question is a question like any other.
+        # A follow-up counts as a question like any other.
         ([{"text": DRIVEN}, FOLLOW_UP], [(1, 2, True)]),
         ([{"text": "Ever?"}, FOLLOW_UP], [(1, 2, True)]),
     ],
@@ -133,7 +133,7 @@ def test_questions_marked_as_the_same_fact_are_no_repeat(text: str) -> None:
     assert find_repeats(build_manifest(survey=survey, wave_number=1)) == [
         Repeat(first=1 if text == DRIVEN else 2, second=3, is_equal=True)
     ]
-    edit_question(question=third, same_fact=second.pk)  # and so as the first
+    edit_question(question=third, same_fact=second.pk)  # and so the same fact as the first
     assert problems_of(survey) == warnings_of(survey) == []
 
 
@@ -166,7 +166,7 @@ def test_a_survey_that_was_copied_a_hundred_times_counts_its_copies_with_few_que
         open_survey(survey=copy_survey(survey=first))
     copied = copy_survey(survey=first)
     wave = Wave.objects.get(survey=first)
-    with django_assert_num_queries(3):  # its survey, its people, and the others
+    with django_assert_num_queries(3):  # the survey, its people, and the other surveys
         assert wave.count_elsewhere() == 100
     warnings = warnings_of(copied)
     [warning] = warnings
@@ -180,7 +180,7 @@ def test_one_question_in_common_is_enough_and_counts_once(owner: User) -> None:
     other = make_launched_survey(owner=owner, questions=("Green?", "BLUE", "Red"))
     make_launched_survey(owner=owner, questions=("Green?",))
     assert (first.count_elsewhere(), other.count_elsewhere()) == (1, 2)
-    # Coins are another wave of the same survey.
+    # Coins are a second wave of the same survey.
     coins = make_launched_survey(owner=owner, questions=("Yellow?",), coins=True)
     assert coins.count_elsewhere() == 0
     assert AskedQuestion.objects.filter(survey=coins.survey).count() == 1

@@ -141,12 +141,12 @@ RULES = st.recursive(
         st.lists(parts, min_size=2, max_size=3).map(lambda some: {"any": some}),
         parts.map(lambda one: {"not": one}),
     ),
-    max_leaves=5,  # never nested too deeply
+    max_leaves=5,  # never too deep
 )
 
 
 def test_items_are_written_as_one_list() -> None:
-    """The list stays as it was typed, because a long one must not outgrow the field."""
+    """The list stays as it was typed, because a longer text might not fit into the field."""
     for text in ("Q{n} has 1, 2", "not (Q{n} has 1, 2)", "Q1 is yes and Q{n} has 2, 1"):
         number = 1 + next(i for i, one in enumerate(EARLIER) if one.type == T.SEVERAL)
         typed = text.format(n=number)

@@ -1,4 +1,4 @@
-"""Scores in drafts: what authors may write, what counts as a repeat, and what is said of it."""
+"""Scores in drafts: what authors may write, what counts as a repeat, and what pages say."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.scores import draw_scale
 
 pytestmark = pytest.mark.django_db
 SCALE = GOOD["score"]
-# What is typed instead, the field with the error, and some of its words.
+# The changed fields, the field with the error, and some words of the error.
 BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_items": "I slept badly"}, "scored_items", "only one item"),
     ({"scored_items": "I slept badly\nI slept badly"}, "scored_items", "same as line 1"),
@@ -221,7 +221,7 @@ def test_bands_that_a_new_range_breaks_are_fitted_by_saving_again(in_editor: boo
         again = QUESTION_FORMS["score"](typed | {"options": "\n".join(fitted)}, **given)
         assert again.is_valid()
         edit_question(question=scale, **again.content())
-    typed["options"] = "0–2 Low\n3–5 High"  # which the author is writing
+    typed["options"] = "0–2 Low\n3–5 High"  # the author is changing the bands
     assert "The last band must end" in str(QUESTION_FORMS["score"](typed, **given).errors)
 
 
@@ -251,7 +251,8 @@ def test_authors_read_what_they_give_up_and_gain() -> None:
     assert banded.cost is not None
     assert any("You give up results of single items" in line for line in total.cost.lines)
     assert any("Nobody can change the limits" in line for line in banded.cost.lines)
-    # At half the ε each, (e**ε + 1) / (e**ε - 1) is 3.73 instead of 2; two items average out.
+    # With half the ε for each, (e**ε + 1) / (e**ε - 1) is 3.73 instead of 2; two items are
+    # averaged.
     [gain] = [line for line in total.cost.lines if "Asked one by one" in line]
     apart, one = (
         int(word.replace(",", "")) for word in gain.split() if word[0].isdigit() and len(word) > 2

@@ -37,7 +37,7 @@ BANDS = ["0–4 Low", "5–12 High"]
 
 
 def add_scale(survey: Survey, **content: Any) -> Question:
-    """Add a scale with totals from 0 to 12, of which the total is sent."""
+    """Add a scale with totals from 0 to 12, which sends the total."""
     usual: dict[str, Any] = {
         "type": "score",
         "text": "Lately …",

@@ -261,10 +261,10 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
         (1, {"flips": 25}, True),
         (2, {"flips": 40}, True),
         (1, {"flips": 5}, False),
-        (4, {"flips": 25}, True),  # each is strong, and together they are not certain
+        (4, {"flips": 25}, True),  # each is strong, and all together are not practically certain
         (5, {"flips": 25}, False),  # all together are practically certain
         (5, {"flips": 40}, True),
-        (5, {"flips": 40, "coins": True}, False),  # they are practically certain with coins
+        (5, {"flips": 40, "coins": True}, False),  # with coins, they are practically certain
     ],
 )
 def test_the_poster_makes_no_promise_about_one_person_if_protection_is_weak(

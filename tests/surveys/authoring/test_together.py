@@ -1,4 +1,4 @@
-"""Questions that their author asks together: which fit, and what becomes of the mark."""
+"""Questions that their author asks together: which fit, and what happens to the setting."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_45_yes_no_questions_and_5_others_take_12_pages() -> None:
 
 @pytest.fixture
 def survey(db: None) -> Survey:
-    """Four yes/no questions; the last three stand together with the one before."""
+    """Four yes/no questions; each of the last three shares a page with the one before."""
     survey = make_survey(questions=["A?"], coins=True)
     for text in ("B?", "C?", "D?"):
         ask(survey, text, type="yes_no", flips=25, together=True)
@@ -89,7 +89,7 @@ def test_a_mark_is_in_the_manifest_only_where_it_has_an_effect(survey: Survey) -
     coins = derive_coin_manifest(manifest)
     assert coins is not None
     assert not any(one.together for one in coins.questions)
-    # Each is still a block of its own.
+    # Each question is still a separate block.
     assert manifest.block_count == 4
     edit_question(question=third, refusal=True)
     assert marks(survey) == [False, True, False, False]

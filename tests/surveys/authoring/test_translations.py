@@ -106,7 +106,7 @@ def test_the_author_learns_that_no_native_speaker_has_read_the_translations(
     assert said in author.get(at("languages", survey)).text
     wave = open_survey(survey=survey)
     assert said in author.get(at("languages", survey)).text
-    # Respondents cannot do anything about it.
+    # Respondents do not read this, because they can do nothing about it.
     for path in (f"/s/{survey.slug}", f"/s/{survey.slug}/check", f"/s/{survey.slug}/send"):
         assert "native speaker" not in author.get(path).text
     assert "native speaker" not in author.get(at("poster", survey)).text
@@ -260,7 +260,7 @@ def test_a_text_changed_in_another_tab_does_not_get_the_old_words(
     answer = author.post(at("translation", survey, "fr"), sent)
     assert answer.status_code == 422
     assert "The survey has changed" in answer.text
-    assert answer.text.count("Avez-vous déjà conduit") == 1  # shown for copying, but in no field
+    assert answer.text.count("Avez-vous déjà conduit") == 1  # shown for copying, but not in a field
     assert "Have you ever flown?" in answer.text
     assert QUESTIONS[0] not in french(survey)
     sent = fields({**FRENCH, "Have you ever flown?": "Avez-vous volé ?"})
@@ -382,7 +382,7 @@ def test_an_answer_that_murmur_has_too_is_translated_like_murmurs(
     assert answer.status_code == 422
     assert f"Murmur's own answer “{text}” reads “{expected}”" in unescape(answer.text)
     assert translated in answer.text  # what was typed is not lost
-    # A translation that was saved before this was refused stops the survey from being opened.
+    # If such a translation was saved before this check existed, the survey cannot be opened.
     save_translation(survey=survey, language="fr", texts=words)
     [problem] = problems(survey)
     assert f"reads “{expected}”" in problem
@@ -458,7 +458,7 @@ def test_nothing_changes_after_opening(author: Client, survey: Survey) -> None:
 
 
 def test_a_copy_has_the_translations_too(survey: Survey) -> None:
-    """Also that of the title, which the copy of a copy calls "Copy of Copy of On the road"."""
+    """The title's, too: the copy of a copy is called "Copy of Copy of On the road"."""
     translate(survey)
     copied = copy_survey(survey=copy_survey(survey=survey))
     texts = french(copied)

@@ -1,4 +1,4 @@
-"""The same page open in two windows: the second to be saved never undoes the first silently."""
+"""The same page is open in two windows: saving the second never silently undoes the first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def survey(owner: User) -> Survey:
 
 
 def open_form(author: Client, path: str) -> dict[str, str]:
-    """Return what a window that shows this form would send."""
+    """Return the fields that a window with this form would send."""
     page = author.get(path).text
     found = re.search(r'name="stamp" value="([^"]+)"', page)
     assert found is not None
@@ -55,7 +55,7 @@ def question(survey: Survey) -> Question:
 
 
 def choose(answer: Any, **theirs: str) -> dict[str, str]:
-    """Return what the merge page sends: what was typed, and theirs for some of the fields."""
+    """Return what the merge page sends: typed values, and those of others for some fields."""
     assert answer.status_code == 422
     assert OVERTAKEN in text_of(answer)
     shown = {one.choice: "mine" for one in answer.context["differences"]}
@@ -89,7 +89,7 @@ def test_a_question_saved_in_another_window_is_merged_field_by_field(
     question.refresh_from_db()
     assert (question.text, question.flips) == ("First?", 40)
     sent = choose(answer, **{"keep-flips": "theirs", "keep-name": "theirs"})
-    # Somebody else is faster again. What was chosen stays chosen.
+    # Somebody else is faster again. The choices stay as they were.
     edit_question(question=question, text="Third?")
     answer = author.post(path, sent)
     assert [one.choice for one in answer.context["differences"]] == [
@@ -100,7 +100,7 @@ def test_a_question_saved_in_another_window_is_merged_field_by_field(
     question.refresh_from_db()
     assert (question.text, question.flips, question.short_label) == ("Second?", 40, "Mine")
     assert question.name == "theirs"
-    # The same form once more, as after a double click, is saved already.
+    # The same form, sent again as after a double click, counts as saved.
     assert author.post(path, {**mine, **second, "flips": 40, "name": "theirs"}).status_code == 302
 
 
@@ -133,7 +133,7 @@ def test_whoever_changed_a_field_is_preselected_and_nothing_typed_later_is_lost(
     question.refresh_from_db()
     assert (question.text, question.flips, question.refusal) == ("Second?", 40, True)
     assert (question.name, question.short_label) == ("ours", "Edited")
-    # Another type is theirs, too, unless this window chose it.
+    # A type that others changed counts as theirs, too, unless this window chose one.
     window = open_form(author, path)
     author.post(path, {**GOOD["scale"], "type": "scale"})
     stored = {"type": "yes_no", "text": "Second?", "flips": "40", "refusal": "on", "name": "ours"}
@@ -213,7 +213,7 @@ def test_a_program_that_replaces_the_draft_is_told_apart_like_a_colleague(
     answer = author.post(path, {**stamp, "text": "By hand?", "flips": 25, "name": question.name})
     [text] = answer.context["differences"]
     assert (text.mine, text.theirs) == ("By hand?", "By a program?")
-    # The page was saved after the program had read: now the program is told.
+    # The page was saved after the program read the survey, so the program is refused.
     assert author.post(path, choose(answer)).status_code == 302
     with pytest.raises(Overtaken):
         replace_draft(survey=survey, definition=changed, read={hash_definition(content)})

@@ -25,7 +25,7 @@ from tests.support.factories import (
 from tests.support.fielding import at
 from tests.support.reading import words_of
 
-# What the author of these surveys ticks: their K is 10.
+# The box that the author of these surveys ticks, because their K is 10.
 SMALL = {"acknowledge_minimum_batch": "on"}
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 HTML = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -46,7 +46,7 @@ def texts(survey: Survey) -> list[str]:
 
 
 def settings_of(survey: Survey, **changes: object) -> dict[str, object]:
-    """What the settings form would send, with changes."""
+    """The fields that the settings form would send, with changes."""
     return {
         "title": survey.title,
         "introduction": survey.introduction,
@@ -492,7 +492,7 @@ def test_a_question_is_found_only_under_its_own_survey(
     for elsewhere in (other, foreign):
         pk = first_question(elsewhere).pk
         answer = author.post(at(name, survey, pk), {"direction": "down", "text": "x", "flips": 5})
-        # The form of a question that is gone gives back what was typed.
+        # The form of a deleted question returns the typed text.
         assert answer.status_code == (409 if name == "question_edit" else 404)
         assert texts(elsewhere) == list(QUESTIONS)
 

@@ -1,4 +1,4 @@
-"""Two programs and a page change the same draft at the same moment on PostgreSQL: one does."""
+"""Two programs and a page change the same draft at once on PostgreSQL: one succeeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def run_at_once(url: str, acts: list[Callable[[], object]]) -> list[object]:
-    """Run all acts at the same moment; return what each returned, or None if it was refused."""
+    """Run all acts at the same moment; return their results, None for a refused act."""
     barrier = threading.Barrier(len(acts))
 
     def run(act: Callable[[], object]) -> object:

@@ -1,4 +1,4 @@
-"""What is wrong with a definition is said with its place, and nothing is created or executed."""
+"""Each problem of a definition is reported with its place, and nothing is created or executed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def only_if(name: str = "used", *, is_: list[int]) -> dict[str, Any]:
             ),
             ["/planned_releases/0/answer"],
         ),
-        # Everything at once, also where parts of the document cannot be read.
+        # All problems at once, even if parts of the document cannot be read.
         (
             document(question("used", flips=0), question("age", rule=UNKNOWN), title=""),
             ["/title", "/questions/0/flips", "/questions/1/rule/name"],
@@ -178,7 +178,7 @@ def test_rules_that_are_hard_to_check_share_their_time(monkeypatch: pytest.Monke
 
 
 def test_a_default_never_changes_within_a_version() -> None:
-    """Otherwise, older files would mean something else."""
+    """Otherwise, the meaning of older files would change."""
     settings = build_schema()["properties"]["settings"]["properties"]
     defaults = {name: one["default"] for name, one in settings.items() if one["default"]}
     assert defaults == {
@@ -247,7 +247,7 @@ def _check_mutant(random: Random, source: dict[str, Any], owner: Any) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("mutants", [60, pytest.param(300, marks=pytest.mark.long)])
 def test_server_and_schema_agree_on_mutants(mutants: int) -> None:
-    """What the schema refuses, the server does; what the server takes can be shown and frozen."""
+    """The server refuses all that the schema refuses; what it accepts can be shown and frozen."""
     random, owner = Random(40), make_user()
     sources: list[Any] = [
         json.loads(json.dumps(build_definition(make_random_draft(Random(seed), owner=owner))))

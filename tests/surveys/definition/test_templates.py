@@ -1,4 +1,4 @@
-"""The templates: what each asks, that it opens within all limits, and the pages that offer them."""
+"""The templates: their questions, their opening within all limits, and the pages with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an upload to a draft: the pages, the worker, and what is kept."""
+"""From an upload to a draft: the pages, the worker, and the stored data."""
 
 from __future__ import annotations
 

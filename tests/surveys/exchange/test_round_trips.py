@@ -1,4 +1,4 @@
-"""Drafts written as XLSForm or as REDCap dictionary come back, as far as these can say."""
+"""Drafts written as XLSForm or REDCap dictionary can be read back, as far as these allow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOSTILE = (
 
 
 def make_definition(seed: int) -> dict[str, Any]:
-    """Make a draft of what both formats can say. No answer looks like Murmur's own."""
+    """Make a draft that both formats can express. No answer looks like Murmur's own."""
     chance = random.Random(seed)
     questions: list[dict[str, Any]] = []
     for at in range(chance.randint(1, 12)):
@@ -128,7 +128,7 @@ def make_rule(chance: random.Random, questions: list[dict[str, Any]]) -> dict[st
 
 
 def list_valid(count: int) -> list[dict[str, Any]]:
-    """Some generated rules can never hold; such drafts cannot exist."""
+    """Return definitions whose rules can hold; the others could not be drafts."""
     made = (make_definition(seed) for seed in range(10 * count))
     valid = [one for one in made if not check_definition(one).problems]
     assert len(valid) >= count
@@ -143,12 +143,12 @@ def test_drafts_come_back_from_both_formats(count: int) -> None:
         assert list_questions(workbook.definition) == list_questions(definition)
         dictionary = read(write_dictionary(definition))
         for question in definition["questions"]:
-            question.pop("source_name", "")  # names have small letters there
+            question.pop("source_name", "")  # names are in lower case there
         assert list_questions(dictionary.definition) == list_questions(definition)
 
 
 def test_marks_without_effect_make_no_rows() -> None:
-    """A question after a follow-up, which has the answers of its second question; and numbers."""
+    """A question after a follow-up with the same answers as its second question; and numbers."""
     marked = {"flips": 25, "together": True}
     then = {"type": "follow_up", "name": "a", "text": "A?", "follow_up": "And?", "flips": 25}
     others = {"b": {"type": "yes_no"}, "c": {"type": "number"}, "d": {"type": "number"}}
@@ -187,7 +187,7 @@ def test_pyxform_accepts_the_workbooks_without_a_warning(tmp_path: Any) -> None:
         path.write_bytes(write_xlsform(definition, form_id="abc"))
         told: list[str] = []
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python itself, in that package
+            warnings.simplefilter("ignore")  # warnings of Python about that package
             convert(str(path), warnings=told)
         assert told == []
 

@@ -38,7 +38,7 @@ LISTS: Rows = [
 ITEMS: Rows = [
     [f"select_one {'of' if name < 'e' else 'yn'}", name, f"{name}?"] for name in "abcdef"
 ]
-FIRST = 2 + len(ITEMS)  # the row of what comes after the items
+FIRST = 2 + len(ITEMS)  # the first row after the items
 
 
 def add_up(*formulas: str, before: Rows | None = None) -> Drafted:
@@ -145,7 +145,7 @@ REFUSED = [
 
 
 def test_what_a_score_cannot_say_is_left_out() -> None:
-    """All in one file, because no sum takes the items of another."""
+    """All are in one file, because none of these sums uses up its items."""
     before: Rows = [
         ["text", "why", "Why?"],
         ["select_one other", "other", "Other?"],
@@ -270,7 +270,7 @@ AB = "(${a} + ${b})"
 def test_what_is_computed_from_a_sum_becomes_its_codes(
     formulas: list[str], codes: list[int | list[str] | str | None]
 ) -> None:
-    """A cut-off is a number here, bands are lines, a total is None, and a text is a reason."""
+    """In `codes`, a cut-off is a number, bands are lines, a total is None, and a reason is text."""
     drafted = add_up(*formulas)
     questions = {one.get("name"): one for one in drafted.definition["questions"]}
     kinds = iter(("score", "second"))

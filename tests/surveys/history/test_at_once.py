@@ -1,4 +1,4 @@
-"""People act and look at the same moment, on PostgreSQL."""
+"""People change a survey and look at it at the same moment, on PostgreSQL."""
 
 from __future__ import annotations
 

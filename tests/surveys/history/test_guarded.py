@@ -98,7 +98,7 @@ def test_what_was_changed_goes_with_the_survey_and_the_rows_stay(survey: Survey)
 
 
 def test_later_migrations_can_rebuild_the_table_of_surveys(survey: Survey) -> None:
-    """On SQLite, a trigger that names a table would keep it from being rebuilt."""
+    """On SQLite, a table that a trigger names could not be rebuilt."""
     field = BooleanField(default=False)
     field.set_attributes_from_name("later")
     with connection.schema_editor() as editor:

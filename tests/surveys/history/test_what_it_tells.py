@@ -1,10 +1,10 @@
-"""A linker for what people do: they act the same while reports arrive at other moments.
+"""A linker for people's actions: they stay the same while reports arrive at other moments.
 
-It reads the history, accounts, tokens, sessions and mails as the database stores them, in their
-physical order and with hidden columns, as an intruder would who also knows when every person acted.
-The tables must be the same whether the survey reached its cap before, between or after what people
-did that day, and in whatever order its reports came. A control writes the end at the moment of the
-cap, and must be caught.
+The linker reads the history, accounts, tokens, sessions and mails as the database stores them, in
+physical order and with hidden columns, like an intruder who also knows when every person acted. The
+tables must be the same whether the survey reached its cap before, between or after what people did
+that day, and in whatever order its reports came. A control records the end when the cap is reached,
+and must be caught.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ TABLES = (
     "surveys_membership",
 )
 RANDOM = ("password", "digest", "session_key", "session_data")
-# When the cap is reached, in hours; people act at 9, 12 and 15.
+# The hour when the cap is reached; people act at 9, 12 and 15.
 HOURS = (8, 10, 13, 23)
 
 
 def act(hour: int) -> None:
-    """Let people act on both surveys, the way that every hour has."""
+    """Let people act on both surveys, differently in each hour."""
     for slug in (CAPPED, OTHER):
         state_people_invited(survey=Survey.objects.get(slug=slug), people=100 * hour)
     owner = User.objects.get()
@@ -58,9 +58,9 @@ def act(hour: int) -> None:
 
 
 def field(wave: Wave, *, hour: int) -> None:
-    """Let the last reports arrive, in another order for each hour, and the sweep see them."""
+    """Let the last reports arrive, in another order for each hour, and close the wave."""
     ids = sorted(bytes([i]) * 32 for i in range(CAP))
-    for i in range(CAP):  # each in a transaction of its own
+    for i in range(CAP):  # each in a separate transaction
         RawReport.objects.create(id=ids[(i * (2 * hour + 1)) % CAP], wave=wave, symbols=b"\0\1")
     assert close_due_waves() == 1
 
@@ -112,7 +112,7 @@ def read_stored() -> Iterator[tuple[object, ...]]:
 def live_days(
     new_database: Callable[[], AbstractContextManager[None]], *, leaky: bool = False
 ) -> list[list[tuple[object, ...]]]:
-    """Return what a database stores of the same day with the cap at each of these hours."""
+    """Return the contents of a database after the same day, with the cap at each of these hours."""
     stored = []
     for hour in HOURS:
         with new_database():

@@ -1,4 +1,4 @@
-"""How many pages the shortest and the longest path through the rules have."""
+"""The number of pages of the shortest and the longest path through the rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def texts(count: int, rule: Any) -> list[ManifestQuestion]:
     ("questions", "expected"),
     [
         ([yes_no(), yes_no()], (2, 2)),
-        # The example of the finding: ten texts behind Yes.
+        # The example that revealed the error: ten texts after Yes.
         ([yes_no(), *texts(10, YES), *[yes_no()] * 4], (5, 15)),
         ([yes_no(), yes_no(YES), yes_no(NO)], (2, 2)),
         ([yes_no(refusal=True), yes_no(YES), yes_no(NO)], (1, 2)),
@@ -48,7 +48,7 @@ def texts(count: int, rule: Any) -> list[ManifestQuestion]:
         ([make("follow_up")], (1, 2)),
         ([make("follow_up"), *texts(3, {"name": "q1", "is": [2]})], (1, 5)),
         ([make("follow_up"), *texts(3, NO)], (2, 4)),
-        # The second is not asked after No, and then none of its answers is given.
+        # The second question is not asked after No, and then has no answer.
         ([yes_no(), yes_no(YES), yes_no({"not": {"name": "q2", "is": [1]}})], (2, 3)),
         (
             [yes_no(), yes_no(), yes_no({"all": [YES, {"name": "q2", "is": [1]}]})],
@@ -92,7 +92,7 @@ def test_of_a_random_subset_the_blocks_that_differ_most_count() -> None:
     chain = [yes_no(), *[yes_no(YES)] * 3, yes_no(), yes_no(), *texts(2, {"name": "q6", "is": [1]})]
     assert lengths(*chain, drawn=1) == (1, 4)
     assert lengths(*chain, drawn=2) == (2, 7)
-    # Nothing of the blocks is drawn where two of three could be: a text without a rule stays.
+    # A text without a rule is in no block, so everyone reads it.
     assert lengths(*chain, make("information"), drawn=1) == (2, 5)
 
 
@@ -101,7 +101,8 @@ def test_blocks_that_an_unscrambled_question_ties_give_a_bound() -> None:
     tied = [yes_no({"name": "q1", "is": [0]}), yes_no({"name": "q1", "is": [1]}), yes_no()]
     paths = replace(survey(declared, *tied), drawn=2).paths
     assert not paths.is_exact
-    # Drawn together, the first two take one page in turn; each alone, one page or none.
+    # If both of the first two are drawn, one of them has a page; if one is drawn, it has one or
+    # none.
     assert paths == PathLengths(shortest=1, longest=3, is_exact=False)
 
 
@@ -154,7 +155,7 @@ def _walk(
 
 
 def find_range(manifest: Manifest) -> tuple[int, int]:
-    """Return the fewest and the most pages for the draw with which they differ most."""
+    """Return the fewest and the most pages, for the draw that makes them differ most."""
     blocks = range(manifest.block_count)
     found = []
     for mine in combinations(blocks, manifest.drawn or len(blocks)):

@@ -1,4 +1,4 @@
-"""What a survey publishes is chosen in its draft, frozen, and told to respondents."""
+"""The publication of a survey is chosen in its draft, frozen, and told to respondents."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_copy_publishes_the_same_and_is_not_switched_off() -> None:
 
 
 # A manifest from before decision 49, and the SHA-256 of its label in six languages. The label may
-# say more than then, but takes no promise back: read what changed before you change the hash.
+# say more today, but must keep its promises: read what changed before you change the hash.
 OLDER = (
     '{"cap":null,"closes":null,"display_minimum":100,"format":1,"introduction":"","language":"en",'
     '"minimum_batch":50,"opens":null,%s"questions":[{"flips":25,"k":2,"name":"q1","options":'
@@ -169,10 +169,10 @@ def tell(survey: Survey, language: str = "en") -> str:
 
 
 def list_formulas(survey: Survey, language: str = "en") -> tuple[str, ...]:
-    """Return what the page for checking says in formulas."""
+    """Return the formulas of the page for checking."""
     with override(language):
         found = describe_protection(build_manifest(survey=survey, wave_number=1)).formulas
-    assert not re.search("ε =|= [01]", " ".join(found))  # formulas do not break
+    assert not re.search("ε =|= [01]", " ".join(found))  # formulas have no-break spaces
     return tuple(one.replace("\N{NO-BREAK SPACE}", " ") for one in found)
 
 
@@ -248,7 +248,7 @@ def test_the_label_says_what_anyone_can_see() -> None:
 def test_what_anyone_can_see_stands_before_the_first_question_and_on_paper(
     publication: Publication, said: str | None
 ) -> None:
-    """Those who answer on paper open no page, but figures about them are published too."""
+    """People who answer on paper open no page, but figures about them are published too."""
     label = describe_protection(
         build_manifest(survey=make_survey(publication=publication), wave_number=1)
     )

@@ -64,7 +64,7 @@ def _weigh(chances: list[float], likelihoods: tuple[float, ...]) -> float:
     return sum(chance * one for chance, one in zip(chances, likelihoods, strict=True))
 
 
-# The reader's ε for k = 2 and ln 3: ε of a replaced report = twice the cap.
+# The reader's ε for k = 2 and ln 3; a replaced report has twice the cap as ε.
 @pytest.mark.parametrize(
     ("cap", "reader"), [(25, 0.246154088), (50, 0.470614920), (100, 0.801983163)]
 )
@@ -99,7 +99,7 @@ def test_no_release_tells_a_reader_more_about_a_fact_asked_several_times(
 
 
 def test_the_smallest_bound_counts() -> None:
-    """Two lists of 16 regions: their slopes are small, so the distance of reports bounds more."""
+    """Two lists of 16 regions: small slopes, so the distance of reports gives the tighter bound."""
     survey = make(questions=())
     for text in ("Where do you live?", "Where is your home?"):
         first = survey.questions.first()

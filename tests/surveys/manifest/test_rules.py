@@ -1,4 +1,4 @@
-"""Branching rules: their logic, compared with plain Python and with trying everything."""
+"""Branching rules: their logic, compared with plain Python and with exhaustive search."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_unknown_name_is_not_renamed_silently() -> None:
 
 
 def every_answer(questions: Sequence[Asked]) -> Iterator[dict[str, int | None]]:
-    """Yield everything that people can answer, without any shortcut."""
+    """Yield all possible sets of answers, without shortcuts."""
     if not questions:
         yield {}
         return
@@ -148,7 +148,7 @@ def test_a_rule_over_everything_is_settled_quickly() -> None:
 def test_a_rule_that_takes_too_long_to_check_is_given_up() -> None:
     earlier = [Asked(name=f"q{n}", symbols={f"q{n}": 2}) for n in range(30)]
     last = [{"name": "q29", "is": [code]} for code in (0, 1)]
-    # Nothing is settled until the last answer is known, and then the rule never holds.
+    # Nothing is decided before the last answer, and then the rule never holds.
     parts = [{"any": [{"name": f"q{n}", "is": [1]}, last[1]]} for n in range(29)]
     with pytest.raises(TooComplex):
         outcomes({"all": [*parts, *last]}, earlier=earlier)

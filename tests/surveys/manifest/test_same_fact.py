@@ -227,7 +227,7 @@ def test_the_form_offers_the_earlier_scrambled_questions_only(owner: User) -> No
     assert f'<option value="{first.pk}">Q2: Red?</option>' in page
     assert f'<option value="{later.pk}">Q3: Blue?</option>' in page
     assert "North or south" not in page.split('name="same_fact"')[1].split("</select>")[0]
-    # Of the first there is no earlier one.
+    # No question is earlier than the first.
     assert 'name="same_fact"' not in author.get(fill(survey, first.pk)).text
 
 

@@ -1,4 +1,4 @@
-"""Scores: totals, what carries them, what they reveal, and manifests that contradict themselves."""
+"""Scores: totals, their carriers, what they reveal, and inconsistent manifests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_totals_and_codes_are_those_of_the_vectors() -> None:
 
 
 def _list_ends(score: Score) -> Iterator[list[int]]:
-    """Yield the answers that make the smallest and the largest total."""
+    """Yield the answers with the smallest and the largest total."""
     values = [one.value for one in score.options]
     low, high = values.index(min(values)), values.index(max(values))
     for first, last in ((low, high), (high, low)):
@@ -57,7 +57,7 @@ def _list_ends(score: Score) -> Iterator[list[int]]:
 @pytest.mark.parametrize("refusal", [False, True])
 @pytest.mark.parametrize("output", Output)
 def test_no_two_sets_of_answers_differ_by_more_than_epsilon(output: Output, refusal: bool) -> None:
-    """All totals of a scale with gaps, as all of its answers make them."""
+    """All totals of a scale with gaps, computed from all combinations of answers."""
     scale = Score(
         items=(
             ScoredItem(text="a", weight=3),
@@ -120,7 +120,7 @@ def test_a_question_that_contradicts_its_items_is_refused(
 
 
 def test_scores_have_the_figures_of_what_carries_them() -> None:
-    """Only coins, the page's parts and words may tell them apart."""
+    """Only coins, the page's parts and words may differ."""
     random = Random(41)
     for _ in range(200):
         output = random.choice(list(Output))

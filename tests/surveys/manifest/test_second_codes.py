@@ -1,4 +1,4 @@
-"""Second codes of scales: their bytes, what both codes reveal, and manifests that contradict."""
+"""Second codes of scales: their bytes, what both codes reveal, and inconsistent manifests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_second_code_is_frozen_without_items_and_read_with_them() -> None:
 def test_no_two_sets_of_answers_differ_by_more_than_the_sum(
     outputs: tuple[Output, Output], refusal: bool
 ) -> None:
-    """Over all totals of a scale and both codes; the label states this sum for both."""
+    """The sum bounds both codes together, for all totals of a scale; the label states the sum."""
     pair = pair_of(Random(f"{outputs} {refusal}"), outputs=outputs, refusal=refusal)
     score = pair[0].score
     assert score is not None
@@ -66,7 +66,7 @@ def _code(question: ManifestQuestion, total: int) -> int:
 
 
 def test_random_manifests_break_no_promise() -> None:
-    """One block, one fact, one draw for both codes, and the sum of ε; 300 manifests."""
+    """Both codes have one block, one fact, one draw and the sum of ε, in 300 manifests."""
     random = Random(80)
     for _ in range(300):
         manifest = draw_manifest(random)

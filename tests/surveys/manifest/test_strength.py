@@ -1,4 +1,4 @@
-"""The words for protection, and how much better a guess may get: one boundary at a time."""
+"""The words for protection, and how much better a guess may become: each boundary."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NAMED = re.compile("(?:ask|asks|depend|depends|reveal|reveals) .*: together")
 
 
 def find_telling(manifest: Manifest, question: ManifestQuestion) -> set[str]:
-    """Follow rules and equal facts, one step at a time, until nothing is new."""
+    """Follow rules and equal facts, one step at a time, until nothing new is found."""
     found = {question.name}
     while True:
         facts = {manifest.facts[name] for name in found}
@@ -76,7 +76,7 @@ def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(surveys: i
             assert cost is not None
             said = "".join(line for line in cost.lines if NAMED.search(line))
             assert set(re.findall(r"Q(\d+)", said)) == {str(one.number) for one in others}
-            # The label: what one person can send beside the answer's own code.
+            # The label: the codes that one person can send besides the answer's own.
             own = manifest.blocks[question.name]
             sent = [
                 one for one in others if manifest.drawn != 1 or manifest.blocks[one.name] == own

@@ -40,11 +40,11 @@ def test_who_asks_and_who_helps_is_frozen(db: None) -> None:
     survey = make_survey(**CARE, may_decline=True)
     content = serialize_manifest(manifest_of(survey))
     assert json.loads(content).items() >= CARE.items()
-    assert "may_decline" not in json.loads(content)  # each question says so itself
+    assert "may_decline" not in json.loads(content)  # each question has its own setting
     assert serialize_manifest(parse_manifest(content)) == content
     assert parse_manifest(content) == manifest_of(survey)
     copied = copy_survey(survey=survey)
-    # What was approved was the other study.
+    # The approval was for the other study.
     assert {name: getattr(copied, name) for name in CARE} == {**CARE, "approval": ""}
     assert copied.may_decline
 

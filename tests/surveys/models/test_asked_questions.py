@@ -1,4 +1,4 @@
-"""The number of other surveys of the author that ask the same, on pages for respondents."""
+"""The number of the author's other surveys that ask the same, on respondents' pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BRIBES = "Have you ever taken a bribe?"
 
 
 def shown(survey: Survey, *, route: str = "surveys:respond", client: Client | None = None) -> int:
-    """What the label says."""
+    """The number in the label."""
     return read(SAID, survey, route=route, client=client)
 
 
@@ -136,8 +136,8 @@ def test_no_deleted_survey_is_left_out_and_never_more_are_told_than_there_were(o
     }
     for questions, expected in asked.items():
         wave = end(make_launched_survey(owner=owner, questions=questions), reports=0).waves.get()
-        # Two would be right for the first: surveys with two questions in common may count twice,
-        # but never more often than surveys were deleted.
+        # For the first, two would be exact: surveys with two questions in common may count twice,
+        # but the sum is never above the number of deleted surveys.
         assert wave.description.asked_elsewhere == expected, questions
 
 

@@ -38,7 +38,7 @@ def test_deletions_during_launches_lose_no_count(postgres_server: Server) -> Non
             return step()
 
     def delete(survey: Survey) -> None:
-        with suppress(Survey.DoesNotExist):  # the second one is told that the first was faster
+        with suppress(Survey.DoesNotExist):  # the second deletion learns that the first was faster
             delete_survey(survey=survey)
 
     steps: list[Callable[[], object]] = [
@@ -49,6 +49,7 @@ def test_deletions_during_launches_lose_no_count(postgres_server: Server) -> Non
         list(pool.map(run, steps))
     with django_on(url):
         waves = Wave.objects.filter(survey__memberships__account=owner)
-        # Six ended before; of the three, the second to open counts the first, and so on.
+        # Six ended before. Of the three new surveys, the second to open counts the first, and so
+        # on.
         assert sorted(wave.description.asked_elsewhere for wave in waves) == [6, 7, 8]
         assert {row.surveys for row in AskedBefore.objects.filter(people=str(owner.pk))} == {6}

@@ -1,4 +1,4 @@
-"""Texts that strangers load are made once, at the launch, and never twice at the same time."""
+"""Texts for strangers are made once, at the launch, and never twice at the same time."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_who_would_wait_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatc
         refused = get(path)
     assert (refused.status_code, refused["Retry-After"]) == (503, "5")
     assert get(path).status_code == 200
-    with stored_texts.one_at_a_time():  # it is stored now
+    with stored_texts.one_at_a_time():  # now the text is stored
         assert get(path).status_code == 200
 
 

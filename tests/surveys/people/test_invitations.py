@@ -1,4 +1,4 @@
-"""Invitations: by mail, once, for one address, and only as long as the sender may invite."""
+"""Invitations: by mail, valid once, for one address, and while the sender may invite."""
 
 from __future__ import annotations
 

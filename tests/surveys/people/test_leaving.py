@@ -1,4 +1,4 @@
-"""An account goes: its surveys and teams get another owner first, and never the operator."""
+"""Before an account is deleted, its surveys and teams get another owner, never the operator."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_the_last_owner_stays(owner: User, survey: Survey) -> None:
 def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
     owner: User, survey: Survey
 ) -> None:
-    """The services look again: the role may have gone since the view looked."""
+    """The services check again: the role may have changed since the view checked it."""
     editor, viewer = join(survey, Role.EDITOR), join(survey, Role.VIEWER)
     team = create_team(name="Mine", account=editor.pk)
     own = create_team(name="Own", account=owner.pk)
@@ -117,7 +117,7 @@ def test_nobody_but_an_owner_changes_roles_even_after_the_view_has_asked(
         lambda: remove(survey=survey, account=owner.pk, by=editor.pk),
         lambda: hand_over(survey=survey, to=editor.pk, by=editor.pk),
         lambda: attach(survey=survey, team=team, by=editor.pk),
-        lambda: attach(survey=survey, team=team, by=owner.pk),  # not in this team
+        lambda: attach(survey=survey, team=team, by=owner.pk),  # the owner is not in this team
         lambda: detach(survey=survey, team=own, by=editor.pk),
         lambda: set_team_role(team=own, account=owner.pk, role=Role.VIEWER, by=editor.pk),
         lambda: set_team_role(team=own, account=editor.pk, role=Role.OWNER, by=editor.pk),

@@ -33,7 +33,7 @@ def test_the_people_needed_match_the_documentation() -> None:
     # docs/methods, "Precision and people", "Refusals" and "Follow-ups"
     assert needed_by(make()) == 1399
     assert needed_by(make(refusal=True)) == 1941
-    # A number is its mean: the spread of a half, as for ±5 points at 50 %.
+    # For a number, the figure is its mean: it has the spread of a share of 50 %.
     assert needed_by(make("number", minimum=0, maximum=9, options=0)) == 1537
     assert needed_by(make(name="q2", rule=YES), make()) == 4928
 
@@ -58,7 +58,7 @@ def test_the_better_it_is_known_who_was_asked_the_fewer_people_are_needed() -> N
         needed_by(two, make(), make(name="q2")),
     ]
     assert needed == sorted(set(needed))
-    # Where several questions decide, the plan does without them.
+    # If several questions decide, the plan ignores them.
     assert needed[-1] == 5901
 
 
@@ -133,7 +133,7 @@ def test_the_people_needed_reach_the_margin_in_drawn_reports(question: ManifestQ
     silent = asked * REFUSING if question.refusal else 0.0
     chosen = (asked - silent) * SHARE
     refused, not_asked = question.refused_code or 0, question.not_asked_code or 0
-    truths: list[tuple[float, ...]]  # share of people, then the code of each symbol
+    truths: list[tuple[float, ...]]  # the share of people, then the code of each symbol
     if question.has_gate:
         gate = RandomizedResponse(symbols=question.gate_k, threshold=question.gate_threshold or 0)
         channels = [parent.mechanism.channel(), gate.channel(), question.mechanism.channel()]

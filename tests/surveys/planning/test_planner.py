@@ -123,8 +123,8 @@ def test_a_rule_makes_results_less_precise() -> None:
     # "Follow-ups"). Who was asked is known from the question that decides.
     wide = Plan(given=PlanInput(rule=True, asked=0.3, people=2000)).margin_at_end
     assert wide / Z_95 == pytest.approx(0.0585, abs=5e-5)
-    # Everyone is asked, but there is a code for "not asked": it costs as much as an unused refusal,
-    # less what the question that decides says about who was asked.
+    # Everyone is asked, but there is a code for "not asked". It costs as much as an unused refusal,
+    # minus what the deciding question reveals about who was asked.
     everybody = Plan(given=PlanInput(rule=True, asked=1.0)).people_at_end
     unused = Plan(given=PlanInput(refusal=True, refusing=0)).people_at_end
     assert 0.98 * unused < everybody < unused
@@ -215,7 +215,7 @@ def test_collapsed_fields_stay_open_while_they_have_an_effect(client: Client) ->
 
 
 def test_a_draft_is_planned_by_the_people_that_each_question_needs(client: Client) -> None:
-    """A rule costs more than many answers do, though the mechanism alone looks more precise."""
+    """A rule costs more than many answers, though the mechanism alone looks more precise."""
     owner = make_user("author@example.org")
     survey = make_survey(owner=owner, questions=("Ever?",), cap=20_000)
     add_question(

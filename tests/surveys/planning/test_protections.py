@@ -33,7 +33,7 @@ def client(db: None, static_files: None) -> Client:
 
 
 def visible(response: Any) -> str:
-    """What the page says without opening anything."""
+    """The text of the page while all disclosures are closed."""
     html = re.sub(r"<details.*?</details>", "", response.content.decode(), flags=re.DOTALL)
     return " ".join(html.split())
 
@@ -68,7 +68,7 @@ def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None
 def test_the_picture_has_the_intervals_and_its_figures_as_text(client: Client) -> None:
     html = read(client, people=1000).content.decode()
     section = html.partition('id="protections-title"')[2].partition("</section>")[0]
-    # The axis ends at 10 and 30 %; ±2.479 points around 20 % are 50 ±12.4 of it.
+    # The axis runs from 10 to 30 %; ±2.479 points around 20 % are 50 ±12.4 % of its length.
     places = re.findall(r'whisker" x1="([\d.]+)%" x2="([\d.]+)%"', section)
     ends = [float(end) for place in places for end in place]
     widths = (12.40, 12.46, 13.71, 29.56, 29.63)

@@ -222,7 +222,7 @@ def test_a_switch_has_the_same_cost_on_and_off() -> None:
     said = describe_refusal_cost(make_manifest(off), off)
     assert said == describe_refusal_cost(make_manifest(on), on)
     assert "2,604 instead of 1,913 for ±5 points" in said
-    # A rule that reads a yes/no question of the same strength costs what any new rule is said to.
+    # A rule on a yes/no question of the same strength costs as much as pages say of any new rule.
     off, on = make(name="q2"), make(name="q2", rule=YES)
     said = describe_rule_cost(make_manifest(make(), off), off)
     assert said == describe_rule_cost(make_manifest(make(), on), on)
@@ -243,7 +243,7 @@ def test_packing_is_compared_at_the_same_total() -> None:
 
 
 def test_nobody_chooses_a_score_so_none_is_packed() -> None:
-    """A cut-off is carried as yes/no, but no page could ask it before or after another question."""
+    """The carrier of a cut-off is yes/no, but no page could ask it before or after a question."""
     for scored in ("parent", "child"):
         parent, child = make(), make(name="q2", rule=YES)
         if scored == "parent":

@@ -1,4 +1,4 @@
-"""What releases cost and how many people they need: on the planner and in the methods."""
+"""What releases cost and how many people they need, in the planner and in the methods."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_stored_people_are_those_of_the_methods() -> None:
 def test_the_people_are_what_the_simulation_finds(kind: ReleaseKind, flips: int) -> None:
     stored = next(line.people for line in list_release_lines(flips) if line.kind == kind)
     assert stored == methods_releases.find_people(kind, flips)
-    # A tenth fewer are too few: a standard error of the simulation is .001.
+    # A fifth fewer are too few: the standard error of the simulation is .001.
     assert (
         simulate_right(kind, flips, stored) >= RIGHT > simulate_right(kind, flips, 8 * stored // 10)
     )
@@ -110,7 +110,7 @@ def test_scores_of_many_surveys_are_those_of_one() -> None:
 
 
 def test_a_table_with_these_people_is_right_in_9_of_10_surveys() -> None:
-    """Drawn with the noise of the product's table, b = 1; z = 4.9 is one in a million."""
+    """Drawn with the noise of a real table, b = 1; z = 4.9 occurs once in a million."""
     people, runs = list_release_lines(25)[0].people, 20_000
     mechanism = RandomizedResponse.from_flips(symbols=2, flips=25)
     generator = np.random.default_rng(5)

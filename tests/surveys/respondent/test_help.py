@@ -1,4 +1,4 @@
-"""Where to find help, and whom to ask: on every page for respondents, as links."""
+"""Links on every page for respondents: where to find help, and whom to ask."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_every_page_names_help_and_whom_to_ask_as_links(ending: str) -> None:
     footer = read_footer(make_launched_survey(coins=True, **HELP), ending)
     assert find_links(footer) == LINKS
     assert "Line &lt;Anna&gt;" in footer
-    # Following one costs no answers.
+    # Following a link loses no answers.
     for kind in ("https:", "mailto:"):
         assert re.search(rf'<a [^>]*href="{kind}[^>]* target="_blank" rel="noreferrer"', footer)
     sentence = "This opens in a new tab and stays in the browser’s history."

@@ -1,4 +1,4 @@
-"""What browsers load follows exactly from the modules, or is refused."""
+"""The scripts that browsers load follow exactly from the modules, or are refused."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
 @pytest.mark.parametrize(
     ("page", "other"),
     [
-        # It would mean something else in one file.
+        # The code would change its meaning in one file.
         (f"{USE_A}const b = a;\n", f"const b = 2;\n{A}"),
         (f"{USE_A}console.log(b, a);\n", f"const b = 2;\n{A}"),
         (f"{USE_A}const f = (b) => b + a;\n", f"const b = 2;\n{A}"),
@@ -293,7 +293,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
         (f"{USE_A}(a);\n", A),
         (f"{USE_A}[a].flat();\n", A),
         (f"{USE_A}f(a);\n", "export const a = 1\n"),
-        # It imports or exports in an unsupported way.
+        # The code imports or exports in an unsupported way.
         ('import a from "./a.js";\nf(a);\n', A),
         ('import * as a from "./a.js";\nf(a);\n', A),
         ('import { a as b } from "./a.js";\nf(b);\n', A),
@@ -306,7 +306,7 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
         (f"{USE_A}f(import.meta, a);\n", A),
         (f"{USE_A}f(a);\n", "const a = 1;\nexport { a };\n"),
         (f"{USE_A}f(a);\n", f"{A}export default a;\n"),
-        # It declares names in a way that is not tracked here, or keeps state.
+        # The code declares names in a way that is not tracked, or keeps state.
         (f"{USE_A}f(a);\n", "export let a = 1;\n"),
         (f"{USE_A}f(a);\n", "var b = 2;\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", "if (c) {\n  var b = 2;\n}\nexport const a = 1;\n"),
@@ -315,9 +315,9 @@ def test_a_part_is_refused_like_any_other_module(part: str) -> None:
         (f"{USE_A}f(a);\n", "const b = function () {};\nexport const a = 1;\n"),
         (f"{USE_A}f(a);\n", f"eval(b);\n{A}"),
         (f"{USE_A}switch (a) {{}}\n", A),
-        # It would wait while others run.
+        # The module would wait while others run.
         (f"{USE_A}f(a);\n", f"await b();\n{A}"),
-        # They import each other.
+        # The modules import each other.
         (f"{USE_A}export const b = a;\n", 'import { b } from "./page.js";\nexport const a = b;\n'),
         (f"{USE_A}", A),
     ],
@@ -370,7 +370,7 @@ def read_statements(source: str) -> list[str]:
 def test_what_runs_is_the_code_of_the_sources_and_nothing_else(
     name: str, file: ClientFile, named: str
 ) -> None:
-    """The page as one file names its modules, in the order in which the page's script has them."""
+    """The page as one file names its modules, in the order of the page's script."""
     script = file.content.decode()
     headings = re.findall("^// (.*)", named or script, re.MULTILINE)
     sources = [client_files()[one] for one in headings if not named or one != RANDOMIZER_SOURCE]

@@ -1,4 +1,4 @@
-"""The privacy label: its numbers follow from k and T, and its words are those we chose."""
+"""The privacy label: its numbers follow from k and T, and its words are fixed."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ NOT_ONE = "Of 10 people with another answer, not even one sends your code too."
 def test_of_ten_people_only_those_who_send_the_same_are_orange(
     flips: int, same: int, said: str
 ) -> None:
-    """Rounded down: ten people promise no more than runs."""
+    """Rounded down: the picture of ten people promises no more than the mechanism keeps."""
     label = describe(question(flips=flips))
     assert label.picture is not None
     assert (label.picture.same, label.picture.sentence) == (same, said)
@@ -162,7 +162,7 @@ def test_of_ten_people_only_those_who_send_the_same_are_orange(
 
 def test_there_is_no_picture_where_it_would_promise_too_much() -> None:
     together = describe(question(flips=25), replace(make("yes_no", rule=RULE), flips=25))
-    assert together.picture is None  # two codes tell about one answer
+    assert together.picture is None  # two codes reveal something about one answer
     many = tuple(Option(code=code, text=f"Row {code}") for code in range(20))
     strong = describe(question(flips=25, options=many)).picture
     assert strong is not None
@@ -175,7 +175,7 @@ def test_numbers_come_from_the_threshold_and_never_promise_too_much() -> None:
     weaker = replace(question(flips=25), threshold=3 * 2**30 + 1)
     text = text_of(describe(weaker))
     assert "24 send the same code as a Yes" in text
-    assert "Protection: strong" in text  # ε is 1.0986 still
+    assert "Protection: strong" in text  # ε is still 1.0986
     assert "two coins" not in text
     weaker = replace(question(flips=25), threshold=2**32 * 7503 // 10_000)
     text = text_of(describe(weaker))

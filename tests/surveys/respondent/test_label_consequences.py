@@ -1,4 +1,4 @@
-"""The lines before the first question: each answers a question, truly of every survey."""
+"""The lines before the first question: each answers a question, correctly for every survey."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question(
         words = {group.strength for group in label.groups}
         assert ("hardly" in words) == (level == "mostly")
         assert "light" not in words or level != "no"
-        # People in orange are no more than send the same code.
+        # The picture has no more people in orange than send the same code.
         if label.picture and label.picture.same:
             shares = [(1 - one.mechanism.threshold / 2**32) / (one.k - 1) for one in asked]
             assert label.picture.same <= 10 * min(shares) + 1e-6
@@ -153,7 +153,7 @@ def test_what_must_be_known_stands_before_start_and_the_rest_one_tap_below() -> 
         assert f"<dt>{one.question}</dt>\n<dd><b>{one.answer}</b> {one.sentence}" in before
     assert 'id="label"' not in before
     assert all(told in below for told in (label.told_crowd, *label.shows, label.told_process))
-    # How it works comes last.
+    # The explanation of the process comes last.
     assert below.index(label.told_crowd) < below.index(label.told_process)
 
 

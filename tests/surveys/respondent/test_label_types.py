@@ -72,7 +72,7 @@ def test_each_type_has_its_own_sentence(question: ManifestQuestion, sentence: st
 @pytest.mark.parametrize("flips", [1, 3, 5, 9, 12, 24, 25, 40, 49])
 @pytest.mark.parametrize("refusal", [False, True])
 def test_no_number_promises_more_than_what_runs(kind: str, flips: int, refusal: bool) -> None:
-    """Every answer sends every code at least as often as the sentence says."""
+    """With every answer, every code is sent at least as often as the sentence says."""
     question = make(kind, flips=flips, refusal=refusal)
     [odds] = all_odds(label(question))
     kept = 100 * question.mechanism.threshold / 2**32
@@ -117,7 +117,7 @@ def test_questions_are_quoted_where_pages_are_counted_instead() -> None:
     assert lines(label(make("information"), *asked))[0] == f"{NO} {quoted}"
     agreed = replace(survey(*asked), consent="Yes?")
     assert lines(describe_protection(agreed))[0] == f"{NO} {quoted}"
-    # The form for coins numbers its questions all the same.
+    # The form for coins numbers its questions nevertheless.
     by_hand = replace(agreed, mode=Mode.MANUAL)
     assert lines(describe_protection(by_hand))[0] == f"{NO} Sent as it is: Question 2."
 
@@ -141,7 +141,7 @@ def test_the_label_explains_rules_and_what_they_cost_the_parent() -> None:
     )
     assert told in described.process
     strong, light = described.groups
-    # Pages have no numbers here, so the label uses words.
+    # Questions are unnumbered here, so the label quotes them.
     assert light.odds[0].scope == "“Have you ever driven after…”"
     assert strong.odds[0].scope == "“Alone?”"
     # Both codes reveal something about the first: 100 / (1 + 3²) = 10 of 100.
@@ -161,7 +161,7 @@ def test_the_label_explains_a_subset_with_its_numbers() -> None:
         "You are asked 1 of 4 groups of questions, drawn by chance on this device." in tied.process
     )
     assert "Which questions were drawn for you." in tied.shows
-    # The largest group has two codes about one answer; everything is said about that one.
+    # The largest group has two codes about one answer; the label speaks only of that answer.
     assert tied.together == (
         GUESS,
         ABOUT_ONE.format(90),
@@ -204,7 +204,7 @@ def test_the_sentence_on_what_can_be_learned_has_the_right_words() -> None:
 
 
 def test_a_number_is_never_called_the_true_answer() -> None:
-    """Its code says which end it was rounded to."""
+    """The code says to which end the number was rounded."""
     described = label(make("number", flips=8))
     [odds] = all_odds(described)
     assert odds.sentence.endswith("by chance. Then 92 of 100 codes stay as they are.")

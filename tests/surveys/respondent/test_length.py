@@ -42,13 +42,13 @@ def asks(*questions: ManifestQuestion, drawn: int | None = None) -> Manifest:
             1,
             "Up to 3 pages, about 1 minute",
         ),
-        # Two rows of one page, or one of them and the other question.
+        # Two rows of one page, or one row and the other question.
         (
             [make("yes_no"), make("yes_no", together=True), make("yes_no")],
             2,
             "Up to 2 pages, about 1 minute",
         ),
-        # The block that is drawn can be a score of eight items.
+        # The drawn block can be a score of eight items.
         ([make("yes_no"), EIGHT_ITEMS], 1, "Up to 2 pages, about 2 minutes"),
     ],
     ids=["text", "declared", "rule", "follow-up", "ten", "subset", "rows", "score"],
@@ -105,7 +105,7 @@ def test_the_start_says_who_asks_and_until_when() -> None:
 
 
 def load_start(wave: Wave) -> str:
-    """Return what stands before Start."""
+    """Return the part of the page before Start."""
     response = Client().get(reverse("surveys:respond", args=[wave.survey.slug]))
     return response.content.decode().partition('id="start"')[0]
 

@@ -16,7 +16,7 @@ from surveys.respondent.stylesheet import UnsupportedStylesheetError, shorten_st
         ("a {\n  b: c;\n}\n", "a{b:c}"),
         ("/* Why. */\na { b: c }\n", "a{b:c}"),
         ("a,\nb > c { d: e, f; }", "a,b > c{d:e,f}"),
-        # These spaces mean something.
+        # These spaces have a meaning.
         ("a :hover { b: calc(1rem - 2px) c }", "a :hover{b:calc(1rem - 2px) c}"),
         ("@media (a: b) and (c) { d { e: f; } }", "@media (a:b) and (c){d{e:f}}"),
         ("a { b: c !important; font: 1rem / 2 d; }", "a{b:c !important;font:1rem / 2 d}"),

@@ -32,7 +32,7 @@ OUR_POLICY = PAGE["Content-Security-Policy"]
 
 
 def find_path(where: str) -> str:
-    """Return the address of a file by its name; the end of any other address stays as it is."""
+    """Return the address of the file with this name; other text does not change."""
     return client_files()[where].url if where in client_files() else where
 
 
@@ -51,7 +51,7 @@ fetch_file = cache(fetch)
 
 
 def server(change: Change = as_it_is) -> httpx.MockTransport:
-    """Serve this release with its headers; `change` is what a malicious host does to a reply."""
+    """Serve this release with its headers; a malicious host applies `change` to each reply."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         path = str(request.url.raw_path, "ascii")
@@ -174,7 +174,7 @@ def test_the_script_with_the_parts_of_this_survey_is_compared() -> None:
     ("path", "header", "value"),
     [
         ("", "Content-Security-Policy", OUR_POLICY.replace("connect-src 'self'", "connect-src *")),
-        # Browsers obey the first of two.
+        # Of two equal directives, browsers obey the first.
         ("", "Content-Security-Policy", f"script-src * 'unsafe-inline'; {OUR_POLICY}"),
         ("", "Content-Security-Policy", f"{OUR_POLICY}; script-src-elem *"),
         ("", "Content-Security-Policy", OUR_POLICY.replace("style-src 'self'", "style-src *")),

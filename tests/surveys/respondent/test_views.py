@@ -1,4 +1,4 @@
-"""The respondent's page as served: what it contains, how it is sent, and when there is none."""
+"""The respondent's page as served: its content, its headers, and when there is no page."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_every_script_is_named_with_the_hash_of_the_bytes_that_are_served() -> N
             served = get(file.url).content
             digest = b64encode(hashlib.sha256(served).digest()).decode()
             assert text.count(f'integrity="sha256-{digest}"') == 1
-    # Both are elements, because WebKit takes no integrity from a modulepreload.
+    # Both scripts are elements, because WebKit ignores the integrity of a modulepreload.
     assert re.findall(r"<script ([^>]*)>", text) == [
         f'type="module" src="{file.url}" integrity="{file.integrity}"'
         for file in (client_files()[RANDOMIZER], page_script(()))
@@ -130,7 +130,7 @@ def test_no_cookie_is_set_and_nothing_varies_on_one() -> None:
 
 
 def test_a_page_queries_the_database_four_times(django_assert_num_queries: object) -> None:
-    """For the survey, its people, their others that ask the same, and the page."""
+    """For the survey, its people, their other surveys that ask the same, and the page."""
     wave = make_launched_survey()
     page_of(wave)
     with django_assert_num_queries(4):  # type: ignore[operator]
@@ -258,7 +258,7 @@ def test_files_are_served_by_name_and_may_be_kept_forever(name: str) -> None:
     assert response["Cache-Control"] == FOR_EVER
     packed = get(client_files()[name].url, accept_encoding="br, gzip")
     assert gzip.decompress(packed.content) == response.content
-    assert len(packed.content) < max(len(response.content), 200)  # few bytes become more
+    assert len(packed.content) < max(len(response.content), 200)  # short files may grow
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_scripts_are_served_without_comments_and_in_few_files() -> None:
         assert "/*" not in text
         comments = re.findall("^// (.*)", text, re.MULTILINE)
         assert text.count("//") == len(comments) + text.count("http://www.w3.org/")
-        # What a visit loads does not name its modules.
+        # Scripts that a visit loads do not name their modules.
         assert comments[-1:] == ([f"source/{name}"] if name in (NOTICE, SELF_TEST) else [])
         assert set(comments) <= client_files().keys()
         imported = re.findall(r'from "([^"]*)"', text)
@@ -371,7 +371,7 @@ def test_the_page_as_one_file_imports_nothing_and_says_the_same(parts: tuple[str
 
 
 def list_lines(script: str) -> list[str]:
-    """List the lines that run, as they are where nothing is imported or exported."""
+    """List the lines that run, without imports and the word export."""
     lines = (line.removeprefix("export ") for line in script.splitlines() if line)
     return [line for line in lines if not line.startswith(("// ", "import "))]
 

@@ -25,7 +25,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
-REPORT = 164  # bytes of ten codes, the most here
+REPORT = 164  # bytes of a report with ten codes, the most here
 
 
 def weigh(wave: Wave, language: str) -> int:
@@ -53,7 +53,7 @@ TEN = {"en": 18_423, "es": 18_748, "fr": 18_858, "de": 18_794, "ar": 18_988, "zh
 
 
 def test_a_scale_takes_at_most_1740_bytes_of_a_visit_and_other_surveys_none() -> None:
-    """Ten yes/no questions, and the same with a scale in the place of one."""
+    """Ten yes/no questions, and the same with a scale instead of one of them."""
     with_scale, without = (make_ten(scale=scale) for scale in (True, False))
     with_two = make_ten(scale=True, second=True)
     for language in HAPPENED:

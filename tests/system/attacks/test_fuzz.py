@@ -27,7 +27,7 @@ from scripts.attacks.fuzz.fuzz import MUTATIONS, fuzz
 from scripts.attacks.fuzz.target import QUESTIONS, Target, running_intake
 from scripts.stack.postgres import Postgres
 
-# How much a warm process may grow; it must not keep anything that arrived.
+# How much the memory of a warm process may grow; it must not keep anything that arrived.
 MAX_GROWTH_MEGABYTES = 30
 CHECKS: Any = [
     not_a_server_error,
@@ -188,7 +188,7 @@ def test_the_researchers_addresses_match_their_description(
     operation: str,
     examples: int,
 ) -> None:
-    """Half of the requests have the owner's session, or the right token; the others any token."""
+    """Half of the requests use the owner's session or the right token; the others use any token."""
     ((slug,),) = target.world.query("SELECT slug FROM surveys_survey ORDER BY id LIMIT 1")
     method, path = operation.split()
     seen: Counter[int] = Counter()
@@ -214,11 +214,11 @@ def test_the_researchers_addresses_match_their_description(
     run_cases(st.tuples(cases, st.booleans(), who), call, examples=examples)
     print(operation, dict(seen))
     assert 6 * seen.total() >= 5 * examples
-    # Our own survey was among them, or our own right to write.
+    # Some requests reached our own survey, or used our own right to write.
     assert seen[200] or seen[409] or (method != "GET" and seen[422])
 
 
-# One token for each scope of the owner, one of a stranger, and one that does not exist.
+# One token of the owner for each scope, one of a stranger, and one that does not exist.
 MAKE_TOKENS = """
 import json
 from accounts.models import User

@@ -1,7 +1,7 @@
 """A full dump after 10,000 submissions links no one, but a leaky build is detected.
 
 Twenty runs are twenty waves of one Murmur with 500 people each, who arrive in random order. A batch
-is sealed from one wave alone, so the waves are twenty experiments. They share one dump, as in a
+contains reports of one wave only, so the waves are twenty experiments. They share one dump, as in a
 real installation. Each guess of the linker is scored batch by batch against the order of
 acknowledgements. ACCEPT is chosen so that a clean build fails here once in a million runs of this
 test; the stated aim, p > .01 over 20 runs, is printed too.
@@ -47,7 +47,7 @@ STATE = """
            (SELECT cast(found AS text) FROM aggregator_upkeep WHERE job = 'purge')
 """
 SECONDS = 240.0
-# Among the files that are searched. The broker's folder is empty, because it writes nothing.
+# These are among the files that are searched. The broker writes nothing, so its folder is empty.
 SEARCHED = {f"files/var/log/{name}.log" for name in ("broker", "worker", "leisure")}
 SEARCHED_POSTGRESQL = {"files/postgresql.log"}
 
@@ -69,7 +69,7 @@ class Site:
             return file.execute(statement).fetchall()
 
     def field(self, *, runs: int, each: int, per_second: int = PER_SECOND) -> Crowd:
-        """Open that many surveys and let the crowd send to all of them in random order."""
+        """Open that many surveys, and let the crowd send reports to all of them in random order."""
         surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
         waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
         manifests = [wave.manifest_hash for wave in waves]
@@ -114,7 +114,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
                 "MURMUR_SWEEP_SECONDS": "1",
                 "MURMUR_PURGE_SECONDS": "1",
                 "MURMUR_BEHIND_PROXY": "true",
-                # On a busy machine Valkey may answer late; then one cap holds for everyone.
+                # On a busy machine Valkey may answer late; then one limit holds for everyone.
                 "MURMUR_REPORTS_PER_SECOND": "100000",
                 "TMPDIR": str(var / "tmp"),
                 **settings,
@@ -140,7 +140,7 @@ def find_searched(dump: Dump) -> set[str]:
 
 
 def judge(dump: Dump, findings: Findings, crowd: Crowd) -> dict[str, float]:
-    """Print how well each strategy did and return its p."""
+    """Print how well each strategy did and return its p-value."""
     truths = find_truths(dump.batches, crowd)
     waves = [batch.wave for batch in dump.batches]
     print(f"{findings.files} files, {findings.size:,} bytes, {len(waves)} batches")
@@ -196,7 +196,7 @@ def test_a_full_dump_links_no_one_and_contains_no_canary(
         assert findings.dates == set()
         assert find_searched(dump) >= SEARCHED | (SEARCHED_POSTGRESQL if is_postgresql else set())
         assert [strategy for strategy in chances if not strategy.startswith("rows")] == []
-        # The search works: it finds the ids, which stay in the database's files.
+        # The search works: it finds the ids, which the database's files keep.
         assert any("place in files/" in strategy for strategy in chances)
         assert len(dump.batches) > runs, "nothing was sealed before the waves closed"
         assert min(chances.values()) > ACCEPT / (2 * len(chances))

@@ -1,4 +1,4 @@
-"""What an ordinary account finds out about people by sending fakes and reading everything.
+"""What an ordinary account learns about people from sending fakes and reading everything.
 
 Before looks, sealing by chance and files of the whole wave, each of these attacks found every
 person with all their codes. `python -m scripts.attacks.researcher.attack` prints both.
@@ -39,7 +39,7 @@ from scripts.stack.world import make_world
 from surveys.manifest.manifest import SMALLEST_USUAL_BATCH
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-# So many that chance alone hardly ever lets all of them be named.
+# With so many people, chance alone hardly ever names all of them.
 PEOPLE = 24
 FEW = 4
 LARGE = pytest.param(50, marks=pytest.mark.long)
@@ -75,7 +75,7 @@ def test_no_row_is_alone_in_what_people_know_about_each_other() -> None:
 
 @at_both_sizes
 def test_fakes_still_show_the_codes_of_people_with_whom_nobody_else_answers(k: int) -> None:
-    """What nobody can stop while anybody may answer; the label and the threat model say it."""
+    """Nobody can stop this while anybody may answer; the label and the threat model say so."""
     live = tell(attack_live(k, fakes=None, people=FEW))
     assert (live.isolated, live.rows) == (FEW, 0)
     assert live.fakes >= FEW * (k - 1)
@@ -115,7 +115,7 @@ def test_no_sums_of_large_groups_single_out_one_person(
 
 
 def test_enough_equations_find_every_member_of_a_group() -> None:
-    """The control: the programs can do it."""
+    """The control: the programs can find people."""
     assert guess_from_all_pairs().by_program > 0.99
 
 
@@ -123,7 +123,7 @@ def test_ten_people_for_each_equation_hide_who_is_in_a_group() -> None:
     found = guess_from_pages(surveys=10)
     assert (found.equations, found.known) == (12, 0.5)
     assert found.by_program < find_bound(found.people)
-    # Not nothing: the best guess is right for 59 people of 100 instead of 50.
+    # The pages still reveal something: the best guess is right for 59 people of 100, not 50.
     told = found.equations * 10 / found.people
     assert find_bound(found.people) < found.by_squares < find_bound(found.people, told=told)
 
@@ -136,7 +136,7 @@ def test_nothing_about_a_group_with_fewer_people_for_each_equation_is_shown() ->
 
 @at_both_sizes
 def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
-    """Neither closed by hand nor on paper; with C - 1 fakes, everybody can still be found."""
+    """Closing by hand and paper show nobody; with C - 1 fakes, everybody can still be found."""
     for fakes, found in ((k - 1, 0), (3 * k - 2, 0), (3 * k - 1, 1)):
         by_hand = attack_by_hand(k, fakes=fakes)
         assert (by_hand.isolated, by_hand.rows) == (found, found)
@@ -146,7 +146,7 @@ def test_a_crowd_of_fewer_than_three_batches_shows_nobody(k: int) -> None:
 
 
 def test_no_block_of_a_random_subset_is_shown_before_the_close() -> None:
-    """Otherwise many of them would move by one or two people at the close."""
+    """Otherwise many of the blocks would change by one or two people at the close."""
     assert find_smallest_move(k=10, blocks=16, people=600) is None
 
 

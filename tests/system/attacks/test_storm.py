@@ -33,7 +33,7 @@ def assert_weathered(outcome: Outcome) -> None:
     # Only processes with work are killed; a storm that rarely finds any would be harmless.
     assert outcome.nemesis.missed.total() <= MISSED_SHARE * len(outcome.kills)
     assert not outcome.recovers_slowly
-    # The network really did everything to requests that it can do.
+    # The network really damaged requests in every way that it can.
     assert min(outcome.crowd.fates.values()) > 0
     assert outcome.crowd.replays > 0
 

@@ -1,4 +1,4 @@
-"""Who waits while a survey is open is chance, as successive dumps show; an old rule is detected."""
+"""Chance decides who waits in an open survey, as successive dumps show; an old rule is detected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.waves import make_wave
 pytestmark = pytest.mark.django_db(transaction=True)
 SEED = 19791017
 ROUNDS, K = 100, 20
-# The chance that a correct build fails a test, shared by the properties that it compares.
+# The chance that a correct build fails a test, divided among the properties that it compares.
 ACCEPT = 1e-6
 LOWEST_IDS = """
     DELETE FROM aggregator_raw_report WHERE id IN (
@@ -30,7 +30,7 @@ LOWEST_IDS = """
 
 
 def take_lowest_ids(*, wave_id: int, size: int) -> list[bytes]:
-    """Take reports as before: the order of ids decided who waits."""
+    """Take reports by the old rule: the order of ids decided who waits."""
     with connection.cursor() as cursor:
         cursor.execute(LOWEST_IDS, [wave_id, size])
         return [bytes(symbols) for (symbols,) in cursor.fetchall()]
@@ -82,5 +82,5 @@ def test_a_rule_that_keeps_the_highest_ids_is_detected() -> None:
     print(patterns)
     assert patterns["the id"] < ACCEPT
     assert patterns["having stayed before"] < ACCEPT
-    # The ids are random, so this rule does not prefer early or late ones by itself.
+    # The ids are random, so this rule alone does not prefer early or late reports.
     assert patterns.keys() == {"the id", "the order of arrival", "having stayed before"}

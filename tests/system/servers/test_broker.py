@@ -1,4 +1,4 @@
-"""What the broker holds, read from Redis itself: ids of waves, and no moment."""
+"""What the broker holds, read from Redis itself: ids of waves, but no times."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_messages(broker: redis.Redis) -> list[dict[str, Any]]:
 
 
 def find_moments(text: str) -> list[str]:
-    """Find today's date, and the seconds since 1970 of about now, in any precision."""
+    """Find today's date, and about the current seconds since 1970, in any precision."""
     now = datetime.now(UTC)
     days = [f"{now + timedelta(days=days):%Y-%m-%d}" for days in (-1, 0, 1)]
     seconds = {str(int(time.time()) + shift)[:6] for shift in (-86_400, 0, 86_400)}

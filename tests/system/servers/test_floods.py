@@ -14,7 +14,7 @@ PER_MINUTE = 5
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """Run a web process that takes this test for its proxy."""
+    """Run a web process that treats this test as its proxy."""
     settings = {
         "MURMUR_BEHIND_PROXY": "true",
         "MURMUR_REPORTS_PER_MINUTE": str(PER_MINUTE),

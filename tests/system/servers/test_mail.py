@@ -1,4 +1,4 @@
-"""A mail server that says nothing stops no page and no sealing; unsent mails are in the log."""
+"""A silent mail server stops neither pages nor sealing; unsent mails are in the log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def make_world(var: Path, *, email_url: str = "") -> World:
 
 @pytest.fixture
 def silent_server() -> Iterator[socket.socket]:
-    """Accept connections, as a mail server does, and say nothing."""
+    """Accept connections, as a mail server does, and send nothing."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
         yield server
 
@@ -103,7 +103,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
     with ThreadPoolExecutor(12) as people:
         replies = list(people.map(lambda email: ask_for_reset(hanging, email), PEOPLE * 4))
     assert replies == [302] * 12
-    # Now a worker waits for the mail server, and nobody else does.
+    # Now a worker waits for the mail server, and no other process does.
     connection, _ = silent_server.accept()
     with connection, browser(hanging) as client:
         for path in ("/healthz", "/accounts/login/", f"/s/{wave.slug}", RESET):
@@ -113,7 +113,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
             send_reports(hanging, wave, count=40)
             wait(lambda known=before: hanging.tally().sealed > known)  # type: ignore[misc]
         assert count_waiting_mails(hanging) == len(PEOPLE)
-    # A mail that was asked for later is tried once too, but none is tried again at once.
+    # A mail that is requested later is also tried once, but no mail is retried at once.
     silent_server.settimeout(0)
     attempts = 1
     while True:

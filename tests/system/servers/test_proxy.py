@@ -1,6 +1,6 @@
-"""Murmur behind a real nginx with deploy/nginx.conf: doors that nobody can shut for others.
+"""Murmur behind a real nginx with deploy/nginx.conf: nobody can lock out others.
 
-Visitors have addresses of their own: the whole network 127.0.0.0/8 is this machine.
+Each visitor has a separate address: the whole network 127.0.0.0/8 is this machine.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Visitor:
         return self.send(RESET, {"email": email}, invented=invented)
 
     def choose_password(self, link: str) -> str:
-        """Open a mailed link and set a new password, which is returned."""
+        """Open a mailed link, set a new password and return it."""
         form = self.client.get(link, follow_redirects=True)
         assert "Choose a new password" in form.text
         password = secrets.token_urlsafe(15)
@@ -160,8 +160,8 @@ def wait_for_sign_in_page(proxied: Proxied) -> None:
 
 def test_nobody_can_shut_sign_in_or_resets_for_others(proxied: Proxied) -> None:
     stranger = proxied.visit(STRANGER)
-    # Neither pretending to be others nor a new address for each form makes a difference. Without a
-    # password, even a slow machine receives all forms within the minute that is counted.
+    # Neither pretending to be others nor a new address for each form makes a difference. Without
+    # passwords to check, even a slow machine receives all forms within the counted minute.
     invented = [OWNERS if number % 2 else f"203.0.113.{number}" for number in range(MANY)]
     signed_in = [
         stranger.sign_in(f"nobody{number}@example.org", "", invented=address).status_code
@@ -212,9 +212,9 @@ def test_guesses_from_many_networks_slow_down_and_the_owner_signs_in(proxied: Pr
     seconds = time.monotonic() - began
     looked_at = audited(proxied, "sign-in-failed") - before
     assert looked_at == statuses.count(200)
-    # Twenty at once, and then as many as fit between pauses of 1, 2, 4 … seconds.
+    # Twenty guesses at once, and then as many as fit between pauses of 1, 2, 4 … seconds.
     assert 20 < looked_at <= 22 + math.log2(1 + seconds)
-    # The owner's browser is known, and the mailed link makes another one known.
+    # The owner's browser is known, and the mailed link makes another browser known.
     owner.send("/accounts/logout/", {})
     assert owner.sign_in(OWNER, proxied.password).status_code == 302
     another = proxied.visit(OWNERS)
@@ -264,7 +264,7 @@ def test_tls_with_forward_secrecy_is_offered(proxied: Proxied, cipher: str) -> N
 
 
 def shake_hands(proxied: Proxied, *, cipher: str = "") -> tuple[str | None, str]:
-    """Return the version and the cipher that were agreed on; a cipher implies TLS 1.2."""
+    """Return the negotiated version and cipher; choosing a cipher implies TLS 1.2."""
     context = ssl.create_default_context(cafile=str(proxied.nginx.certificate))
     if cipher:
         context.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -285,7 +285,7 @@ def test_no_log_contains_a_link_that_resets_a_password(proxied: Proxied) -> None
     key = link.removeprefix(f"{RESET}key/").strip("/")
     for path in (link, link.replace("key", "%6bey", 1)):
         assert "Choose a new password" in visitor.client.get(path, follow_redirects=True).text
-    # Django logs the address of what it refuses, and of what fails.
+    # Django logs the addresses of requests that it refuses and of those that fail.
     assert visitor.client.get(link.replace("/reset/", "/reset//")).status_code == 404
     assert visitor.client.put(link).status_code == 403  # without a token
     visitor.client.get(SIGN_IN + "?after")

@@ -1,6 +1,6 @@
 /**
- * The editor of a draft's questions on one page. The server makes every form; this puts the chosen
- * one in place, saves it while the author types, and moves, copies and deletes questions.
+ * The editor of a draft's questions on one page. The server makes every form. This script shows the
+ * chosen form, saves it while the author types, and moves, copies and deletes questions.
  *
  * @import { Outcome, Typed } from "./saving.js"
  */
@@ -35,9 +35,9 @@ const say = (text) => {
   if (said) said.textContent = text;
 };
 
-/** @type {string} The question in place: the id of its draft; empty without one. */
+/** @type {string} The id of the open question's draft; empty if no question is open. */
 let current = "";
-/** @type {string | undefined} The form of a new question, ready before it is needed. */
+/** @type {string | undefined} The form of a new question, loaded before it is needed. */
 let blank;
 let opening = 0;
 let refreshing = 0;
@@ -65,7 +65,7 @@ const serialize = (typed, left = /^(csrf|stamp|keep-)/) => {
 const isNew = (id) => id.startsWith("new-");
 const draw = () => `new-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
 
-// the state of what is in place
+// the state of the open question
 
 /** @param {string} text @param {boolean} [isProblem] */
 const setState = (text, isProblem = false) => {
@@ -90,7 +90,7 @@ const showState = () => {
   showUnsaved();
 };
 
-/** Lists what could not be saved and is not in place, so that it can be opened. */
+/** Lists unsaved questions that are not open, so that authors can open them. */
 const showUnsaved = () => {
   get("unsaved")?.remove();
   const waiting = [...drafts.values()].filter((one) =>
@@ -121,7 +121,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
       setStamp(shown, draft.stamp);
       setHash();
     }
-    // What was typed since then is newer than the reply.
+    // Text that was typed since then is newer than the reply.
     if (reply && panel && (isCurrent || outcome === "overtaken")) swapParts(reply);
     if (outcome === "overtaken") say("This was changed in another window.");
     if (outcome === "gone") offerAgain(draft);
@@ -216,7 +216,7 @@ const swapParts = (reply) => {
   }
 };
 
-// what is in place
+// the open question
 
 const close = () => {
   current = "";
@@ -249,7 +249,7 @@ const show = (reply, id, isFocused) => {
   }
 };
 
-/** Puts a question in place, as typed or as saved. */
+/** Opens a question, as typed or as saved. */
 const open = async (
   /** @type {string} */ url,
   { isFocused = true, id = QUESTION.exec(new URL(url, location.href).pathname)?.[1] ?? draw() } =
@@ -260,14 +260,15 @@ const open = async (
   const typed = drafts.get(id);
   if (typed) {
     await turn(async () => {});
-    if (!drafts.has(id)) ({ id, url } = typed); // saved in between
+    if (!drafts.has(id)) ({ id, url } = typed); // it was saved in between
   }
   if (number !== opening) return;
   const draft = drafts.get(id);
   if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
-  // Shows it without saving it. What was overtaken is not saved, and both versions are shown.
+  // "cost" shows a draft without saving it. An overtaken draft is not saved anyway, and both
+  // versions are shown.
   if (draft?.state !== "overtaken") body?.set("cost", "1");
   if (draft?.state === "gone") url = `${newUrl}${new URL(url, location.href).search}`;
   let response, text;
@@ -290,7 +291,7 @@ const loadBlank = async () => {
   if (findPanel(parse(text))) blank = text;
 };
 
-/** Puts the form of a new question in place. */
+/** Opens the form of a new question. */
 const openBlank = async () => {
   saving.flush();
   const number = ++opening;
@@ -356,7 +357,7 @@ place.addEventListener("input", ({ target }) => {
   const isTyped = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
   if (isTyped) {
     const shown = place.querySelector(`[data-typed="${target.name}"]`);
-    // With another node instead of another text, browsers would look at the styles of all rows.
+    // If the node were replaced, browsers would recompute the styles of all rows.
     if (shown?.firstChild) shown.firstChild.nodeValue = target.value || " ";
   }
   const isText = isTyped && !["radio", "checkbox"].includes(target.type);
@@ -381,7 +382,7 @@ place.addEventListener("click", ({ target }) => {
   if (!button) return;
   if (button.dataset.act) act(button.dataset.act);
   else if (button.dataset.keep && draft && shown) {
-    place.inert = true; // nothing is typed over theirs until it is in place
+    place.inert = true; // nothing can be typed until the chosen version is shown
     saving.insist(draft, serialize(shown, /^(csrf|stamp)/), button.dataset.keep);
     open(draft.url, { id: draft.id });
   } else if (button.dataset.drop !== undefined && draft) {
@@ -416,7 +417,7 @@ const putRow = (reply) => {
   const old = get(row.id);
   const facts = (/** @type {Element} */ one) => one.querySelector(".question-facts")?.textContent;
   if (!old && !list()) return void refresh();
-  // The total below the list changes at once, and the rest of its card later.
+  // The total below the list changes at once, the rest of its card later.
   const total = reply.querySelector("[data-total]")?.textContent;
   const shown = document.querySelector("#budget [data-total]");
   if (!old || facts(old) !== facts(row) || total !== shown?.textContent) refreshLater();
@@ -430,7 +431,7 @@ const putRow = (reply) => {
   setHash();
 };
 
-/** Replaces all but the form in place by the page's newer version. @param {Document} reply */
+/** Replaces all but the open form by the page's newer version. @param {Document} reply */
 const swapPage = (reply) => {
   if (!reply.getElementById("editor")) return false;
   addHandles(reply);
@@ -459,7 +460,7 @@ const take = async (response, isBusy) => {
   else if (!swapPage(reply)) saving.halt(response, reply);
 };
 
-// While a row is moved or a form filled in, all stays.
+// While a row is moved or a form is filled in, nothing is replaced.
 const refresh = () => {
   clearTimeout(refreshing);
   const isBusy = () =>
@@ -491,7 +492,7 @@ const post = (url, body) => {
   });
 };
 
-/** @param {string} action Of the question in place. */
+/** @param {string} action An action on the open question. */
 const act = async (action) => {
   const id = current;
   const row = get(`question-${id}`);
@@ -504,7 +505,7 @@ const act = async (action) => {
   }
   remember(0);
   await saving.flush();
-  if (isNew(current)) return showState(); // it could not be saved
+  if (isNew(current)) return showState(); // the question could not be saved
   const added = await post(selected, new URLSearchParams({ action, question: current }));
   if (added?.length) openRow(added[0]);
   else if (action === "delete" && !get(`question-${id}`)) {
@@ -560,7 +561,7 @@ document.addEventListener("submit", async (event) => {
   const body = read(sent);
   const button = event.submitter;
   if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
-  // Not sent.action: that is a button.
+  // Not sent.action, which is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
   if (current && !isNew(current)) {
     if (!get(`question-${current}`)) close();
@@ -590,7 +591,7 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     return url.pathname === newUrl && !url.search ? openBlank() : open(link.href);
   }
-  // Another page: what was typed is saved first.
+  // Before another page is opened, typed text is saved.
   const isLeaving = link.target === "" && (url.pathname !== page || url.search);
   if (!isLeaving || ![...drafts.values()].some(({ state }) => state === "waiting")) return;
   event.preventDefault();
@@ -598,7 +599,7 @@ document.addEventListener("click", async (event) => {
   location.assign(link.href);
 });
 
-/** Puts the form of another type in place, with what was typed. @param {URLSearchParams} query */
+/** Opens the form of another type, with the typed text. @param {URLSearchParams} query */
 const chooseType = async (query) => {
   const { types, id = "" } = place.dataset;
   const draft = drafts.get(id);
@@ -612,7 +613,7 @@ const chooseType = async (query) => {
   remember(saving.PAUSE);
 };
 
-/** Puts what the address names in place. */
+/** Opens the question that the address names. */
 const openNamed = async () => {
   const hash = location.hash.slice(1);
   const named = /^question-\d+$/.test(hash) && get(hash);

@@ -1,13 +1,14 @@
 /**
- * What an author typed and the server has not saved yet, kept in this browser: for each account,
- * survey, tab and question. It goes when it is saved, at sign-out, with the survey and after a week.
+ * Text that an author typed and the server has not saved yet, kept in this browser for each
+ * account, survey, tab and question. It is removed once saved, at sign-out, with the survey and
+ * after a week.
  *
  * @typedef {object} Draft
  * @property {string} id The key of a question, or "new-" and a number drawn for it.
  * @property {string} url Where to save it.
  * @property {string} fields The form as typed, without its stamp.
- * @property {string} stamp That of the version that was changed.
- * @property {string} sent The form that was sent last, until its answer comes.
+ * @property {string} stamp The stamp of the version that was changed.
+ * @property {string} sent The form that was sent last, until the reply comes.
  * @property {number} at When it was typed, in milliseconds.
  */
 
@@ -15,7 +16,7 @@ const PREFIX = "murmur-draft";
 const LONGEST = 7 * 24 * 60 * 60 * 1000;
 const FORGETTING = "murmur-forget";
 
-/** @returns {string[]} The keys of everything that is kept, whose beginning is `owner`. */
+/** @returns {string[]} The keys of all kept drafts that begin with `owner`. */
 const list = (owner = "") => {
   try {
     return Object.keys(localStorage).filter((key) => key.startsWith(`${PREFIX}/${owner}`));
@@ -34,13 +35,13 @@ const read = (key) => {
   }
 };
 
-/** Removes what belongs to an account, or to a survey: "7/" or "7/abc/". @param {string} owner */
+/** Removes the drafts of an account or of a survey: "7/" or "7/abc/". @param {string} owner */
 export const forget = (owner) => {
   for (const key of list(owner)) localStorage.removeItem(key);
   new BroadcastChannel(FORGETTING).postMessage(owner);
 };
 
-/** Removes what is older than a week, whoever typed it. */
+/** Removes drafts older than a week, whoever typed them. */
 export const sweep = () => {
   for (const key of list()) {
     const at = read(key)?.at ?? 0;
@@ -60,12 +61,12 @@ export const openKept = (account, survey) => {
   new BroadcastChannel(FORGETTING).onmessage = ({ data }) => {
     isForgotten ||= owner.startsWith(data);
   };
-  // Held until the tab is closed or crashes: then another one takes over what it kept.
+  // Held until the tab is closed or crashes. Then another tab takes over its drafts.
   navigator.locks?.request(name(tab), () => new Promise(() => {}));
 
   return {
     isForgotten: () => isForgotten,
-    /** Returns whether there was room. @param {Draft} draft */
+    /** Stores a draft, and returns whether there was room. @param {Draft} draft */
     put: (draft) => {
       try {
         if (!isForgotten) localStorage.setItem(name(`${tab}/${draft.id}`), JSON.stringify(draft));
@@ -82,7 +83,7 @@ export const openKept = (account, survey) => {
         // no storage
       }
     },
-    /** Takes over what closed tabs kept. @returns {Promise<Draft[]>} */
+    /** Takes over the drafts of closed tabs. @returns {Promise<Draft[]>} */
     adopt: async () => {
       const held = (await navigator.locks?.query())?.held ?? [];
       const open = new Set(held.map((lock) => lock.name));

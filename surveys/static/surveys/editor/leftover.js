@@ -1,4 +1,4 @@
-// On the page of an opened survey: what was typed and could not be saved before somebody opened it.
+// Shows, on the page of an opened survey, typed text that could not be saved before the opening.
 
 import { forget, listDrafts } from "./kept.js";
 

@@ -50,7 +50,7 @@ export const startMoving = (editor, { list, moved, say }) => {
     let { clientX: x, clientY: y } = event;
     let frame = 0;
 
-    // The others move: a finger loses a row that is taken out.
+    // The other rows move, because a finger would lose a row that is taken out.
     const follow = () => {
       for (let other; (other = row.previousElementSibling) && y < middle(other);) row.after(other);
       for (let other; (other = row.nextElementSibling) && y > middle(other);) row.before(other);
@@ -113,7 +113,7 @@ const middle = (element) => {
   return top + height / 2;
 };
 
-/** Whether a drag ends at the list: above or below it is its first or last place. */
+/** Whether a drag ends at the list; above or below it, the row becomes the first or last. */
 const isOver = (
   /** @type {Element} */ list,
   /** @type {number} */ x,

@@ -1,6 +1,6 @@
 /**
- * Saves what was typed by itself, one request at a time. A request whose answer was lost is sent
- * again unchanged before anything newer, so that the server can tell that it has it already.
+ * Saves typed text automatically, one request at a time. A request whose reply was lost is sent
+ * again unchanged before newer text, so that the server can recognize it.
  *
  * @import { Draft } from "./kept.js"
  * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
@@ -10,7 +10,7 @@
 
 const PAUSE = 1500; // after the last key
 const AGAIN = 5000; // after a failure
-const LONGEST = 30_000; // for an answer
+const LONGEST = 30_000; // for a reply
 
 /** @param {string} text */
 export const parse = (text) => new DOMParser().parseFromString(text, "text/html");
@@ -146,7 +146,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     drafts.set(draft.id, draft);
     draft.at = Date.now();
     keep(draft);
-    draft.panel = undefined; // it has what was typed before
+    draft.panel = undefined; // it shows older text
     if (draft.state === "overtaken" || draft.state === "gone" || isStopped) return;
     if (draft.state !== "offline") draft.state = "waiting";
     schedule(draft, wait);
@@ -155,7 +155,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
   addEventListener("online", () => {
     for (const draft of drafts.values()) if (draft.state === "offline") schedule(draft, 0);
   });
-  // The answer is not seen. The next page sends it again, and the server knows it then.
+  // The reply is lost. The next page sends the form again, and the server recognizes it.
   addEventListener("pagehide", () => {
     for (const draft of drafts.values()) {
       if (draft.state !== "waiting" || draft.sent || isStopped) continue;
@@ -178,7 +178,7 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
     isFull: () => isFull,
     isStopped: () => isStopped,
     PAUSE,
-    /** Sends everything that waits, and returns when it is answered. */
+    /** Sends all waiting drafts, and returns once they are answered. */
     flush: () => {
       for (const draft of drafts.values()) {
         clearTimeout(draft.timer);
@@ -187,14 +187,14 @@ export const startSaving = ({ kept, token, listOpen, tell, stop }) => {
       }
       return turn(async () => {});
     },
-    /** Saves what was chosen of two versions. @param {Typed} draft */
+    /** Saves the version that the author chose. @param {Typed} draft */
     insist: (draft, /** @type {string} */ fields, /** @type {string} */ stamp) => {
       draft.state = undefined;
       draft.fields = draft.sent = fields;
       draft.stamp = stamp;
       put(draft, 0);
     },
-    /** Adds what was typed as a new question. @param {Typed} draft @param {string} id */
+    /** Adds the typed text as a new question. @param {Typed} draft @param {string} id */
     addAgain: (draft, id, /** @type {string} */ url) => {
       drop(draft);
       const fields = new URLSearchParams(draft.fields);

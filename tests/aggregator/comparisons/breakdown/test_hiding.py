@@ -1,4 +1,4 @@
-"""What a break down shows says nothing about few people, also not by subtracting."""
+"""A break down says nothing about few people, not even by subtraction."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ MINIMUM = 50
 
 
 def list_told(counts: list[int], hidden: frozenset[int]) -> set[int]:
-    """List the sizes of all sets of groups that sums and differences of what is shown single out.
+    """List the sizes of all sets of groups that are sums and differences of shown figures.
 
-    Shown are the total and the groups that are not hidden. Coefficients of -1, 0 and 1 give every
-    set of groups in the span of these, because each group is in one of them and in the total.
+    The shown figures are the total and the groups that are not hidden. Coefficients of -1, 0 and 1
+    give every set of groups in their span, because each group is in one of them and in the total.
     """
     groups = range(len(counts))
     shown = [frozenset(groups), *(frozenset([code]) for code in groups if code not in hidden)]
@@ -67,7 +67,8 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
     assert len(in_block) == len(asked) or all(
         size == 0 or size >= minimum for size in list_told(asked, in_block)
     )
-    # A block hides no more than it must: with large groups it shows what the whole shows.
+    # A block hides no more than it must: if its groups are large, it shows the same groups as the
+    # whole.
     if all(count >= minimum for count in asked):
         assert in_block == everywhere
 
@@ -78,16 +79,16 @@ def test_no_sum_or_difference_singles_out_few_people_in_any_block(
     [
         ((60, 70, 80), {0, 1, 2}),
         ((60, 70, 3), {1}),  # the smallest is hidden with the next
-        ((60, 0, 80), {0, 2}),  # nobody is no small group
+        ((60, 0, 80), {0, 2}),  # a group without people is not small
         ((20, 20, 30), set()),
     ],
 )
 def test_a_random_subset_hides_groups_block_by_block(
     asked: tuple[int, ...], shown: set[int]
 ) -> None:
-    """So many of each group of 200 were asked the first question, all others the second one.
+    """Of each group of 200, `asked` people were asked the first question, all others the second.
 
-    The file of rows does not have the groups.
+    The groups are not in the file of rows.
     """
     survey = make_survey(questions=("Ill?", "Late?"), display_minimum=MINIMUM, drawn=1)
     add_question(survey=survey, type=Question.Type.DECLARED, text="Where?", options=["A", "B", "C"])
@@ -127,7 +128,7 @@ def test_what_is_stored_names_no_hidden_group_and_counts_nobody_in_it(
     finish(wave, background=background)
     result = break_down(wave, "q2")
     unknown = [(one.code, *one.others) for one in result.groups if one.n is None]
-    # The file has one value for all of them.
+    # The file has one value for all hidden groups.
     assert unknown == ([(0, 1, 2, 3)] if background is None else [(0,), (1,), (2,), (3,)])
     assert {one.group for one in result.estimates} == {4, 5, 6, 7}
     assert {one.group for one in result.differences} <= {4, 5, 6, 7}
@@ -146,9 +147,9 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 @pytest.mark.parametrize(
     ("people", "drawn", "groups"),
     [
-        # Kitchen, Ward, Office, and a fifth of all prefer not to say.
+        # The groups: Kitchen, Ward, Office, and the fifth who prefer not to say.
         (600, None, set()),
-        (850, None, {1, 2}),  # 170 and the next
+        (850, None, {1, 2}),  # the fifth is 170; it and the next are hidden
         (1200, None, {0, 1, 2, 3}),
         (900, 3, {1, 2}),
         (2000, 3, {0, 1, 2, 3}),
@@ -158,7 +159,7 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 def test_a_group_outside_of_the_rows_has_ten_people_for_each_equation(
     people: int, drawn: int | None, groups: set[int]
 ) -> None:
-    """So have the hidden ones together, of everybody and of those who were asked each block."""
+    """So have the hidden groups together, among everybody and among those asked each block."""
     wave = make_closed_wave(people=people, drawn=drawn, background=())
     manifest, result = wave.description, break_down(wave)
     needed = max(manifest.crowd, 10 * count_equations(manifest))
@@ -208,8 +209,8 @@ def test_where_blocks_have_their_own_files_only_their_own_equations_count() -> N
     result = break_down(wave, "q17")
     assert result.least == wave.crowd == 30
     assert [group.n for group in result.groups] == [100, 100, 50]
-    # Of the last group 25 or so were asked each question, and fewer than 30 are hidden together
-    # with the smaller one of the others.
+    # About 25 people of the last group were asked each question. These are fewer than 30, so the
+    # smaller of the other groups is hidden too.
     for name in (f"q{number}" for number in range(1, 17)):
         shown = {one.group: one.n for one in result.estimates if one.question == name}
         assert len(shown) == 1

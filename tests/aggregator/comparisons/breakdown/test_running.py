@@ -60,7 +60,7 @@ def test_nothing_is_broken_down_before_the_choice_of_the_background() -> None:
 def test_a_worker_that_dies_while_computing_leaves_no_half_result(
     monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
-    """It dies after so many groups; another one then stores what the first would have."""
+    """It dies after `moment` groups; another worker then stores the same result."""
     wave = make_closed_wave(people=800)
     found = ask(wave, Kind.BREAKDOWN, "q1")
     real, renewed = Queue.renew, 0

@@ -22,7 +22,7 @@ from tests.support.factories import make_survey, open_survey
 
 LARGE = 200
 LISTS = ("q3", "q4", "q5")
-# By the answers to three lists; the first two divide all people but one in the same way.
+# People by their answers to three lists; the first two differ for only one person.
 ONE_DIFFERENT = {(0, 0, 0): LARGE, (0, 0, 1): LARGE, (1, 1, 0): LARGE, (1, 1, 1): LARGE,
                  (1, 0, 1): 1}  # fmt: skip
 SAME = {codes: people for codes, people in ONE_DIFFERENT.items() if people == LARGE}
@@ -79,7 +79,7 @@ def test_a_list_that_differs_for_one_person_is_not_broken_down(
 def test_people_who_were_asked_another_block_hide_nobody(
     asked_too: int, shown: set[str], has_files_of_blocks: bool
 ) -> None:
-    """Many differ among those who were asked the second block; one, or many, in the first."""
+    """The lists differ for many people in the second block, and for one or many in the first."""
     first = {**ONE_DIFFERENT, (1, 0, 1): 1 + asked_too}
     second = {**SAME, (1, 0, 1): LARGE}
     masks = np.array([[1, 0]] * len(first) + [[0, 1]] * len(second), dtype=np.uint8)
@@ -97,7 +97,7 @@ def test_people_who_were_asked_another_block_hide_nobody(
 def test_a_list_that_nearly_says_who_was_asked_another_block_is_not_broken_down(
     crosses: bool, shown: set[str]
 ) -> None:
-    """All people but one were asked the second block as well if they said A, and not if B."""
+    """All who said A were asked the second block too, and only one of those who said B."""
     people = {(1, 0): LARGE, (1, 1): 1, (0, 1): LARGE}
     found = Combinations(
         masks=np.array([[1, second] for second, _ in people], dtype=np.uint8),
@@ -125,7 +125,7 @@ def test_the_owner_reads_why_there_is_no_break_down() -> None:
     assert found.state == Comparison.State.FAILED
     assert found.problem == FEW_TOGETHER.format(number=3)
     assert compute(ask(wave, Comparison.Kind.BREAKDOWN, "q2")).state == Comparison.State.DONE
-    # It is decided once, for all break downs, and verified.
+    # This is decided once for all break downs, and verified.
     assert RowsFile.objects.get().broken_down == ["q2"]
     assert list(check_rows_file(wave)) == []
     RowsFile.objects.update(broken_down=["q2", "q3"])

@@ -148,7 +148,7 @@ OF_DIFFERENCE = f"Difference {MINUS}20 points† ({MINUS}30 to {MINUS}10)."
 @pytest.mark.parametrize(
     ("first", "second", "difference", "said", "texts"),
     [
-        # The interval spans everything, though the design would allow more.
+        # The interval spans everything, although the design is precise enough.
         (
             figure(0.38, 0.0, 1.0),
             figure(0.1, 0.05, 0.15),
@@ -351,7 +351,7 @@ def test_odds_ratios_are_on_a_logarithmic_axis_around_one(manifest: Manifest) ->
         ),
         factors=(),
     )
-    # The base odds are not among them.
+    # The rows leave out the base odds.
     first, second, third, fourth = list_ratio_rows(result, manifest)
     assert (first.label, first.text, first.axis.ends) == (
         "Yes to Q1",

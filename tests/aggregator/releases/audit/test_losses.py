@@ -1,8 +1,8 @@
-"""What the product draws: it fits the exact probabilities, and loses no more than it charged for.
+"""The product's draws fit the exact probabilities and lose no more than was charged.
 
-Everything goes the product's way: a request and a manifest make a plan, the plan a sampler, and
-OpenDP draws. It cannot be seeded. The tests of losses together fail by chance less than once in a
-million runs, each comparison of frequencies once in a million.
+Draws are made as in the product: a request and a manifest make a plan, the plan makes a sampler,
+and OpenDP draws. It cannot be seeded. All tests of losses together fail by chance less than once in
+a million runs, and so does each comparison of frequencies.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def gaussian_plan() -> ReleasePlan:
 
 
 def draw_cells(plan: ReleasePlan, counts: Sequence[int], *, runs: int = RUNS) -> NDArray[np.int64]:
-    """One row for each run. All are cells of one large table, which have independent noise."""
+    """One row for each run: all are cells of one large table with independent noise."""
     cells = prepare_sampler(plan).draw([*counts] * runs)
-    assert {type(cell) for cell in cells} == {int}  # floats would give counts away, see the audit
+    assert {type(cell) for cell in cells} == {int}  # floats would reveal counts, see the audit
     return np.array(cells).reshape(runs, len(counts))
 
 
@@ -130,12 +130,12 @@ def test_choices_have_the_chances_of_permute_and_flip(kind: ReleaseKind) -> None
     assert chi_squared_p(drawn, among(chances), most=len(scores)) > BY_CHANCE
 
 
-# Losses. Each test also says how much of the loss is found at least; that part fails by chance less
-# than once in a million runs too: the bound is five standard deviations below what is expected.
+# Losses. Each test also checks how much of the loss is found. This check fails by chance less than
+# once in a million runs too: its bound is five standard deviations below the expected figure.
 
 
 def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
-    """One report has one code in each of two questions; the event is about both of them."""
+    """One report has one code in each of two questions; the event is about both codes."""
     plan = make_plan(ReleaseKind.TABLE, "q1", "q2")
     fewer, more = draw_cells(plan, [0, 0]), draw_cells(plan, [1, 1])
     measured = measure_loss(all_positive(more), all_positive(fewer))
@@ -144,7 +144,7 @@ def test_a_table_loses_no_more_than_it_was_charged_for() -> None:
 
 @pytest.mark.long
 def test_a_table_by_groups_loses_no_more_and_its_group_twice_that() -> None:
-    """Cells of two questions in two groups: nobody, one person, the same person in the other."""
+    """Cells of two questions in two groups: nobody, one person, that person in the other group."""
     request = ReleaseRequest(
         kind=ReleaseKind.TABLE, questions=("q1", "q2"), epsilon_hundredths=50, group="q4"
     )
@@ -168,7 +168,7 @@ def test_a_replaced_report_loses_no_more_than_twice_that() -> None:
 
 @pytest.mark.parametrize("runs", FEW_OR_ALL)
 def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for(runs: int) -> None:
-    """One report changes nine cells; their sum tells most about it."""
+    """One report changes nine cells; their sum tells the most about it."""
     plan = gaussian_plan()
     fewer, more = (draw_cells(plan, [count] * 9, runs=runs).sum(axis=1) for count in (0, 1))
     assert 0 < measure_loss(more >= 54, fewer >= 54, delta=plan.delta_nanos / 1e9) <= 1
@@ -224,7 +224,7 @@ def test_an_alert_comes_as_often_as_the_formula_says(runs: int) -> None:
 
 @pytest.mark.long
 def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
-    """One report moves every distance; that of the last look the other way."""
+    """One report moves every distance, at the last look the other way."""
     fewer, more = draw_alerts([0, 0, 0, 0]), draw_alerts([-1, -1, -1, 1])
     assert 0.24 * EPSILON < measure_loss(more == 3, fewer == 3) <= EPSILON
 
@@ -249,7 +249,7 @@ def rules(*agreeing: int, yes: int, total: int) -> list[int]:
 
 @pytest.mark.long
 def test_a_key_driver_loses_no_more_than_each_draw_was_charged_for() -> None:
-    """Half of ε each; the person's codes agree with the second predictor only."""
+    """Each draw has half of ε; the person's codes agree only with the second predictor."""
     plan = plan_key_driver()
     sampler, each = prepare_sampler(plan), float(plan.epsilon_each)
     assert each == EPSILON / 2
@@ -274,7 +274,7 @@ def test_rules_have_the_chances_of_permute_and_flip() -> None:
 
 
 def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
-    """OpenDP believes that they only rise. (N - .375 n) / .25 moves by 2.5, or by 1.5 down."""
+    """OpenDP is told that scores only rise. (N - .375 n) / .25 rises by 2.5 or falls by 1.5."""
     plan = replace(plan_key_driver(), draws=1, scale=Fraction(5000), sensitivity=2500)
 
     def score(*agreeing: int, total: int) -> list[int]:

@@ -11,7 +11,7 @@ from scripts.stack.stack import ROOT
 from tests.support.imports import imports_of
 
 PRODUCT = ("config", "privacy", "accounts", "surveys", "aggregator")
-# What may use a generator of numpy, or Python's: nothing that is published depends on it.
+# Modules that may use numpy's or Python's generator: no published figure depends on it.
 GENERATORS = {
     "aggregator/results/groups/overlaps.py": "orders of a search, from a fixed seed",
     "aggregator/simulation/attacks.py": "attackers on invented people",
@@ -23,7 +23,7 @@ GENERATORS = {
     "privacy/associations/segments.py": "made-up tables, from a fixed seed",
     "privacy/central/attacks.py": "attackers on invented people",
 }
-# Where figures are drawn and shown, `secrets` may only make names.
+# Code that draws and shows figures may use `secrets` only to make names.
 DRAWS = "aggregator/releases/noise.py"
 ROOM = "aggregator.releases"
 ROOMS = ("aggregator/releases", "aggregator/publishing", "privacy/central")
@@ -77,7 +77,7 @@ def test_only_the_module_that_draws_imports_opendp_and_only_inside_functions() -
 
 
 def test_only_workers_reach_what_draws() -> None:
-    """Pages and the API reserve releases and read them."""
+    """Pages and the API only reserve releases and read them."""
     used = {
         name: {one for one in imports_of(source) if one.startswith(f"{ROOM}.")}
         for name, source in modules().items()

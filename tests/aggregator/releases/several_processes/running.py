@@ -29,7 +29,7 @@ def run_and_die(work: Callable[[], Any]) -> None:
 
 
 def run_at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each in another process, all from the same moment on; return what they return."""
+    """Run each in another process, all from the same moment; return their results."""
     connections.close_all()
     barrier = _fork.Barrier(len(works))
     pipes, processes = [], []

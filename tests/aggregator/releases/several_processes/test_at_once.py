@@ -42,7 +42,7 @@ def test_many_who_reserve_at_once_never_exceed_the_cap(database: str) -> None:
     wave = make_released_wave(questions=48, flips=45, rows=[bytes(48)] * 20)
     works = [partial(reserve_several, wave, EACH * place) for place in range(AT_ONCE)]
     reserved = [pk for found in run_at_once(works) for pk in found if pk]
-    # 14 × 0.07 = 0.98, and the next one would be above 1.
+    # 14 × 0.07 = 0.98, and one more would exceed 1.
     assert len(reserved) == len(set(reserved)) == 14
     account = read_account(wave)
     assert (account.spent, len(account.releases)) == (98, 14)
@@ -68,7 +68,7 @@ def test_a_plan_charged_at_once_with_other_releases_is_charged_once(database: st
     ]
     wave = make_released_wave(planned=planned)
     run_at_once([partial(charge_the_plan, wave, 1 + place % 3) for place in range(AT_ONCE)])
-    # 2 × 0.40, and 0.10 for two of the three others.
+    # 2 × 0.40, and 0.10 for each of two others.
     assert [one.planned for one in wave.releases.order_by("pk")] == [True, True, False, False]
     assert read_account(wave).spent == 100
 
@@ -83,7 +83,7 @@ def test_two_workers_at_once_draw_one_figure(database: str, folder: Path) -> Non
     for question, epsilon in ((1, 20), (2, 30), (3, 40)):
         pk = try_to_reserve(wave, question, epsilon)
         assert pk is not None
-        # A worker that finds it drawn returns early, and reads what the other one stored.
+        # A worker that finds it drawn returns early and reads the stored figure.
         figures = run_at_once([partial(draw_and_read, pk)] * 4)
         assert figures[0] is not None
         assert figures == [figures[0]] * 4

@@ -1,6 +1,6 @@
 """A process is killed at each step between reserving and drawing, on both databases.
 
-However it ends: the cap holds, a loss that was charged stays, and nothing is drawn twice.
+In every case the cap holds, a charged loss stays, and nothing is drawn twice.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def test_killed_while_reserving(charged: bool, database: str) -> None:
     run_and_die(reserve_and_die)
     assert wave.releases.count() == charged
     assert read_account(wave).spent == 60 * charged
-    # The browser's second try, or a worker, goes on from there.
+    # The browser's second try, or a worker, continues from there.
     release = reserve(wave)
     assert draw_release(release.pk)
     assert (wave.releases.count(), read_account(wave).spent) == (1, 60)

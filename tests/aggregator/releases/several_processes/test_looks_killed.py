@@ -1,7 +1,7 @@
-"""A process is killed at each step of a look at an alert, on both databases; and two look at once.
+"""A process is killed at each step of an alert's look, on both databases; two look at once.
 
-However it ends: the noise of the threshold is drawn once, an alert that may be known is given up,
-and a look that told nothing is made again.
+In every case the threshold's noise is drawn once, an alert that may be known is given up, and a
+look that revealed nothing is repeated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALERT = ReleaseRequest(
 
 
 def start(*, yes: int) -> tuple[Wave, Release]:
-    """Charge an alert of a wave with so many reports, all of them Yes: 900 are surely enough."""
+    """Charge an alert of a wave with so many reports, all Yes: 900 are surely enough."""
     wave = make_protected_wave(planned=[ALERT], people_expected=3000)
     RawReport.objects.bulk_create(
         RawReport(id=number.to_bytes(32, "big"), wave=wave, symbols=b"\1\0\0")

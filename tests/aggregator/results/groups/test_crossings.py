@@ -33,17 +33,17 @@ def count(people: Mapping[Drawn, int], *, blocks: int) -> Combinations:
 
 
 def draw_all(blocks: int, drawn: int, *, people: int, **few: int) -> dict[Drawn, int]:
-    """Each set of blocks has so many people, but for those named as their blocks, such as _012."""
+    """Give each set of blocks `people`; exceptions are named by their blocks, such as _012."""
     sets = combinations(range(blocks), drawn)
     return {one: few.get("_" + "".join(map(str, one)), people) for one in sets}
 
 
 def find_fewest(found: Combinations) -> int:
-    """Add and subtract the total of each block and its comparisons, with small factors."""
+    """Find the fewest people in a sum of a block's total and comparisons, with small factors."""
     sizes = []
     for block in range(found.masks.shape[1]):
         asked = found.find_asked(block)
-        # The total stands in the column of the block itself.
+        # The column of the block itself holds its total.
         functions = found.masks[asked].astype(int) @ _list_factors(found.masks.shape[1])
         sizes += (found.people[asked] @ (functions != 0)).tolist()
     return min(int(size) for size in sizes if size)
@@ -62,7 +62,7 @@ def _list_factors(columns: int) -> np.ndarray:
         (draw_all(5, 2, people=60, _34=1), 5, False),
         (draw_all(5, 2, people=60, _34=0), 5, True),
         (draw_all(4, 3, people=60, _012=29), 4, False),  # asked the first block, not the last
-        # All who were asked two blocks are many, however few drew the same three.
+        # Many people were asked each two blocks, however few drew the same three.
         (draw_all(5, 3, people=40, _012=1), 5, True),
         # But 01 + 02 - 03 - 04 counts only those who drew 012, less those who drew 034.
         (draw_all(5, 3, people=100, _012=1, _034=1), 5, False),

@@ -1,4 +1,4 @@
-"""Sums and differences of groups: the one about fewest people is found."""
+"""Of all sums and differences of groups, the one about fewest people is found."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SURVEYS = 60
 
 
 def find_fewest(groups: Groups, marks: np.ndarray, people: np.ndarray) -> int:
-    """Find the smallest support of a function that the marks alone do not span, trying all.
+    """Find the smallest support of a function that marks alone do not span, by trying all.
 
-    Without its people, the groups and marks have a smaller rank, but the marks lose none.
+    Without its people, groups and marks together have a smaller rank, but not the marks.
     """
     marked = np.eye(marks.max() + 1)[marks]
     both = np.concatenate([marked, groups], axis=1)
@@ -67,9 +67,9 @@ LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
     [
         ((), (0, 0, 0), 2, True),  # both groups less everybody: the person
         ((), (0, 0, 0), 1, False),
-        ((0,), (0, 0, 0), 2, True),  # the first is shown already
-        ((), (0, 0, 1), 2, True),  # the rows mark the first
-        ((0, 1), (0, 0, 0), 2, False),  # what is shown already is not counted again
+        ((0,), (0, 0, 0), 2, True),  # the first group is shown already
+        ((), (0, 0, 1), 2, True),  # the rows mark the first group
+        ((0, 1), (0, 0, 0), 2, False),  # what is already shown does not count
     ],
 )
 def test_two_lists_leave_the_person_whom_they_divide_differently(
@@ -110,11 +110,11 @@ def test_lists_that_have_nothing_to_do_with_each_other(
 
 
 def test_somebody_among_made_up_reports_with_a_cell_each_is_not_missed() -> None:
-    """Many lists are answered at random, so that most people enter the basis before the end."""
+    """With many lists answered at random, most people enter the basis before it is complete."""
     generator = np.random.default_rng(SEED)
     codes = generator.integers(0, 15, size=(600, 22))
     groups = np.concatenate([np.eye(15, dtype=bool)[one] for one in codes.T], axis=1)
-    # Only in one more list do the first 19 people differ from the first group.
+    # One more group equals the first, except for the first 19 people.
     other = groups[:, :1] ^ (np.arange(600) < 19)[:, np.newaxis]
     ones, marks = np.ones(600, dtype=np.int64), np.zeros(600, dtype=np.int64)
     assert leave_few(groups, other, marks=marks, people=ones, needed=30, sure=29)

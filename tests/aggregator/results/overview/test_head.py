@@ -66,11 +66,11 @@ def test_an_open_survey_is_shared_and_says_when_numbers_come() -> None:
     wave = make_launched_survey()
     head = head_of(wave.survey)
     assert (head.step.route, head.sealed) == ("surveys:share", 0)
-    assert "Results appear after 40 reports" in head.step.note  # K, and K that always wait
+    assert "Results appear after 40 reports" in head.step.note  # K, and K that always stay unsealed
     send(wave, 40)
     look(wave)
     head = head_of(wave.survey)
-    assert head.sealed == 30  # the last ten wait
+    assert head.sealed == 30  # the last ten stay unsealed
     assert "Results move after 10 more reports" in head.step.note
 
 
@@ -159,7 +159,7 @@ def test_the_tabs_are_the_same_on_every_page_and_mark_the_current_one(is_protect
 
 def test_the_head_takes_few_queries(django_assert_max_num_queries: Any) -> None:
     draft = Survey.objects.get(pk=make_survey().pk)
-    # The wave, questions, translations and plans, and its people, and what their other surveys ask.
+    # The wave, questions, translations, plans and members, and the members' other surveys.
     with django_assert_max_num_queries(7):
         read_head(draft, now=timezone.now())
     launched = Survey.objects.get(pk=make_launched_survey().survey_id)

@@ -35,7 +35,7 @@ from tests.support.waves import make_wave, send, send_many
 pytestmark = pytest.mark.django_db
 ROWS = [bytes([i % 2, i % 3 == 0, i % 5 < 3]) for i in range(100)]
 KS = [2, 2, 2]
-CAP = 1000  # distinguishes the wave that is changed from others
+CAP = 1000  # distinguishes the changed wave from others
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def wave() -> Wave:
     """Make three batches and snapshots, comparisons of the second, ten waiting reports."""
     wave = make_wave(cap=CAP)
     for number in range(1, 4):
-        # Which ten stay behind depends on the ids; these are the same in every run.
+        # The ids decide which ten stay behind; they are the same in every run.
         for place, row in enumerate(ROWS[: 20 + 10 * number]):
             send(wave, row, report_id=hashlib.sha256(b"%d %d" % (number, place)).digest())
         seal_next_batch(wave_id=wave.pk)
@@ -154,7 +154,7 @@ def unsort_the_rows() -> None:
 
 
 def pack_unsorted(rows: list[bytes]) -> bytes:
-    """Pack as pack_reports does, but in the given order."""
+    """Pack like pack_reports, but in the given order."""
     bits = [sum(row[q] << place for place, row in enumerate(rows)) for q in range(3)]
     return b"".join(word.to_bytes(8 * -(-len(rows) // 64), "little") for word in bits)
 
@@ -454,7 +454,7 @@ def test_the_command_prints_each_difference_and_fails(
 def test_a_single_survey_can_be_verified(wave: Wave, finished: Wave) -> None:
     lose_a_waiting_report()
     call_command("verify", finished.survey.slug, "--quiet")
-    assert not Upkeep.objects.exists()  # that was not everything
+    assert not Upkeep.objects.exists()  # only a part was verified
     with pytest.raises(CommandError, match="Differences found: 1"):
         call_command("verify", wave.survey.slug, "--wave", "1")
     with pytest.raises(CommandError, match="There is no launched survey named nosuchsurvey"):
@@ -496,7 +496,7 @@ def test_a_loss_is_accepted_once_and_a_further_one_is_reported(
     assert "10 missing. If this database was restored" in capsys.readouterr().out
     call_command("verify", "--accept-loss")
     assert "10 reports are lost. Accepted." in capsys.readouterr().out
-    for _ in range(2):  # the nightly run keeps what was accepted
+    for _ in range(2):  # the nightly run keeps accepted losses
         call_command("verify")
     assert Upkeep.objects.get(job=Upkeep.Job.VERIFY).found["count"] == 0
     Batch.objects.filter(wave=wave).order_by("-number")[0].delete()

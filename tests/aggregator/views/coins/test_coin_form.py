@@ -112,10 +112,10 @@ class TestForm:
             assert "We ask about &lt;driving&gt;.\n\nYou may stop.</p>" in text
             for part in ("I have read this and I agree.", "I am 18 or older."):
                 assert text.count(part) == 1
-        # Without a name, a box is no part of what the form sends.
+        # A form does not send a box without a name.
         assert form.count('<label class="choice"><input type="checkbox" required>') == 2
         assert form.count('type="checkbox"') == 2
-        # Who sent the form ticked them, so only the question is asked again.
+        # Whoever sent the form ticked them, so only the question is asked again.
         again = post(wave, tick(wave, q1=1)).content.decode()
         assert again.count('<input type="checkbox" required checked>') == 2
         thanks(post(wave, tick(wave, q1=1, q2=0)))
@@ -471,7 +471,7 @@ class TestStratum:
         assert "Too few" not in words_of(self.read(wave.survey, "results"))
 
     def test_two_coins_recover_the_truth_although_a_quarter_is_swapped(self) -> None:
-        """Synthetic people follow the rule; what the form stores is estimated."""
+        """Synthetic people follow the rule; estimates use the stored forms."""
         generator = random.Random(20261121)
         people, yes = 400, (120, 300)
         wave = make_coins()
@@ -572,7 +572,7 @@ class TestStratum:
         assert {row["threshold"] for row in rows} == {str(3 * 2**30)}
 
     def test_coins_have_no_file_of_rows(self, closed: Survey) -> None:
-        """Few people use them, so a row would be among few: all codes of one person."""
+        """Few people use coins, so a row would show all codes of one of few people."""
         assert "results/coins/reports.csv" not in self.read(closed, "data").text
         client = sign_in(closed.owner)
         assert client.get(f"/surveys/{closed.slug}/results/coins/reports.csv").status_code == 404

@@ -1,4 +1,4 @@
-"""Handing in a code that was drawn elsewhere: what is accepted, and the messages if not."""
+"""Handing in a code that was drawn elsewhere: accepted codes, and messages for others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def send(wave: Wave, body: str, *, query: str = "", **headers: str) -> Any:
 
 
 def thanks(response: Any) -> Any:
-    """Return the page that a code which was handed in leads to."""
+    """Return the page that follows a code handed in."""
     assert response.status_code == 303
     return Client(headers={"host": "localhost"}).get(response["Location"])
 
@@ -149,7 +149,7 @@ class TestLength:
             ("x" * (MAX_BODY_BYTES + 1), MAX_BODY_BYTES),
             ("ä" * MAX_BODY_BYTES, None),
             ("x" * 500_000, MAX_BODY_BYTES),
-            ("x" * 1_500_000, 0),  # more than Django reads of any form
+            ("x" * 1_500_000, 0),  # more than Django reads from any form
         ],
         ids=["by one", "in other letters", "by far", "unread"],
     )

@@ -50,7 +50,7 @@ def post(
     epsilon: str = "0.50",
     price: str = "",
 ) -> HttpResponse:
-    """Press the button that publishes; `price` is that of another choice."""
+    """Press the button that publishes; `price` may belong to another choice."""
     data = {"questions": list(questions), "epsilon": epsilon, "people": "1000"}
     response = client.post(
         address_of(wave.survey, kind),
@@ -129,7 +129,7 @@ def test_a_choice_that_was_changed_after_its_price_is_not_charged(
     assert "You changed the choice after its price was shown, so nothing was charged." in words
     assert f"Publish (spends {epsilon})" in words
     assert (spent(), Release.objects.count()) == (0, 0)
-    # The new price is one for what the form shows now.
+    # The new price is for the choice now shown.
     price = re.search(r'name="price"\s+value="(\w+)"', response.content.decode())
     assert price is not None
     assert post(client, wave, questions=questions, epsilon=epsilon, price=price[1])["Location"]
@@ -269,7 +269,7 @@ def test_more_than_is_left_is_refused_and_nothing_is_charged(client: Client, wav
 def test_a_refusal_of_the_ledger_says_why_and_that_nothing_was_charged(
     client: Client, wave: Wave, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when another window spends the rest between reading and charging."""
+    """Another window may spend the rest between reading and charging."""
 
     def refuse(**_: object) -> Release:
         raise NotReleasable("Nothing is left.")

@@ -1,4 +1,4 @@
-"""Questions behind a rule, as channels of all their codes together."""
+"""Questions behind a rule, each as one channel of all codes together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 def channel_of(
     mechanisms: Sequence[RandomizedResponse], possible: Sequence[tuple[int, ...]]
 ) -> Floats:
-    """Probabilities of all combinations of codes, given each possible one."""
+    """Probabilities of all reported combinations of codes, given each possible true one."""
     channels = [mechanism.channel() for mechanism in mechanisms]
 
     def probability(reported: tuple[int, ...], true: tuple[int, ...]) -> float:
@@ -47,7 +47,7 @@ def either_parent() -> tuple[Floats, Mask, Mask]:
 
 
 def least_error(design: tuple[Floats, Mask, Mask], truth: ArrayLike) -> float:
-    """The standard error from one report that Fisher's information allows."""
+    """The smallest standard error from one report, by Fisher's information."""
     channel, event, counted = design
     shares = np.asarray(truth)
     # The first share is one minus all others.

@@ -1,4 +1,4 @@
-"""Where the level of the likelihood is higher: the limits, and the coverage they are for."""
+"""Where likelihood intervals need a higher level: the limits, and the coverage they ensure."""
 
 from __future__ import annotations
 

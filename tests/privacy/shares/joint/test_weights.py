@@ -1,4 +1,4 @@
-"""Weights of reports: right means whatever the truth, least variance, and bad input."""
+"""Weights of reports: correct means for any truth, least variance, and bad input."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_no_other_weights_have_a_smaller_variance() -> None:
     found, _ = efficient_weights(
         channel=channel, numerator=event * 1.0, denominator=counted * 1.0, reported=reported
     )
-    # All other weights with the same means differ by something that the channel cannot show.
+    # Other weights with the same means differ by a vector orthogonal to the channel's columns.
     hidden = np.linalg.svd(channel.T)[2][channel.shape[1] :]
     least = reported @ found**2
     for move in np.random.default_rng(2).normal(size=(20, len(hidden))) @ hidden:

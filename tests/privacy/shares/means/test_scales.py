@@ -81,7 +81,7 @@ def test_the_standard_error_matches_the_spread_of_repeated_surveys(
     assert spread == pytest.approx(expected.standard_error, rel=0.15)
 
 
-# Two points are a share
+# With two points, the mean is a share
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
 @settings(deadline=None, max_examples=10)
 @given(cases(most=40))
 def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
-    # There are enough reports that no likely share is below 0.
+    # With this many reports, no likely share is below 0.
     points, people = np.array(case["points"]), np.array(case["counts"]) + 10
     answers, channel = len(points), case["mechanism"].channel()
     counts = expected_reports(case["mechanism"], people / people.sum(), 10**6)

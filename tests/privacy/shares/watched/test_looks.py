@@ -29,7 +29,7 @@ COINS = RandomizedResponse.from_flips(symbols=2, flips=25)
 
 
 def list_looks(expected: int, smallest: int, *, last: int) -> list[int]:
-    """Looks with a tenth of new reports, from a crowd of three batches on."""
+    """Reports at each look: three batches or more, of which at least a tenth are new."""
     found, total = [], 0
     while total <= last:
         total += max(smallest, -(-expected // 10), -(-total // 9))
@@ -84,14 +84,14 @@ def test_a_value_depends_on_earlier_looks_only(steps: list[float], error: float)
     assert found[:-1] == critical_values(times[:-1], error=error)
     assert min(found) > 0
     assert float(spent_error(times[-1])) < 1
-    # One look alone spends its part, and a figure needs more than its part of several.
+    # The first look spends its part, and the level at the last look is at least 1 - error.
     assert 2 * ndtr(-found[0]) == pytest.approx(error * float(spent_error(times[0])), rel=1e-6)
     level = repeated_level(1 - error, times=times)
     assert level >= 1 - error - 1e-12
 
 
 def test_small_steps_are_integrated_as_exactly() -> None:
-    """Many looks in between that spend next to nothing change no later value."""
+    """Many intermediate looks that spend almost nothing do not change a later value."""
     times, spent = [1.0, 2.0], [0.01, 0.01]
     fine = [1 + step / 200 for step in range(201)]
     nothing = [0.01, *[1e-16] * 199, 0.01]
@@ -189,7 +189,7 @@ def test_a_share_misses_at_any_look_in_at_most_five_of_a_hundred_surveys(
 
 FOUR, FIVE = (RandomizedResponse.from_flips(symbols=k, flips=25) for k in (4, 5))
 THREE = RandomizedResponse.from_flips(symbols=3, flips=25)
-# What can occur behind a parent: not asked, asked and no, asked and yes.
+# Possible combinations behind a parent: not asked, asked and no, asked and yes.
 BEHIND = np.stack(
     [np.kron(COINS.channel()[:, i], THREE.channel()[:, j]) for i, j in ((0, 2), (1, 0), (1, 1))], 1
 )

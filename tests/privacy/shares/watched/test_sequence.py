@@ -1,4 +1,4 @@
-"""Intervals that are watched as reports arrive: how often each kind misses at some look."""
+"""Intervals watched as reports arrive: how often each kind misses at some look."""
 
 from __future__ import annotations
 

@@ -335,7 +335,7 @@ def test_no_number_of_people_closes_a_protected_survey() -> None:
 
 @pytest.mark.parametrize("chosen", ["none", "exact"])
 def test_limits_that_nobody_sees_are_neither_checked_nor_changed(chosen: str) -> None:
-    """Without the style sheet's :has(), the page shows them; they still do not count."""
+    """Browsers without :has() show these limits, but they do not count."""
     for typed in ({}, {"release_epsilon": "NaN", "release_delta_nanos": "-1"}):
         form = settings_form(publication=chosen, **typed)
         assert form.is_valid(), form.errors

@@ -1,4 +1,4 @@
-"""Rules are chosen without scripts: what is ticked becomes the text that authors could type."""
+"""Rules are chosen without scripts: ticked answers become the text that authors could type."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def survey(owner: User) -> Survey:
 
 
 def choose(survey: Survey, *chosen: tuple[int, str], **more: Any) -> dict[str, Any]:
-    """Return what the page sends when these answers are ticked, by the number of the question."""
+    """Return what the page sends if these answers are ticked; `chosen` has questions by number."""
     keys = [str(question.pk) for question in survey.questions.all()]
     ticked = [
         f"{row}.{keys[number - 1]}.{name}"

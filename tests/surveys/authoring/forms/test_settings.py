@@ -1,4 +1,4 @@
-"""Who asks, who helps, consent and declining: what authors may type, and what becomes of it."""
+"""Who asks, who helps, consent and declining: what authors may type, and its effect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def author(client: Client, survey: Survey) -> Client:
 
 
 def save(author: Client, survey: Survey, **changes: object) -> str:
-    """Save each page that has one of these settings, or the one about privacy; return the last."""
+    """Save each page with one of these settings, or the one about privacy; return the last page."""
     fields = {page: set(list_setting_names(page)) for page in SettingsPage}
     pages = [page for page in SettingsPage if fields[page] & changes.keys()]
     typed, text = {**USUAL, **changes}, ""
@@ -260,8 +260,8 @@ def test_a_question_starts_from_the_survey_and_may_differ(author: Client, survey
     Survey.objects.update(may_decline=True)
     page = author.get(path).text
     assert is_ticked(page, "refusal")
-    assert "3 codes: 2 answers and “prefer not to say”" in page  # the cost counts it
-    # An offered follow-up was worked out without it, and its link says so.
+    assert "3 codes: 2 answers and “prefer not to say”" in page  # the cost includes the refusal
+    # An offered follow-up was computed without a refusal, as its link says.
     assert not is_ticked(author.get(f"{path}&refusal=").text, "refusal")
     author.post(path, {"text": "With?", "flips": 25, "refusal": "on"})
     author.post(path, {"text": "Without?", "flips": 25})
@@ -285,7 +285,7 @@ def test_the_setting_changes_all_questions_and_says_how_many(
     assert "Q5 cannot offer “Prefer not to say”" in page
     survey.questions.filter(position=1).update(refusal=False)
     page = save(author, survey, may_decline="on", publication="exact")
-    assert offered(survey)[0] is False  # only a change of the setting changes questions
+    assert offered(survey)[0] is False  # questions change only if the setting changes
     assert "The settings were saved.<" in page.replace("\n", "").replace("  ", "")
     save(author, survey)
     assert not any(offered(survey))
@@ -374,7 +374,7 @@ def test_each_page_agrees_with_the_others(
 
 
 def test_two_people_save_two_pages(author: Client, survey: Survey) -> None:
-    """Each page has its own stamp, and stores its own settings only."""
+    """Each page has its own stamp and stores only its own settings."""
     stamps = {
         page: stamp_settings(survey, page) for page in (SettingsPage.WHO, SettingsPage.SPECIAL)
     }

@@ -1,4 +1,4 @@
-"""What pasted texts become: a table of real-looking ones, and any text at all."""
+"""What pasted texts become: a table of realistic texts, and arbitrary texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TWO_STYLES = (
 
 
 def describe(question: PastedQuestion) -> tuple[str, ...]:
-    """Its type, its text and its answers; or "left out", its text and the reason."""
+    """The question's type, text and answers; or "left out", its text and the reason."""
     if question.problem:
         return ("left out", question.text, question.problem)
     return (question.type, question.text, *question.options)

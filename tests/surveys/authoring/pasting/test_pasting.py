@@ -1,4 +1,4 @@
-"""Pasting questions into a draft: the preview, and whether what it showed is created."""
+"""Pasting questions into a draft: the preview, and whether the previewed questions are created."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_what_was_assumed_is_said_and_counted(
 def test_none_or_all_are_created(survey: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
     contents = dict(read_paste(TEXT, survey=survey).contents)
     first, second, third = contents
-    with pytest.raises(BrokenRules):  # the order in which its rule makes no sense
+    with pytest.raises(BrokenRules):  # in this order, the rule makes no sense
         add_questions(
             survey=survey,
             contents={first: contents[first], third: contents[third]}
@@ -240,7 +240,7 @@ def test_hostile_texts_are_shown_and_never_run(author: Client, survey: Survey) -
     assert not re.search(r"<(script|img|b)\b", main)
     assert "<img src=x onerror=alert(1)>" in words_of(answer).replace("&lt;", "<")
     assert main.count("</textarea>") == 1
-    assert "49" not in re.sub(r'value="\w+"', "", main)  # the stamp and the token
+    assert "49" not in re.sub(r'value="\w+"', "", main)  # ignore the stamp and the token
 
 
 def test_no_page_has_many_words_of_ours(author: Client, survey: Survey) -> None:

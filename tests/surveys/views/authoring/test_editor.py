@@ -1,4 +1,4 @@
-"""The editor's part for one question, over HTTP: saved once, and never over another version."""
+"""The editor's part for one question, over HTTP: saved once, and never over a newer version."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_new_question_is_added_once_however_often_it_is_sent(
     assert (other["pk"], other["outcome"]) == (first["pk"], "overtaken")
     assert "Three, in another tab?" in other["page"]
     assert survey.questions.get(pk=first["pk"]).text == "Three?"
-    # What is no key counts as none.
+    # An invalid key counts as no key.
     for _ in range(2):
         assert send(author, new(survey), text="Four?", draft_key="\0" * 50)["outcome"] == "saved"
     assert survey.questions.filter(draft_key="").count() == 4
@@ -77,7 +77,7 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     assert send(author, path, text="Mine?", stamp=old[1])["stamp"] == saved["stamp"]
     told = send(author, path, text="Theirs?", stamp=old[1])
     assert told["outcome"] == "overtaken"
-    assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
+    assert told["stamp"].startswith(saved["stamp"])  # with marks of typed values
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
     assert (unfinished["outcome"], unfinished["problem"]) == ("refused", "Enter the question.")

@@ -1,4 +1,4 @@
-"""Authors choose what is published, see it frozen, and can take the public page back."""
+"""Authors choose a publication, see it frozen, and can withdraw the public page."""
 
 from __future__ import annotations
 
