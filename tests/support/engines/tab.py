@@ -135,8 +135,7 @@ class Tab:
         self._click("css", css)
 
     def choose(self, name: str) -> None:
-        """Press the button with this answer, which opens the next page, or tick the labelled
-        box."""
+        """Press the button with this answer, which opens the next page, or tick the box."""
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
