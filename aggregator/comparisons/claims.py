@@ -25,6 +25,7 @@ from aggregator.comparisons.words.table_sentences import (
     describe_difference,
     describe_share,
     name_groups,
+    shows_test,
 )
 from aggregator.models import Comparison, SealedHalf, today
 from aggregator.results.groups.halves import MOST_CLAIMS
@@ -217,17 +218,18 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
     outcome, group = find_indicators(manifest, claim.names)
     if nobody := _find_nobody(result, claim, group):
         return replace(judged, verdict=Verdict.NOT_TESTED, problem=nobody)
-    compares = claim.than is None
+    compares, problem = claim.than is None, _find_problem(result, claim)
     p_value = adjust_p(result.test.p_value, result.together)
+    # A share has an interval alone.
+    has_p = compares and not problem and shows_test(result)
     describe = describe_difference if compares else describe_share
     is_confirmed = is_confirmed_by(result, claim)
     return replace(
         judged,
         verdict=Verdict.CONFIRMED if is_confirmed else Verdict.NOT_CONFIRMED,
         finding=describe(result, outcome, group),
-        # A share has an interval alone.
-        p_value=write_p(1.0 if p_value is None else p_value) if compares else "",
-        problem=_find_problem(result, claim),
+        p_value=write_p(1.0 if p_value is None else p_value) if has_p else "",
+        problem=problem,
     )
 
 

@@ -212,6 +212,28 @@ def test_where_everybody_is_in_the_group_a_share_is_tested_and_no_difference() -
     assert difference.problem == "Nobody in the sealed half gave another answer to Q3."
 
 
+@pytest.mark.usefixtures("static_files")
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [([[9, 6], [6, 9]], "Too few people"), ([[40, 60], [0, 0]], "Nothing can be tested")],
+)
+def test_a_claim_that_shows_no_figure_shows_no_p(counts: list[list[int]], said: str) -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_sealed_half(wave, HIGHER)
+    indicators = find_indicators(wave.description, HIGHER.names)
+    result = write_result(analyse_table(indicators=indicators, counts=np.array(counts)))
+    Comparison.objects.update(state=Comparison.State.DONE, result=result)
+    [found] = list_tested(SealedHalf.objects.get(), wave.description)
+    assert (found.p_value, said in found.finding + found.problem) == ("", True)
+    owner = sign_in(wave.survey.owner)
+    page = owner.get(reverse("aggregator:sealed_half", args=[wave.survey.slug])).text
+    assert "p\N{NO-BREAK SPACE}" not in page
+    pk = Comparison.objects.get().pk
+    csv = owner.get(reverse("aggregator:comparison_csv", args=[wave.survey.slug, pk])).text
+    assert ("p_value" in csv, "difference" in csv) == (False, True)
+
+
 def test_groups_need_enough_people_in_both_halves() -> None:
     wave = make_divided_wave()
     smallest = min(
