@@ -78,6 +78,7 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     told = send(author, path, text="Theirs?", stamp=old[1])
     assert told["outcome"] == "overtaken"
     assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
+    assert told["page"].count('class="phone-tap"') == 2  # what people read stays complete
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
     assert (unfinished["outcome"], unfinished["problem"]) == ("refused", "Enter the question.")
