@@ -238,7 +238,10 @@ class SealedHalf(models.Model):
     has_groups = models.BooleanField(default=False)
     # What the sealed half tests: {"names": [outcome, group], "is_higher": true, "than": null}.
     claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
-    # None while the half is sealed.
+    # None until the owner asks for the test; then the claims stay as they are.
+    asked_on = models.DateField(null=True)
+    obstacle = models.TextField(blank=True)  # why a worker has not opened it
+    # None as long as the half is sealed.
     opened_on = models.DateField(null=True)
 
     class Meta:

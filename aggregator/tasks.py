@@ -25,6 +25,7 @@ from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import find_largest_batch, seal_next_batch
 from aggregator.comparisons.jobs import run_comparison
+from aggregator.comparisons.opening import open_half
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
 from aggregator.publishing.public_page import store_public_page
@@ -160,6 +161,12 @@ def request_planned_comparisons(wave_id: int) -> None:
 
 
 @shared_task
+def open_sealed_half(wave_id: int) -> None:
+    with _unless_deleted(wave_id):
+        open_half(wave_id=wave_id)
+
+
+@shared_task
 def compare(comparison_id: int) -> None:
     run_comparison(comparison_id=comparison_id)
 
@@ -246,6 +253,7 @@ _TASKS: dict[WorkKind, tuple[Any, int]] = {
     WorkKind.ROWS: (propose_rows, LATER),
     WorkKind.RENDER: (render_file, LATER),
     WorkKind.PLAN: (request_planned_comparisons, LATER),
+    WorkKind.OPEN: (open_sealed_half, SOON),
     WorkKind.COMPARE: (compare, AT_LEISURE),
     WorkKind.RESERVE: (reserve_planned_releases, LATER),
     WorkKind.RELEASE: (draw, LATER),

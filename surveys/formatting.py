@@ -14,7 +14,7 @@ from django.utils.formats import date_format, get_format
 from django.utils.translation import get_language, get_language_bidi, gettext, pgettext
 
 from privacy.mechanism.mechanisms import round_up_epsilon
-from surveys.manifest.strength import largest_guess_in_tenths
+from surveys.manifest.strength import LARGEST_UNCONFIRMED_EPSILON, largest_guess_in_tenths
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -57,6 +57,11 @@ def guess(value: float) -> str:
 def tenths(value: int) -> str:
     """Write 205 as 20.5 and 200 as 20."""
     return whole(value // 10) if value % 10 == 0 else _localize(f"{value / 10:.1f}")
+
+
+def share_of_recommended(total_epsilon: float) -> str:
+    """Write which part of the recommended total ε is used, never below the true part."""
+    return percent(math.ceil(100 * total_epsilon / LARGEST_UNCONFIRMED_EPSILON) / 100)
 
 
 def whole(value: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 
 from aggregator.batches.columns import Columns
-from aggregator.batches.halves import HalfIsOpen, release_held
+from aggregator.batches.halves import HalfIsOpen
 from aggregator.comparisons.choice import check_claim
 from aggregator.comparisons.jobs import QUEUE, compute_again
 from aggregator.comparisons.result import TwoQuestionsResult
@@ -25,10 +25,10 @@ from aggregator.comparisons.words.table_sentences import (
     describe_difference,
     describe_share,
     name_groups,
+    shows_test,
 )
-from aggregator.models import Comparison, SealedHalf
+from aggregator.models import Comparison, SealedHalf, today
 from aggregator.results.groups.halves import MOST_CLAIMS
-from aggregator.results.snapshots import METHOD_VERSION
 from surveys.access import Action, ask_again
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
 from surveys.comparing.indicators import NO, YES, Indicator, find_indicators, list_names
@@ -145,30 +145,18 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def open_half(*, wave: Wave, seen: str) -> None:
-    """Open the sealed half: have all claims tested, and show all reports from now on.
+def ask_to_open(*, wave: Wave, seen: str) -> None:
+    """Ask a worker to test all claims on the sealed half; from now on, they stay as they are.
 
-    `seen` is the stamp of the claims on the author's page. A worker computes the tests, which
-    depend on nothing that can still change.
+    `seen` is the stamp of the claims on the author's page.
     """
     with transaction.atomic():
         half = _lock(wave)
-        claims = list_stored(half)
-        if stamp_claims(claims) != seen:
+        if stamp_claims(list_stored(half)) != seen:
             raise ClaimsChanged
-        through_batch = release_held(half)
+        half.asked_on, half.obstacle = today(), ""
+        half.save(update_fields=["asked_on", "obstacle"])
         record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)
-        # A share and a difference of the same two answers are two tests of one table.
-        Comparison.objects.bulk_create(
-            Comparison(
-                wave=wave,
-                through_batch=through_batch,
-                method_version=METHOD_VERSION,
-                kind=Comparison.Kind.CLAIM,
-                names=list(names),
-            )
-            for names in dict.fromkeys(claim.names for claim in claims)
-        )
 
 
 def _lock(wave: Wave) -> SealedHalf:
@@ -177,7 +165,7 @@ def _lock(wave: Wave) -> SealedHalf:
     # Locked before its half, as when results are stored.
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     half = SealedHalf.objects.select_for_update().get(wave=wave)
-    if not half.is_sealed:
+    if not half.is_sealed or half.asked_on is not None:
         raise HalfIsOpen
     return half
 
@@ -230,17 +218,18 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
     outcome, group = find_indicators(manifest, claim.names)
     if nobody := _find_nobody(result, claim, group):
         return replace(judged, verdict=Verdict.NOT_TESTED, problem=nobody)
-    compares = claim.than is None
+    compares, problem = claim.than is None, _find_problem(result, claim)
     p_value = adjust_p(result.test.p_value, result.together)
+    # A share has an interval alone.
+    has_p = compares and not problem and shows_test(result)
     describe = describe_difference if compares else describe_share
     is_confirmed = is_confirmed_by(result, claim)
     return replace(
         judged,
         verdict=Verdict.CONFIRMED if is_confirmed else Verdict.NOT_CONFIRMED,
         finding=describe(result, outcome, group),
-        # A share has no p-value.
-        p_value=write_p(1.0 if p_value is None else p_value) if compares else "",
-        problem=_find_problem(result, claim),
+        p_value=write_p(1.0 if p_value is None else p_value) if has_p else "",
+        problem=problem,
     )
 
 

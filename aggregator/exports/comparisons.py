@@ -30,6 +30,7 @@ from aggregator.comparisons.result import (
 )
 from aggregator.comparisons.sentences import adjust_p
 from aggregator.comparisons.standing import ComparisonStanding
+from aggregator.comparisons.words.table_sentences import shows_test
 from aggregator.exports.csv_format import (
     CONTENT_TYPE,
     DESIGN,
@@ -98,7 +99,11 @@ def _rows(
 ) -> Iterator[bytes]:
     head = _list_data_cells(comparison, standing, result)
     yield write_row((*head, *QUANTITY_COLUMNS))
+    is_claim = comparison.kind == Comparison.Kind.CLAIM
+    hides_test = is_claim and isinstance(result, TwoQuestionsResult) and not shows_test(result)
     for listed in list_quantities(comparison.names, result):
+        if listed.section == "test" and hides_test:
+            continue  # as on the page
         quantity = name_in_files(listed, standing.manifest)
         yield write_row((*head.values(), *(getattr(quantity, name) for name in QUANTITY_COLUMNS)))
 

@@ -1,8 +1,9 @@
 """Files outside the database that record draws: a restored backup never draws twice.
 
 There is one file for each wave, named by its manifest's hash, with the key of a release on each
-line. A key is written to the disk before its figure is drawn. Nothing here is ever removed. One
-more file holds a random key that identifies the folder (aggregator.releases.folder).
+line. A key is written to the disk before its figure is drawn. The file of a wave with a sealed half
+has the key of its test instead (aggregator.comparisons.opening). Nothing is ever removed. One more
+file holds a random key that identifies the folder (aggregator.releases.folder).
 """
 
 from __future__ import annotations

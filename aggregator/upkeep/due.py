@@ -19,6 +19,7 @@ from django.db.models.functions import Coalesce
 from aggregator.background.rows_files import find_waves_without_rows_file
 from aggregator.batches.sealing import find_waves_to_seal
 from aggregator.comparisons.jobs import find_comparisons_to_run
+from aggregator.comparisons.opening import find_halves_to_open
 from aggregator.comparisons.planned import find_waves_to_compare
 from aggregator.models import Batch, DueWork, Upkeep
 from aggregator.releases.alerts import find_alerts_to_look_at
@@ -36,6 +37,7 @@ class WorkKind(StrEnum):
     ROWS = "rows"
     RENDER = "render"
     PLAN = "plan"
+    OPEN = "open"
     COMPARE = "compare"
     RESERVE = "reserve"
     RELEASE = "release"
@@ -67,6 +69,7 @@ def find_due_work() -> list[Due]:
         WorkKind.ROWS: find_waves_without_rows_file().values_list("pk", Value(0)),
         WorkKind.RENDER: find_renderings_to_run().values_list("pk", "attempts"),
         WorkKind.PLAN: find_waves_to_compare().values_list("pk", "planned_comparisons"),
+        WorkKind.OPEN: find_halves_to_open().values_list("wave", Value(0)),
         WorkKind.COMPARE: find_comparisons_to_run().values_list("pk", "attempts"),
         WorkKind.RESERVE: find_waves_to_release().values_list("pk", Value(0)),
         # A release is drawn at once or not at all, so it has no progress.

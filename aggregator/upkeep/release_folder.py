@@ -1,8 +1,9 @@
 """Replacing a lost folder that counted draws, so that nothing is drawn a second time.
 
-Someone may know draws that only the lost folder recorded. A database that was never restored lacks
-only interrupted draws, so waiting releases are given up. A restored database may lack whole
-releases, so everything that its surveys may publish counts as spent.
+What the lost folder knew beyond the database may be known to someone. A database that holds all it
+ever acknowledged lacks only draws that were interrupted, so what waits is given up. One that was
+restored may lack whole releases, so everything that its surveys may publish counts as spent. It may
+also lack the test of a sealed half, so no half tests claims that it does not know as tested.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.db import transaction
+from django.db.models import Q
 
-from aggregator.models import Release, ReleaseFolder, ReleaseLedger
+from aggregator.comparisons.opening import name_test
+from aggregator.models import Release, ReleaseFolder, ReleaseLedger, SealedHalf
 from aggregator.releases.counters import (
     UNKNOWN_DRAWS,
     append_new_keys,
@@ -37,9 +40,9 @@ class NotLost(Exception):
 def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
-    If `is_restored`, the database may lack releases that were drawn. Returns the number of waves
-    that can publish nothing more, or else of releases given up. If this stops halfway, it can run
-    again. May raise NotLost, and OSError.
+    `is_restored` says that the database may lack releases that were drawn. Returns the number of
+    waves that publish and test nothing more, or else the number of releases that were given up. If
+    this stops halfway, it can run again. May raise NotLost, and OSError.
     """
     identity = make_identity(folder)
     # In the order in which draws lock them. From here on, no draw is under way.
@@ -48,7 +51,8 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
     # After a restore, a worker may have taken an empty folder before anyone could call this.
     if known is not None and known.identity == identity and not is_restored:
         raise NotLost
-    waves = list(Wave.objects.filter(survey__publication=Publication.PROTECTED).order_by("pk"))
+    is_counted = Q(survey__publication=Publication.PROTECTED) | Q(sealed_half=True)
+    waves = list(Wave.objects.filter(is_counted).order_by("pk"))
     given_up = 0
     if is_restored:
         for ledger in ledgers:
@@ -57,8 +61,12 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
         given_up = give_up(Release.objects.all(), RECORD_LOST)
     for wave in waves:
         _, drawn = list_keys(wave.releases.all())
-        # In a wave that is not charged yet, the first draw finds the key of unknown draws.
+        opened = SealedHalf.objects.filter(wave=wave, opened_on__isnull=False)
+        # A wave that is not charged yet meets the other key when its first release is drawn.
         unknown = [UNKNOWN_DRAWS] if is_restored else []
-        append_new_keys(find_file(folder, bytes(wave.manifest_hash)), [*drawn, *unknown])
+        append_new_keys(
+            find_file(folder, bytes(wave.manifest_hash)),
+            [*drawn, *map(name_test, opened), *unknown],
+        )
     ReleaseFolder.objects.update_or_create(pk=1, defaults={"identity": identity})
     return len(waves) if is_restored else given_up

@@ -34,6 +34,8 @@ RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
 # After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
+# After so long, it stops: workers of another version drop each request as one for an older look.
+MOST_SECONDS = 180
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)
 WAITED = "waited"  # seconds, in the address: no script counts them, and nothing is stored
@@ -102,9 +104,9 @@ def _send(rendering: Rendering) -> HttpResponse:
 
 
 def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
-    """Say that the file is being made; a header makes the browser ask again."""
+    """Say that the file is being made; the browser asks again by the header alone, for a while."""
     waited = _read_waited(request)
-    is_late = waited >= PATIENCE_SECONDS
+    is_late, has_stopped = waited >= PATIENCE_SECONDS, waited >= MOST_SECONDS
     seconds = PATIENT_RELOAD_SECONDS if is_late else RELOAD_SECONDS
     context = {
         "view": view,
@@ -112,9 +114,11 @@ def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpRespons
         "name": rendering.name,
         "is_late": is_late,
         "is_answering": is_late and _is_worker_answering(),
+        "again": request.path if has_stopped else "",
     }
     response = render(request, "aggregator/renderings/waiting.html", context, status=202)
-    response["Refresh"] = f"{seconds}; url={request.path}?{WAITED}={waited + seconds}"
+    if not has_stopped:
+        response["Refresh"] = f"{seconds}; url={request.path}?{WAITED}={waited + seconds}"
     return response
 
 

@@ -17,10 +17,10 @@ from aggregator.comparisons.claims import (
     ClaimsChanged,
     Verdict,
     add_claim,
+    ask_to_open,
     describe_claim,
     list_stored,
     list_tested,
-    open_half,
     remove_claim,
     stamp_claims,
 )
@@ -39,8 +39,8 @@ from surveys.models import Survey, Wave
 REFUSED = 422
 NOT_KEPT = "This survey keeps nothing sealed."
 ADDED = "The claim is written down."
-OPENED = "The sealed half is open. From now on, everything shows all reports."
-OPENED_BEFORE = "The sealed half had been opened before, perhaps in another window."
+ASKED = "The claims are fixed. A worker opens the sealed half."
+ASKED_BEFORE = "The sealed half had been opened before, perhaps in another window."
 CHANGED = (
     "The claims have changed since this page was loaded, so nothing was opened. Read them again."
 )
@@ -114,7 +114,7 @@ def sealed_half(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     try:
         return _act(request, survey, wave, half)
     except HalfIsOpen:
-        messages.warning(request, OPENED_BEFORE)
+        messages.warning(request, ASKED_BEFORE)
         return redirect("aggregator:sealed_half", slug=survey.slug)
 
 
@@ -129,11 +129,11 @@ def _act(request: HttpRequest, survey: Survey, wave: Wave, half: SealedHalf) -> 
         if not form.is_valid():
             return _show(request, survey, wave, half, open_form=form, status=REFUSED)
         try:
-            open_half(wave=wave, seen=form.cleaned_data["seen"])
+            ask_to_open(wave=wave, seen=form.cleaned_data["seen"])
         except ClaimsChanged:
             messages.warning(request, CHANGED)
         else:
-            messages.success(request, OPENED)
+            messages.success(request, ASKED)
     else:
         added = ClaimForm(request.POST, manifest=manifest, has_groups=half.has_groups)
         if not _add(wave, added):
@@ -174,6 +174,7 @@ def _show(
             "claim_form": claim_form or ClaimForm(manifest=manifest, has_groups=half.has_groups),
             "open_form": open_form or OpenForm(initial={"seen": stamp_claims(claims)}),
             "form": claim_form or open_form,
+            "can_change": half.asked_on is None,
             "can_add": len(claims) < MOST_CLAIMS,
         }
     elif half is not None and not half.problem:
@@ -186,6 +187,7 @@ def _show(
             "is_waiting": any(one.verdict is Verdict.WAITING for one in tested),
         }
     response = render(request, "aggregator/comparisons/sealed_half.html", context, status=status)
-    if context.get("is_waiting") or (half is None and not wave.is_open):
+    is_opening = context.get("can_change") is False
+    if is_opening or context.get("is_waiting") or (half is None and not wave.is_open):
         response["Refresh"] = "5"
     return response

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.planned.release_card import find_planned_release_problems
-from surveys.formatting import epsilon, guess
+from surveys.formatting import epsilon, guess, percent, share_of_recommended
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import (
@@ -57,6 +57,11 @@ class Budget:
 
     @property
     def used(self) -> str:
+        return f"{share_of_recommended(self.manifest.epsilon)} of what is recommended."
+
+    @property
+    def total(self) -> str:
+        """Say the same in ε, for specialists."""
         return (
             f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
             f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
@@ -76,9 +81,9 @@ class Budget:
     def consequence(self) -> str:
         """Say what follows if the total exceeds a limit; empty if it exceeds none."""
         if self.is_refused:
-            return f"Above {LARGEST_TOTAL_EPSILON:.0f}, the survey cannot be opened."
+            return "That is above the limit, so the survey cannot be opened."
         if self.is_high:
-            return f"Above {LARGEST_UNCONFIRMED_EPSILON}, you must acknowledge the total."
+            return "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it."
         return ""
 
     @property
@@ -92,6 +97,10 @@ class Budget:
             return None
         is_read = is_weak(strength_word(self.manifest.statement_epsilon(most)))
         return most if self.is_high or is_read else None
+
+    @property
+    def largest_share(self) -> str:
+        return percent(self.largest.epsilon / self.manifest.epsilon) if self.largest else ""
 
     @property
     def is_high(self) -> bool:

@@ -179,6 +179,24 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
                 "Use higher points.",
                 href=link_question(survey.slug, survey.questions.all()[place].pk),
             )
+    yield from _check_texts(survey, manifest)
+
+
+def _check_texts(survey: Survey, manifest: Manifest) -> Iterator[str]:
+    """Check that no score shows its name, which an import takes for a sum without a label."""
+    scores = [one for one in manifest.questions if one.score is not None and not one.is_second]
+    if all(" " in one.text for one in scores):
+        return  # no name has a space
+    stored = list(survey.questions.all())
+    for score in scores:
+        row = stored[manifest.questions.index(score)]
+        if row.text in (score.name, row.source_name):
+            yield Problem(
+                f"Question {score.number} has no text. Respondents would read its name in files, "
+                f"“{row.text}”.",
+                "Write a text for them.",
+                href=link_question(survey.slug, row.pk),
+            )
 
 
 def _check_coins(manifest: Manifest) -> Iterator[str]:

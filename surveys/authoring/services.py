@@ -36,6 +36,7 @@ from surveys.authoring.planned.following import (
     list_parts_of,
 )
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
+from surveys.authoring.scale_lines import build_score, find_output_problem, fit_bands
 from surveys.authoring.stamps import (
     compare_stamps,
     stamp_question,
@@ -55,6 +56,7 @@ from surveys.manifest.question_types import TYPES, QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.releases import ReleaseRequest
 from surveys.manifest.rules import rename
+from surveys.manifest.scores import Output
 from surveys.manifest.serialization import hash_manifest, parse_manifest, serialize_manifest
 from surveys.models import (
     DAYS_BEFORE_DELETION,
@@ -282,7 +284,7 @@ def _refuse_second_copy(
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, and return a sentence about the plans that the change removed.
+    """Change a question, and return sentences about what else this changed or removed.
 
     Raises Overtaken if the stored question no longer matches the stamp and has other content, and
     BrokenRules if a rule would no longer make sense.
@@ -299,14 +301,34 @@ def edit_question(
         setattr(question, name, value)
     question.save(update_fields=list(content))
     questions = list(question.survey.questions.all())
+    fitted = _fit_second(question, questions)
     _refuse(find_meaning_problems(before=before, after=question, questions=questions))
     _refuse(find_rule_problems(questions))
     now = list_parts_of(question, questions)
     told = (
+        fitted,
         describe_dropped(follow_answers(question=question, before=parts, after=now)),
         follow_alerts(question=question, before=parts, after=now),
     )
     return " ".join(filter(None, told))
+
+
+def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
+    """Fit the bands of a second code to new totals of its scale, if none is lost; say so."""
+    [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
+    if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
+        return ""
+    [second, *_], score = seconds, build_score(scale)
+    if score is None or not find_output_problem(second, scale=score):
+        return ""
+    fitted = fit_bands(second.options, scale=score)
+    if len(fitted) != len(second.options):
+        return ""
+    new = join_list([f"“{line}”" for line in fitted if line not in second.options])
+    second.options = fitted
+    second.save(update_fields=["options"])
+    called = call_all(questions)[str(second.pk)]
+    return f"Totals have changed, so {called} has {new} now."
 
 
 @changes_draft(Kind.PLANNED_COMPARISON)

@@ -277,9 +277,9 @@ class _Drafter:
         same = (one for one in self.parsed.items if one.name == item.name and one is not item)
         return self.lines[next(same).line].row
 
-    def _list_texts(self) -> dict[str, int]:
-        """Map each text of the questions to the line in which it first appears."""
-        texts: dict[str, int] = {}
+    def _list_texts(self) -> dict[str, int | None]:
+        """Map each text to the line in which it first stands; None is the title's."""
+        texts: dict[str, int | None] = {self.parsed.settings["title"]: None}
         if consent := self.parsed.settings.get("consent"):
             texts[consent] = self.parsed.settings_line
         for item in self.parsed.items:
@@ -313,12 +313,14 @@ class _Drafter:
         for language, words in translations.items():
             missing = [line for text, line in self._list_texts().items() if text not in words]
             if missing:
-                rows = sorted({self.lines[line].row for line in missing})
+                rows = sorted({self.lines[line].row for line in missing if line is not None})
                 texts = "1 text" if len(missing) == 1 else f"{len(missing)} texts"
                 said = "row" if len(rows) == 1 else "rows"
                 named = ", ".join(map(str, rows[:_MOST_ROWS_NAMED]))
                 more = " and more" if len(rows) > _MOST_ROWS_NAMED else ""
-                reason = f"{name_language(language)} lacks {texts}: {said} {named}{more}."
+                places = ["the title"] * (None in missing)
+                places += [f"{said} {named}{more}"] * bool(rows)
+                reason = f"{name_language(language)} lacks {texts}: {' and '.join(places)}."
                 outcomes.append(Outcome(listed="changed", reason=reason))
         return outcomes
 

@@ -281,7 +281,11 @@ class _Settler:
             "one, only as a total.",
         )
         if not line.text:
-            line.note(score.name_column, "It has no text, so its name stands above the items.")
+            line.note(
+                score.name_column,
+                "It has no text, so its name stands above the items. Write a text before the "
+                "opening.",
+            )
         if first.content.get("refusal"):
             line.note(score.terms_column, "People can decline the whole score, but no single item.")
         score.rule, score.members = first.rule, [member.line for member in members]

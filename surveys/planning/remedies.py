@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from surveys.formatting import epsilon, list_numbers, whole
+from surveys.formatting import list_numbers, share_of_recommended, whole
 from surveys.manifest.manifest import UNKNOWN_PEOPLE, Manifest
 from surveys.manifest.questions import ManifestQuestion, with_strength
 from surveys.planning.expected import ExpectedFigure, list_figures
@@ -87,7 +87,8 @@ class Remedy:
         suggested = f"Suggested: {self.kept_numbers}. The others then have {self._strength}. "
         only = suggested if self.kind == RemedyKind.SOME else ""
         caution = " That is very imprecise." if self.precision.margin > _VERY_IMPRECISE else ""
-        return f"{only}Total ε = {epsilon(self.total)}. {self._describe_precision()}{caution}"
+        used = f"Privacy used: {share_of_recommended(self.total)}."
+        return f"{only}{used} {self._describe_precision()}{caution}"
 
     def _describe_precision(self) -> str:
         widest = self.precision

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from aggregator import tasks
 from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.sealing import count_acknowledged, seal_next_batch
-from aggregator.comparisons.claims import Claim, add_claim, list_tested, open_half, stamp_claims
+from aggregator.comparisons.claims import Claim, add_claim, ask_to_open, list_tested, stamp_claims
 from aggregator.comparisons.planned import request_planned
 from aggregator.exports.worker_files import find_recipe
 from aggregator.models import (
@@ -151,8 +153,9 @@ def list_sides() -> list[tuple[int, bool]]:
 
 
 def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
 ) -> None:
+    settings.RELEASES = tmp_path  # also after the half is sealed again, as by a backup
     monkeypatch.setattr(halves, "EQUATIONS_OF_A_CLAIM", 0)
     rows = [bytes([row % 2, row % 3 == 0, row // 3 % 2]) for row in range(300)]
     wave = end(open_wave_with_wards(people_expected=400), rows=rows)
@@ -176,10 +179,14 @@ def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
     sides, verdicts = list_sides(), []
     for moment in HALF_MOMENTS:
         with killed(moment) as ended:
-            open_half(wave=wave, seen=stamp_claims(claims))
+            ask_to_open(wave=wave, seen=stamp_claims(claims))
+        if ended == ["undone"]:
+            ask_to_open(wave=wave, seen=stamp_claims(claims))
+        with killed(moment) as ended:
+            tasks.open_sealed_half(wave.pk)
         if ended == ["undone"]:
             assert (list_sides(), Comparison.objects.exists()) == (sides, False)
-            open_half(wave=wave, seen=stamp_claims(claims))
+        tasks.open_sealed_half(wave.pk)  # nothing, if it is done
         with killed(moment):
             tasks.compare(Comparison.objects.get().pk)
         work_until_nothing_is_due()
@@ -191,7 +198,7 @@ def test_halves_are_drawn_once_and_claims_about_groups_tested_once_whoever_dies(
         ]
         assert all(one.verdict for one in verdicts[-1])
         # Seal it again.
-        SealedHalf.objects.update(opened_on=None)
+        SealedHalf.objects.update(asked_on=None, opened_on=None)
         Batch.every.filter(number__gt=half.through_batch).update(is_held=True)
         for rows_of in (Comparison.objects, RowsFile.objects, Snapshot.objects.filter(final=True)):
             rows_of.all().delete()

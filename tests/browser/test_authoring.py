@@ -132,14 +132,14 @@ def test_the_cost_of_each_switch_is_shown_while_editing(page: Page, live: LiveAp
     tab_to(page, "Strength and declining")
     page.keyboard.press("Enter")
     tab_to(page, "Two coins")
-    expect(cost).to_contain_text("Privacy used: ε = 2.20")
+    expect(cost).to_contain_text("Privacy used: 40")
     for _ in ("33 of 100", "40 of 100"):
         page.keyboard.press("ArrowUp")
-    expect(cost).to_contain_text("Privacy used: ε = 1.51")
+    expect(cost).to_contain_text("Privacy used: 28")
     assert page.evaluate(FOCUSED).startswith("40 of 100"), "the focus stays on the row"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    expect(cost).to_contain_text("Privacy used: ε = 2.20")
+    expect(cost).to_contain_text("Privacy used: 40")
     tab_to(page, "Offer “Prefer not to say”")
     page.keyboard.press("Space")
     expect(cost.get_by_text("3 codes")).to_be_attached()

@@ -112,8 +112,8 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(parts: Page) -> Non
     assert [one is not None for one in found] == [True] + [False] * (len(cases) - 1)
 
 
-def make_pair(*, items: int = 0, **settings: Any) -> Wave:
-    """A scale whose total and band are sent, and a question that depends on the band."""
+def make_pair(*, items: int = 0, more: int = 0, **settings: Any) -> Wave:
+    """A scale of which the total and the band are sent, and a question that hangs on the band."""
     survey = make_survey(title="Stress", questions=("Is it cold?",), **settings)
     asked = describe("Working,")
     if items:
@@ -124,6 +124,8 @@ def make_pair(*, items: int = 0, **settings: Any) -> Wave:
     banded = ask(survey, "Stress in bands", **second, output="bands")
     rule = {"name": f"{banded.pk}", "is": [1]}
     ask(survey, "Did it get worse?", type="yes_no", rule=rule)
+    for number in range(more):
+        ask(survey, f"Number {number}?", flips=46)
     return open_survey(survey=survey)
 
 
@@ -165,6 +167,19 @@ def test_a_scale_is_asked_once_and_both_codes_are_sent(visitor: Visitor) -> None
     receipt = page.locator("dl.letters").inner_text()
     assert "A = 0 · B = 12" in receipt
     assert "A = 0–4 Low · B = 5–8 Middle · C = 9–12 High" in receipt
+
+
+def test_sections_of_a_long_survey_count_what_people_answered(visitor: Visitor) -> None:
+    page = visitor.open(make_pair(more=12))
+    press(page, "Start")
+    press(page, "Yes")
+    fill(page, SOME, NEVER, SOME)
+    press(page, NEXT)
+    for _ in range(13):
+        press(page, "No")
+    expect(page.locator(".folded summary")).to_have_text(
+        ["Questions 1–10 (9)", "Questions 11–16 (6)"]
+    )
 
 
 def test_declining_a_long_scale_declines_both_codes_until_it_is_answered(visitor: Visitor) -> None:

@@ -6,13 +6,18 @@ import hashlib
 import random
 import secrets
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from django.test import override_settings
 
 from aggregator.batches.columns import Columns
 from aggregator.batches.joint_tables import count_tables, list_tables
 from aggregator.batches.packing import count_codes, pack_reports, unpack_reports
+from aggregator.comparisons.claims import Claim, ask_to_open, stamp_claims
+from aggregator.comparisons.opening import open_half
 from aggregator.models import Batch, RawReport
 from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.services import add_question
@@ -44,6 +49,13 @@ def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
     process(wave)
     wave.refresh_from_db()
     return wave
+
+
+def open_sealed_half(wave: Wave, *claims: Claim) -> None:
+    """Ask for the test of claims that are written down, and open the half as a worker does."""
+    ask_to_open(wave=wave, seen=stamp_claims(claims))
+    with TemporaryDirectory() as folder, override_settings(RELEASES=Path(folder)):
+        assert open_half(wave_id=wave.pk)
 
 
 def open_wave_with_wards(**settings: Any) -> Wave:

@@ -184,11 +184,17 @@ def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> A
     )
 
 
+def shows_test(result: TwoQuestionsResult) -> bool:
+    """Whether p says anything: not where nothing varies, or too few people answered."""
+    is_shown = rate_difference(result) is not Reliability.NOT_SHOWN
+    return is_shown and result.test.method != NO_VARIATION
+
+
 def describe_verdict(result: TwoQuestionsResult) -> str:
     """Say whether the interval excludes independence; empty where too few people answered."""
     if result.test.method == NO_VARIATION:
         return NOTHING_TO_TEST
-    if rate_difference(result) is Reliability.NOT_SHOWN:
+    if not shows_test(result):
         return ""
     verdict = MAY_BE_INDEPENDENT if _may_be_zero(result.difference) else RELATED
     p_value = adjust_p(result.test.p_value, result.together)

@@ -26,7 +26,8 @@ class Command(BaseCommand):
             required=True,
             help=f"{COMPLETE}: it holds everything that it ever stored, so only releases that wait "
             f"are given up. {RESTORED}: it comes from a backup or a standby, or you are not sure; "
-            "everything that its surveys may publish counts as spent, and stays so.",
+            "everything that its surveys may publish counts as spent, and no sealed half tests "
+            "other claims. Both stay so.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError(f"{error}. Nothing was changed.") from error
         self.stdout.write(f"Draws are counted in {settings.RELEASES} from now on.")
         self.stdout.write(
-            f"Waves that can publish nothing more: {number}."
+            f"Waves that publish and test nothing more: {number}."
             if is_restored
             else f"Releases that were given up, and stay paid for: {number}."
         )

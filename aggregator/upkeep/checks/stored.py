@@ -39,7 +39,8 @@ def check_stored_rows() -> Iterator[CheckMessage]:
     yield from judge_mfa_keys(unreadable=unreadable, old=old)
     if settings.RELEASES is None:
         protected = Survey.objects.filter(publication=Publication.PROTECTED).count()
-        yield from note_no_folder(protected=protected)
+        halves = Survey.objects.filter(sealed_half=True).count()
+        yield from note_no_folder(protected=protected, halves=halves)
 
 
 def judge_last_purge(
@@ -98,13 +99,14 @@ def judge_mfa_keys(*, unreadable: int, old: int) -> Iterator[CheckMessage]:
         )
 
 
-def note_no_folder(*, protected: int) -> Iterator[CheckMessage]:
+def note_no_folder(*, protected: int, halves: int) -> Iterator[CheckMessage]:
     """Say that this machine draws no releases, which is right if another one does."""
-    if protected:
+    if protected or halves:
         yield Info(
-            f"MURMUR_RELEASES is empty; surveys with protected publication: {protected}. Workers "
-            "with this environment draw no releases.",
+            f"MURMUR_RELEASES is empty; surveys with protected publication: {protected}, with a "
+            f"sealed half: {halves}. Workers with this environment draw no releases and open no "
+            "halves.",
             hint="nothing, if the workers of one machine have it set, or all workers share a "
-            "folder. Otherwise releases wait: set it for the workers of one machine.",
+            "folder. Otherwise releases and halves wait: set it for the workers of one machine.",
             id=f"aggregator.I{messages.DRAWS_NOWHERE:03}",
         )

@@ -15,7 +15,7 @@ RESTORE = "Restore it from a backup, then run verify again."
 class Difference:
     """Stored data that differs from the batches."""
 
-    kind: str  # wave, reports, batch, snapshot, rows, comparison, ledger or release
+    kind: str  # wave, reports, batch, snapshot, rows, comparison, ledger, release or half
     where: str
     number: int  # of the batch; through-batch of a snapshot; otherwise the primary key
     finding: str

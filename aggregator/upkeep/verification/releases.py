@@ -1,5 +1,7 @@
 """Checks of a wave's ledger and releases: nothing beyond the cap, and noise that fits its price.
 
+And of what the folder of draws records about a sealed half: the test of its claims.
+
 The figures themselves cannot be checked: nobody knows their noise.
 """
 
@@ -9,7 +11,8 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from aggregator.models import Release, ReleaseLedger
+from aggregator.comparisons.opening import TESTED_BEFORE, name_test
+from aggregator.models import Release, ReleaseLedger, SealedHalf
 from aggregator.releases.counters import UNKNOWN_DRAWS, DamagedFile, find_file, read_keys
 from aggregator.releases.folder import describe_wrong_folder
 from aggregator.releases.ledger import list_keys, read_plan
@@ -30,8 +33,11 @@ REMEDY = (
 
 def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     counted = _read_file(wave)
-    # Read rows after the file and before the ledger: a key is in a row before it is in the file,
-    # and a release is charged before it has a row.
+    if wave.sealed_half:
+        yield from _check_test(wave, counted)
+        return
+    # After the file and before the ledger: a key is a row before it is in the file, and a release
+    # is charged before it is a row.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
     findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]
@@ -103,6 +109,25 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
         return None
     except DamagedFile:
         return frozenset()
+
+
+def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Difference]:
+    """Check that the record of the sealed half's test, if there is one, names these claims.
+
+    Older versions kept no record. Once a worker has refused the claims, their owner knows.
+    """
+    half = SealedHalf.objects.filter(wave=wave).first()
+    tested = (recorded or frozenset()) - {UNKNOWN_DRAWS}
+    knows = half is not None and half.is_sealed and half.obstacle == TESTED_BEFORE
+    if tested and not knows and (half is None or name_test(half) not in tested):
+        yield Difference(
+            kind="half",
+            where=f"{name_wave(wave)}, sealed half",
+            number=wave.pk,
+            finding="claims that this database does not have were tested on it before",
+            remedy="A backup was restored. Tell the owner: only the first verdicts were found on "
+            "reports that nobody had seen.",
+        )
 
 
 def _check_file(

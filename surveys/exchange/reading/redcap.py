@@ -167,7 +167,7 @@ class _Reader:
         if first := tags.get("follow_up"):
             self.follow_ups[number] = first
         if unit := tags.get("unit"):
-            content["unit"] = unit.replace("_", " ")
+            content["unit"] = unquote(unit.replace("_", " "))
         if bands := tags.get("bands"):
             texts = {str(at): unquote(one) for at, one in enumerate(bands.split("|"), start=1)}
             read_bands(line, "field_annotation", texts, item)

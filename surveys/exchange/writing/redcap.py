@@ -20,6 +20,7 @@ _TYPES = {
 }
 _YES_NO = {"yes": "1", "no": "0"}
 _RESERVED = re.compile(r"[%|\s]")
+_RESERVED_IN_UNITS = re.compile(r"(?! )[%\s]")
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -89,7 +90,9 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
     if question.get("refusal") and not row.answers:
         tags["refusal"] = "yes"
     if unit := question.get("unit"):
-        tags["unit"] = unit.replace(" ", "_")
+        # “_” stands for a space; “quote” would leave it as it is.
+        escaped = _RESERVED_IN_UNITS.sub(_escape, unit).replace("_", "%5F")
+        tags["unit"] = escaped.replace(" ", "_")
     annotation = " ".join(f"murmur_{name}={value}" for name, value in tags.items())
     return cells | {"field_annotation": annotation}
 

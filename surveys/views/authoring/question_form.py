@@ -20,8 +20,9 @@ from surveys.authoring.budget import Budget
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import QUESTION_FORMS, Difference, QuestionForm, add_marks
 from surveys.authoring.forms.differences import mark
-from surveys.authoring.phone import describe_phone
+from surveys.authoring.phone import Phone, describe_phone
 from surveys.authoring.stamps import stamp_question
+from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.strength import Strength, describe_strength
 from surveys.models import Question, Survey
 from surveys.planning.offered_strengths import describe_strength_for
@@ -67,6 +68,10 @@ def show_form(
         outcome = OVERTAKEN if differences else NOT_SAVED
         context = _panel_context(request, survey, form, stamp=stamp)
         context |= {"outcome": outcome, "differences": differences}
+        if differences:  # the form is complete, although its cost waits for the choice
+            questions = form.with_candidate(form.candidate())
+            described = build_manifest(survey=survey, wave_number=1, questions=questions).questions
+            context["phone"] = _describe_phone(survey, described[form.position - 1])
         return render(request, "surveys/authoring/_panel.html", context)
     context = {
         **_form_context(survey, form, stamp=stamp),
@@ -115,14 +120,16 @@ def _panel_context(
     context["folded"] = {fold: True for fold in FOLDS if fold not in shown}
     if facts := context.get("facts"):
         context["budget"] = Budget(manifest=context["manifest"])
-        context["phone"] = describe_phone(
-            facts.question, language=survey.language, confirms=survey.confirm_answers
-        )
+        context["phone"] = _describe_phone(survey, facts.question)
         context["plan"] = (
             urlencode(plan_for_question(context["manifest"], facts.question)) if facts.cost else ""
         )
     context["problem"] = next(iter(form.errors.values()), [""])[0]
     return context
+
+
+def _describe_phone(survey: Survey, question: ManifestQuestion) -> Phone:
+    return describe_phone(question, language=survey.language, confirms=survey.confirm_answers)
 
 
 def _form_context(survey: Survey, form: QuestionForm, *, stamp: str) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from aggregator.comparisons.claims import (
     JudgedClaim,
     Verdict,
     add_claim,
+    ask_to_open,
     describe_claim,
     is_confirmed_by,
     list_tested,
-    open_half,
     remove_claim,
     stamp_claims,
 )
@@ -50,6 +50,7 @@ from tests.support.halves import (
     list_differences,
     make_divided_wave,
     make_wave_with_wards,
+    open_sealed_half,
     open_wave_with_wards,
 )
 from tests.support.roles import losing_the_role
@@ -86,7 +87,7 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     for claim in chosen:
         add_claim(wave=wave, claim=claim)
     held = list(Batch.every.filter(wave=wave, is_held=True))
-    open_half(wave=wave, seen=stamp_claims(chosen))
+    open_sealed_half(wave, *chosen)
     process(wave)
     found = run_tests(wave)
     assert [one.verdict for one in found] == ["Confirmed", "Not confirmed"]
@@ -163,7 +164,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
         Claim(names=("q3.2", "q1"), is_higher=False, than=5),
     ]
     SealedHalf.objects.update(claims=[one.to_json() for one in chosen])
-    open_half(wave=wave, seen=stamp_claims(chosen))
+    open_sealed_half(wave, *chosen)
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
     assert rows.count() == 4  # a share and a difference share a table
     found = run_tests(wave)  # before results count all reports
@@ -211,6 +212,28 @@ def test_where_everybody_is_in_the_group_a_share_is_tested_and_no_difference() -
     assert difference.problem == "Nobody in the sealed half gave another answer to Q3."
 
 
+@pytest.mark.usefixtures("static_files")
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [([[9, 6], [6, 9]], "Too few people"), ([[40, 60], [0, 0]], "Nothing can be tested")],
+)
+def test_a_claim_that_shows_no_figure_shows_no_p(counts: list[list[int]], said: str) -> None:
+    wave = make_divided_wave()
+    add_claim(wave=wave, claim=HIGHER)
+    open_sealed_half(wave, HIGHER)
+    indicators = find_indicators(wave.description, HIGHER.names)
+    result = write_result(analyse_table(indicators=indicators, counts=np.array(counts)))
+    Comparison.objects.update(state=Comparison.State.DONE, result=result)
+    [found] = list_tested(SealedHalf.objects.get(), wave.description)
+    assert (found.p_value, said in found.finding + found.problem) == ("", True)
+    owner = sign_in(wave.survey.owner)
+    page = owner.get(reverse("aggregator:sealed_half", args=[wave.survey.slug])).text
+    assert "p\N{NO-BREAK SPACE}" not in page
+    pk = Comparison.objects.get().pk
+    csv = owner.get(reverse("aggregator:comparison_csv", args=[wave.survey.slug, pk])).text
+    assert ("p_value" in csv, "difference" in csv) == (False, True)
+
+
 def test_groups_need_enough_people_in_both_halves() -> None:
     wave = make_divided_wave()
     smallest = min(
@@ -242,7 +265,7 @@ def test_the_direction_decides() -> None:
     wave = make_related_wave()
     lower = replace(HIGHER, is_higher=False)
     add_claim(wave=wave, claim=lower)
-    open_half(wave=wave, seen=stamp_claims([lower]))
+    open_sealed_half(wave, lower)
     [found] = run_tests(wave)
     assert (found.verdict, found.p_value[:3]) == ("Not confirmed", "p\N{NO-BREAK SPACE}<")
 
@@ -250,11 +273,11 @@ def test_the_direction_decides() -> None:
 def test_there_is_no_second_test() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=stamp_claims([HIGHER]))
+    open_sealed_half(wave, HIGHER)
     before = [one.verdict for one in run_tests(wave)]
     later = Claim(names=("q1", "q3"), is_higher=True)
     acts: tuple[Callable[[], None], ...] = (
-        lambda: open_half(wave=wave, seen=stamp_claims([HIGHER])),
+        lambda: ask_to_open(wave=wave, seen=stamp_claims([HIGHER])),
         lambda: add_claim(wave=wave, claim=later),
         lambda: remove_claim(wave=wave, claim=HIGHER),
     )
@@ -288,7 +311,7 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
     add_claim(wave=wave, claim=HIGHER)
     for others in ([], [replace(HIGHER, is_higher=False)]):
         with pytest.raises(ClaimsChanged):
-            open_half(wave=wave, seen=stamp_claims(others))
+            ask_to_open(wave=wave, seen=stamp_claims(others))
     page = reverse("aggregator:sealed_half", args=[wave.survey.slug])
     sent = {"action": "open", "seen": stamp_claims([HIGHER]), "knows": "on"}
     client = sign_in(wave.survey.owner)
@@ -302,7 +325,7 @@ def test_the_half_opens_only_with_the_claims_that_the_author_saw() -> None:
 def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=stamp_claims([HIGHER]))
+    open_sealed_half(wave, HIGHER)
     with mock.patch.object(jobs, "METHOD_VERSION", METHOD_VERSION + 1):
         [found] = run_tests(wave)
     assert found.verdict is not Verdict.WAITING
@@ -311,7 +334,7 @@ def test_a_worker_of_a_later_version_still_tests_the_claim() -> None:
 def test_what_could_not_be_tested_says_so_and_is_tried_again() -> None:
     wave = make_divided_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=stamp_claims([HIGHER]))
+    open_sealed_half(wave, HIGHER)
     rows = Comparison.objects.filter(kind=Comparison.Kind.CLAIM)
     rows.update(state=Comparison.State.FAILED, problem="It did not converge.", attempts=1)
     [found] = run_tests(wave)
@@ -325,7 +348,7 @@ def test_what_could_not_be_tested_says_so_and_is_tried_again() -> None:
 def test_codes_that_no_answers_explain_confirm_nothing() -> None:
     wave = make_related_wave()
     add_claim(wave=wave, claim=HIGHER)
-    open_half(wave=wave, seen=stamp_claims([HIGHER]))
+    open_sealed_half(wave, HIGHER)
     run_tests(wave)
     row = Comparison.objects.get()
     result = read_result(row.kind, row.result, indicators=list_names(wave.description))

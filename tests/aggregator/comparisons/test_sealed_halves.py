@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.background.rows_files import find_waves_without_rows_file
-from aggregator.comparisons.claims import Claim, add_claim, open_half, stamp_claims
+from aggregator.comparisons.claims import Claim, add_claim
 from aggregator.comparisons.jobs import (
     find_comparisons_to_run,
     request_comparison,
@@ -41,7 +41,13 @@ from surveys.models import Kind as Object
 from tests.support.factories import make_survey, open_survey
 from tests.support.fetching import TOKENS, fetch_everything
 from tests.support.fielding import process, send_people, sign_in
-from tests.support.halves import divide, list_differences, make_divided_wave, rewrite
+from tests.support.halves import (
+    divide,
+    list_differences,
+    make_divided_wave,
+    open_sealed_half,
+    rewrite,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 Kind = Comparison.Kind
@@ -152,7 +158,7 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
     rewrite(list(wave.batches.all()), shift=1)
     changed = find_changed(before, observe(wave))
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}
-    open_half(wave=wave, seen=stamp_claims(chosen))
+    open_sealed_half(wave, *chosen)
     written = HistoryRow.objects.filter(slug=wave.survey.slug).values_list("verb", "kind")
     assert {(Verb.CHANGED, Object.CLAIM), (Verb.OPENED, Object.SEALED_HALF)} <= set(written)
     held = list(Batch.every.filter(wave=wave).order_by("-number")[:5])
@@ -191,7 +197,7 @@ def test_rows_groups_and_the_public_page_wait_for_the_test() -> None:
             request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)
     with pytest.raises(NotComparable, match="too few people in a background group"):
         add_claim(wave=wave, claim=Claim(names=("q1", "q4.0"), is_higher=True))
-    open_half(wave=wave, seen=stamp_claims([]))
+    open_sealed_half(wave)
     process(wave)
     last = newest_snapshot(wave)
     assert last is not None

@@ -88,7 +88,7 @@ def test_a_restored_database_publishes_nothing_more_of_any_survey(
     still_open = make_protected_wave(rows=[b"\0\1\0"] * 40, planned=[TABLE])
     charged_since = make_released_wave()
     replace_folder("restored")
-    assert "Waves that can publish nothing more: 3." in capsys.readouterr().out
+    assert "Waves that publish and test nothing more: 3." in capsys.readouterr().out
     drawn, waiting = wave.releases.order_by("pk")
     assert (drawn.state, waiting.state, waiting.problem) == ("drawn", "lost", CONTRADICTED)
     assert read_account(wave).left == 0

@@ -13,9 +13,11 @@ from django.utils import timezone
 
 from aggregator.exports import worker_files
 from aggregator.models import Rendering, Upkeep
+from aggregator.renderings import jobs
 from aggregator.renderings.jobs import GAVE_UP, run_rendering
 from aggregator.renderings.recipes import NotRenderable, Recipe
 from aggregator.results.display import Results
+from aggregator.results.snapshots import METHOD_VERSION
 from surveys.leases import MAX_ATTEMPTS
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_user
@@ -96,6 +98,27 @@ def test_a_busy_worker_is_not_called_away(survey: Survey) -> None:
     Upkeep.objects.all().delete()
     note_sweep(minutes=3)
     assert NOT_ANSWERING in text_of(get(survey, waited=12))
+
+
+def test_a_file_that_workers_of_another_version_never_make_ends_the_waiting(
+    survey: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note_sweep(seconds=3)
+    waited, loads = 0, 0
+    while True:
+        page = get(survey, waited=waited)
+        with monkeypatch.context() as other:
+            other.setattr(jobs, "METHOD_VERSION", METHOD_VERSION + 1)
+            work()
+        assert not Rendering.objects.exists()
+        if "Refresh" not in page:
+            break
+        waited, loads = int(page["Refresh"].rpartition("=")[2]), loads + 1
+    assert loads < 50
+    assert "restart all of Murmur’s programs" in text_of(page)
+    address = reverse("aggregator:file", args=[survey.slug, NAME])
+    assert f'href="{address}">Try again' in page.text
+    assert "Refresh" in get(survey)
 
 
 @pytest.mark.parametrize("waited", ["-1", "x", "99999", "¹"])

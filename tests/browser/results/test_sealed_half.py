@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
+from django.test import override_settings
 from playwright.sync_api import Browser, expect
 
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
+from aggregator.comparisons.opening import open_half
 from aggregator.results.blocks import COUNTED_WITH_HALF
 from tests.support.browser.accessibility import AXE, RUN_AXE
 from tests.support.browser.live import LiveApplication
@@ -24,7 +29,8 @@ WORDS = """() => [document.querySelector("main"), ...document.querySelectorAll("
 def test_a_claim_goes_from_the_form_to_its_verdict(
     chromium: Browser, live: LiveApplication, scheme: str
 ) -> None:
-    survey = make_wave_with_wards().survey
+    wave = make_wave_with_wards()
+    survey = wave.survey
     context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=scheme)
     reader = Reader(context.new_page(), live)
     page = reader.page
@@ -50,6 +56,10 @@ def test_a_claim_goes_from_the_form_to_its_verdict(
     check()
     page.get_by_label("I know that there is only one test").check()
     page.get_by_role("button", name="Open the sealed half").click()
+    expect(page.locator("#opening")).to_be_visible()
+    with TemporaryDirectory() as folder, override_settings(RELEASES=Path(folder)):
+        assert open_half(wave_id=wave.pk)
+    page.reload()
     expect(page.locator("#opened")).to_contain_text("being tested")
     while (found := find_comparisons_to_run().first()) is not None:
         run_comparison(comparison_id=found.pk)

@@ -181,7 +181,7 @@ def test_a_question_that_uses_most_of_the_total_is_named_with_a_link(
     dear = add_question(survey=survey, type="several", text="Which?", options=texts(6))
     for name in ("questions", "edit", "launch"):
         page = author.get(at(name, survey))
-        assert words_of(page).count("Q5 alone uses 6.60 of 10.99.") == 1
+        assert words_of(page).count("Q5 alone uses 60 % of it.") == 1
         assert f'href="{at("question_edit", survey, dear.pk)}">shorten or remove' in page.text
     Survey.objects.update(drawn=2)
     assert Budget(manifest=manifest_of(Survey.objects.get())).largest is None
@@ -208,7 +208,8 @@ def test_each_page_with_the_budget_comes_back_and_undoes(
     survey = make_survey(owner=owner, questions=texts(8), drawn=7, people_expected=2_000)
     before = bytes_of(survey)
     shown = author.get(at(page, survey))
-    assert "Privacy used: ε = 7.70 of 5.5 (recommended); 20 is the limit." in words_of(shown)
+    assert "Privacy used: 140 % of what is recommended." in words_of(shown)
+    assert "For specialists ε = 7.70 of 5.5 (recommended); 20 is the limit." in words_of(shown)
     assert "related, nearly all guesses about them can be right." in words_of(shown)
     assert "about 1,250 get each question; the least precise is Q1: ±5.3 points." in words_of(shown)
     form = read_forms(shown.text)[0]
@@ -216,7 +217,7 @@ def test_each_page_with_the_budget_comes_back_and_undoes(
     assert answer["Location"] == at(page, survey) + "#budget"
     assert manifest_of(survey).drawn == 5
     after = author.get(at(page, survey))
-    assert "Privacy used: ε = 5.50 of 5.5" in words_of(after)
+    assert "Privacy used: 100 % of what" in words_of(after)
     assert words_of(after).count("Each person is asked 5 of 8 questions.") >= 1
     [undo] = read_forms(after.text)
     assert press(author, undo)["Location"] == at(page, survey) + "#budget"
@@ -323,7 +324,9 @@ def test_remedies_that_only_reach_the_limit_are_folded_unless_there_are_no_other
         assert (bool(first.remedies), second.is_folded) == (is_folded, is_folded)
         page = author.get(at("questions", survey))
         assert ("<details open>" in page.content.decode()) != is_folded
-        assert "Smaller changes, total ε up to 20 (you must acknowledge it)" in words_of(page)
+        assert "Smaller changes, above what is recommended (you must acknowledge it)" in words_of(
+            page
+        )
     assert "Even 49 flips of 100 for all cost ε = 9.61." in words_of(page)
 
 

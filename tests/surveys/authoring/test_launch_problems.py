@@ -16,11 +16,16 @@ from surveys.authoring.errors import NotLaunchable
 from surveys.authoring.launch_checks import find_launch_problems
 from surveys.authoring.launch_problems import Problem
 from surveys.authoring.services import add_question, add_translation
+from surveys.definition.creating import create_draft
 from surveys.manifest.manifest import Publication
 from surveys.models import Question
 from tests.support.factories import make_survey
 from tests.support.fielding import at
+from tests.support.questionnaires import Rows, read_sheets
 
+HEAD: Rows = [["type", "name", "label", "calculation"]]
+ITEMS: Rows = [["select_one of", name, f"{name}?"] for name in "ab"]
+LISTS: Rows = [["list_name", "name", "label"], ["of", "0", "Never"], ["of", "1", "Often"]]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
@@ -70,3 +75,14 @@ def test_each_problem_leads_to_the_field_that_repairs_it(author: Client, owner: 
     assert fields >= {"id_closes_at", "id_cap", "id_release_delta_nanos", "id_delete_on"}
     assert fields >= {"id_sealed_half", "id_coins", "id_drawn", "question-list", ""}
     assert "<a " not in str(NotLaunchable(problems))
+
+
+def test_a_score_from_a_sum_without_a_label_needs_a_text(owner: User) -> None:
+    rows = [*HEAD, *ITEMS, ["calculate", "PHQ_total", None, "${a} + ${b}"]]
+    drafted = read_sheets(rows, LISTS)
+    assert drafted.definition["questions"][0]["source_name"] == "PHQ_total"
+    survey = create_draft(drafted.definition, owner=owner)
+    [problem] = find_launch_problems(survey=survey, now=timezone.now())
+    assert "“PHQ_total”. Write a text for them." in problem
+    survey.questions.update(text="How often?")
+    assert find_launch_problems(survey=survey, now=timezone.now()) == []

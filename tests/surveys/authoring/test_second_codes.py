@@ -109,13 +109,17 @@ def test_what_would_break_the_pair_is_refused(survey: Survey) -> None:
     scale = add_scale(survey)
     second = add_second(survey, scale)
     third = {"output": "cut_off", "cut_off": 3}
-    items = [*scale.scored_items, "I was late"]
+    edit_question(question=second, output="cut_off", options=[], cut_off=12)
+    fewer = scale.scored_items[:-1]
     with pytest.raises(BrokenRules, match="has a second code already"):
         add_second(survey, scale, **third)
     with pytest.raises(BrokenRules, match="would be no scale"):
         add_second(survey, second, **third)
     with pytest.raises(BrokenRules, match="delete question 3 first and add it again"):
-        edit_question(question=scale, scored_items=items)
+        edit_question(question=scale, scored_items=fewer)
+    edit_question(question=second, output="bands", options=BANDS, cut_off=None)
+    with pytest.raises(BrokenRules, match="delete question 3 first and add it again"):
+        edit_question(question=scale, scored_options=["0 No", "1 Yes"])  # a band would be lost
     with pytest.raises(BrokenRules, match="would send the same"):
         edit_question(question=scale, output="bands", options=BANDS)
     with pytest.raises(BrokenRules, match=r"would be gone\. Delete question 3 first"):
@@ -125,6 +129,20 @@ def test_what_would_break_the_pair_is_refused(survey: Survey) -> None:
     with pytest.raises(BrokenRules, match="has a second code already"):
         duplicate_questions(survey=survey, keys=[second.pk])
     assert len(list_described(survey)) == 3
+
+
+def test_its_bands_are_fitted_to_new_totals_of_the_scale(survey: Survey) -> None:
+    scale = add_scale(survey)
+    second = add_second(survey, scale)
+    items = scale.scored_items
+    told = edit_question(question=scale, scored_items=[*items, "I was late"])
+    assert told == "Totals have changed, so question 3 has “5–15 High” now."
+    second.refresh_from_db()
+    assert second.options == ["0–4 Low", "5–15 High"]
+    assert edit_question(question=scale, text="This week …") == ""
+    edit_question(question=scale, scored_items=items)
+    second.refresh_from_db()
+    assert second.options == BANDS
 
 
 def test_both_questions_are_duplicated_deleted_restored_inserted_and_copied(

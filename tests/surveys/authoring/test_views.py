@@ -164,10 +164,10 @@ def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None
 def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     few = make_survey(owner=owner, questions=[f"A {n}?" for n in range(5)])
     many = make_survey(owner=owner, questions=[f"A {n}?" for n in range(6)])
-    assert "Above 5.5" not in author.get(at("edit", few)).text
+    assert "you must acknowledge" not in author.get(at("edit", few)).text
     page = author.get(at("edit", many)).text
-    assert "Privacy used: ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
-    assert "Above 5.5, you must acknowledge the total." in page
+    assert "ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
+    assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it." in page
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:

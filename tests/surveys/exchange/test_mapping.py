@@ -174,6 +174,13 @@ def test_translations_are_taken_and_missing_ones_are_listed() -> None:
     assert "Yes" not in german, "Murmur has its own"
     [missing] = [one for one in drafted.outcomes if "German lacks" in one["reason"]]
     assert missing["listed"] == "changed"
+    assert "9 texts: the title and rows 6, " in missing["reason"]
+
+
+def test_a_file_whose_title_alone_lacks_a_translation_says_so() -> None:
+    heads = ["type", "name", "label::English (en)", "label::Deutsch (de)"]
+    drafted = read_sheets([heads, ["note", "hello", "Hello.", "Hallo."]])
+    assert drafted.outcomes[-1]["reason"] == "German lacks 1 text: the title."
 
 
 def test_two_columns_of_one_language_and_unknown_languages_are_listed() -> None:

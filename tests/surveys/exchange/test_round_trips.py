@@ -77,7 +77,7 @@ def make_definition(seed: int) -> dict[str, Any]:
         if kind == "number":
             one |= {"minimum": chance.choice([0, -5]), "maximum": chance.randint(2, 300)}
             if chance.random() < 0.5:
-                one["unit"] = "hours a day"
+                one["unit"] = chance.choice(["hours a day", "kg_m2", "a %5F_b %"])
         if kind == "follow_up":
             one["follow_up"] = f"And then {letter}?"
         if kind != "information" and chance.random() < 0.3:

@@ -42,7 +42,9 @@ additions.fold = (open, rows, visit, quote, end) => {
     const warnings = new Map(
       copyAll(".but, .light, .hardly", list).map((one) => [one.textContent, one]),
     );
-    const summary = make("summary", {}, title, ` (${places.length})`, ...warnings.values());
+    // The second code of a scale is no answer more.
+    const count = places.filter((i) => !asked[i].score?.of).length;
+    const summary = make("summary", {}, title, ` (${count})`, ...warnings.values());
     const one = make("details", {}, summary, list);
     one.open = isChange && places.some((i) => asked[i].name === visit.trail[1]);
     return one;

@@ -77,7 +77,8 @@ def test_only_another_version_is_a_conflict(author: Client, survey: Survey) -> N
     assert send(author, path, text="Mine?", stamp=old[1])["stamp"] == saved["stamp"]
     told = send(author, path, text="Theirs?", stamp=old[1])
     assert told["outcome"] == "overtaken"
-    assert told["stamp"].startswith(saved["stamp"])  # with marks of typed values
+    assert told["stamp"].startswith(saved["stamp"])  # with marks of what was typed
+    assert told["page"].count('class="phone-tap"') == 2  # what people read stays complete
     assert send(author, path, text="Theirs?", stamp=told["stamp"])["outcome"] == "saved"
     unfinished = send(author, path, text=" ", stamp=told["stamp"])
     assert (unfinished["outcome"], unfinished["problem"]) == ("refused", "Enter the question.")
@@ -122,12 +123,12 @@ def test_an_unfinished_rule_waits_and_the_preview_stays(author: Client, survey: 
     assert (told["outcome"], told["problem"]) == ("refused", "")
     assert "Tick at least one answer to Q1" in told["page"]
     assert told["page"].count("phone-tap") == 2
-    assert "Privacy used with this question: ε = 3.30" in told["page"]
+    assert "Privacy used with this question: 60\N{NO-BREAK SPACE}%" in told["page"]
     wrong = send(author, new(survey), **chosen | {"text": " "})
     assert wrong["problem"] == "Enter the question."
     ticked = send(author, new(survey), **chosen, rule_answer=f"0.{parent}.yes")
     assert ticked["outcome"] == "saved"
-    assert "Privacy used: ε = 3.30" in ticked["page"]
+    assert "Privacy used: 60\N{NO-BREAK SPACE}%" in ticked["page"]
 
 
 def test_what_most_questions_have_is_set_once_and_said_where_it_differs(
