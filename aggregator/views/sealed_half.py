@@ -39,7 +39,7 @@ from surveys.models import Survey, Wave
 REFUSED = 422
 NOT_KEPT = "This survey keeps nothing sealed."
 ADDED = "The claim is written down."
-ASKED = "The claims are fixed. A worker opens the sealed half."
+ASKED = "The claims are fixed now."
 ASKED_BEFORE = "The sealed half had been opened before, perhaps in another window."
 CHANGED = (
     "The claims have changed since this page was loaded, so nothing was opened. Read them again."
