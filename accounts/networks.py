@@ -70,7 +70,7 @@ def _without_port(address: str) -> str:
     """Remove the port that some proxies append: 192.0.2.1:5678, [2001:db8::1]:5678."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
-    # More than one colon is an IPv6 address.
+    # Several colons mean an IPv6 address.
     return address.partition(":")[0] if address.count(":") == 1 else address
 
 

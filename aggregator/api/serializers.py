@@ -40,7 +40,7 @@ class SurveySerializer(serializers.Serializer[Any]):
 
 
 class IntervalSerializer(serializers.Serializer[Interval]):
-    """A narrower interval inside the main one, which covers less reliably at small n."""
+    """A narrower interval inside the main one; it covers less reliably at small n."""
 
     level = serializers.FloatField()
     low = serializers.FloatField()

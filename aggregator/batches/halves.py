@@ -100,7 +100,7 @@ def _explain(sizes: Sequence[int], *, crowd: int) -> str:
 
 
 def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
-    """Number the open batches first, so that results read them alone, and then the sealed ones."""
+    """Number the open batches before the sealed ones, so that results read only the open ones."""
     own = Batch.every.filter(wave=wave)
     newest: int = own.aggregate(newest=Max("number"))["newest"]
     own.update(number=F("number") + newest)  # out of the way of the new numbers

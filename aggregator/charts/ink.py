@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aggregator.charts.figure import Axis, Row
 
-# Widths of intervals, as parts of all possible values.
+# Interval widths, as fractions of the possible range.
 PRECISE, VAGUE = 0.05, 0.5
 DARK, PALE = (0x33, 0x14, 0x3D), (0x97, 0x8B, 0x9C)
 LINE_TIMES_WIDTH = 0.12  # so that lines have the same area whatever their length

@@ -128,7 +128,7 @@ class RegressionForm(ComparisonForm):
         return is_factor or super().takes(field, indicator)
 
     def read_names(self) -> list[str]:
-        """The outcome, then predictors in survey order, so that each choice is one comparison."""
+        """The outcome, then predictors in survey order, so equal choices are one comparison."""
         chosen = {self.cleaned_data[name] for name in self._predictors} - {""}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:

@@ -67,8 +67,8 @@ class Ranking:
     def best(self) -> RankedRule | None:
         """The best rule that, as estimated, beats the better constant; None if none does.
 
-        It does so among people with both answers, and beside the share that pages show for the
-        constant, which may describe more people.
+        It does so among people with both answers and also against the constant's share on pages,
+        which may describe more people.
         """
         better = (rule for rule in self.rules if rule.is_shown and rule.gain > 0)
         return next((rule for rule in better if rule.share > self.constant.share), None)

@@ -76,7 +76,7 @@ def is_warned_of(results: Results) -> bool:
 
 
 def name_planned(together: Together, planned: int) -> str:
-    """Name what the intervals of a planned comparison hold for together.
+    """Name what a planned comparison's simultaneous intervals cover.
 
     A planned regression has several tests.
     """

@@ -137,7 +137,7 @@ def count_rows(results: Results, *, block: int | None = None) -> int:
 
 
 def list_blocks_with_rows(results: Results) -> list[int]:
-    """List the blocks that enough people were asked for a file of their own."""
+    """List the blocks asked of enough people to have a file of their own."""
     return [
         block
         for block in range(results.manifest.block_count)

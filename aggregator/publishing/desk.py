@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def promise(self) -> str:
-        """What all releases so far, and the whole cap, reveal about taking part."""
+        """What releases so far, and a fully spent cap, reveal about taking part."""
         assert self.account is not None
         return promise_together(
             self.manifest,

@@ -58,7 +58,7 @@ def lock_folder(folder: Path) -> None:
 
 
 def describe_wrong_folder(folder: Path) -> str:
-    """Say why this folder does not count the draws; empty if it does, or soon will.
+    """Say why draws are not counted in this folder; empty if they are or will be.
 
     May raise OSError.
     """

@@ -182,7 +182,7 @@ def write_server(line: ReaderLine) -> str:
 
 
 def describe_spent(release: Release, manifest: Manifest, *, spent_hundredths: int) -> str:
-    """Say what a release spent of the survey's cap."""
+    """Say how much of the cap a release spent."""
     own, all_ = cap(release.epsilon_hundredths), cap(manifest.release_epsilon_hundredths or 0)
     spent = f"{own} of the {all_} that this survey may spend"
     if spent_hundredths == release.epsilon_hundredths:

@@ -115,8 +115,8 @@ class LatentModel:
     def solve_inside(self, limit: ModelState) -> ModelState:
         """Find moderate coefficients whose likelihood is almost that of `limit`.
 
-        Where nobody or everybody in a row may have the event, the likelihood hardly changes with
-        the coefficients, or keeps rising.
+        Where a row's event share may be 0 or 1, the likelihood hardly changes, or keeps rising, as
+        coefficients grow.
         """
         if not self._is_far(limit):
             return limit

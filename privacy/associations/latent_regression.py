@@ -39,7 +39,7 @@ class AdjustedShare:
 
 @dataclass(frozen=True, kw_only=True)
 class AdjustedShares:
-    """The share of the event if everybody gave one answer to a predictor.
+    """The event's share if everybody gave the same answer to a predictor.
 
     Everybody keeps their own answers to the other predictors.
 

@@ -81,9 +81,7 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     ----------
     Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3.
 
-    Examples
-    --------
-    Two coins, more than 20 %: 25 % + 20 % / 2 of reports are Yes.
+    With two coins, a true 20 % gives 25 % + 20 % / 2 = 35 % Yes.
 
     >>> least_surpassing_count([50, 100, 1000], share=0.35, level=0.95).tolist()
     [29, 52, 406]

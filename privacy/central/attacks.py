@@ -101,8 +101,8 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     -----
     Neighbours: one report added or removed, which changes the count by one. The best attacker says
     "counted" if the difference is at least 1. One noise and the difference of two are symmetric and
-    log-concave, so TV is their probability of 0. With one noise, this is
-    P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack then reaches `success_bound` at epsilon = 1/b.
+    log-concave, so TV is their probability of 0. With one noise term, this is P(Z >= 0) - P(Z >= 1)
+    = tanh(1/(2b)): the attack reaches `success_bound` at epsilon = 1/b.
 
     References
     ----------

@@ -166,8 +166,8 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     Notes
     -----
     Holds for **readers who see the count alone**, published once at the close: no rows, no groups,
-    no live updates. It protects the answer, not participation, and n must be a published lower
-    bound of the honest reports.
+    no live updates. It protects the answer, not participation; n must be a published lower bound on
+    honest reports.
 
     If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to
     the person's own bit. Delta is the larger of the two hockey-stick divergences between that sum

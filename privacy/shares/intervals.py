@@ -109,7 +109,7 @@ def likelihood_ratio(
     limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
     def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        # Differences of logarithms by log1p: sums of them would cancel for large n.
+        # Log ratios by log1p: subtracting log-likelihoods would cancel for large n.
         drop = xlog1py(data.successes, (best_l - l) / l)
         drop += xlog1py(data.misses, (l - best_l) / (1 - l))
         return 2 * drop - limit, 2 * data.fall(l)

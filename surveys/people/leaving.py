@@ -117,7 +117,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
         told |= set(survey.memberships.values_list("account", flat=True))
         replace_owner(survey=survey, owner=user.pk, new=owner.pk)
     _hand_over_teams(user.pk, new=owner)
-    # From now on, nobody can give it a role.
+    # Now nobody can give the account a role.
     User.objects.filter(pk=user.pk).update(is_active=False)
     try:
         give_up_roles(user.pk)

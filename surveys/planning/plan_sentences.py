@@ -83,7 +83,7 @@ def _describe_answerers(given: PlanInput) -> str:
 
 
 def write_wanted(given: PlanInput) -> str:
-    """Write the wanted precision in points: 5, or 0.5 if it is not a whole number."""
+    """Write the wanted precision in points, such as 5, or 0.5 if not whole."""
     return write_share(given.margin).partition("\N{NO-BREAK SPACE}")[0]
 
 

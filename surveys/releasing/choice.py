@@ -47,7 +47,7 @@ class NotReleasable(Exception):
 
 
 def list_candidates(manifest: Manifest, kind: ReleaseKind) -> tuple[ManifestQuestion, ...]:
-    """List the questions that such a release may be about."""
+    """List the questions a `kind` release may be about."""
     if kind == ReleaseKind.KEY_DRIVER:
         return _list_compared(manifest)
     return tuple(question for question in manifest.questions if _is_candidate(question, kind))
@@ -127,8 +127,8 @@ def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseReque
 def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> None:
     """Check a request that is valid by itself against all others of the survey.
 
-    Otherwise, leaders of one question could be drawn until one is right. And a name without the
-    intervals of a table does not say how certain it is. May raise NotReleasable.
+    Otherwise, leaders of one question could be drawn until one is right. And without a table's
+    intervals, a named answer's certainty is unknown. May raise NotReleasable.
     """
     if request.kind == ReleaseKind.KEY_DRIVER:
         _check_outcome(request, others)

@@ -1,4 +1,4 @@
-"""A worker that is killed at any moment of any job: what the next one finds is complete."""
+"""If a worker is killed at any moment of any job, the next one finds complete data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain makers of the objects that tests start from; each takes only what matters to a test."""
+"""Simple factories for the objects that tests start from; each takes only what matters."""
 
 from __future__ import annotations
 

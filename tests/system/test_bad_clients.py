@@ -215,7 +215,7 @@ def test_clients_that_never_read_delay_no_one(target: Target, crowd: Crowd) -> N
 def test_pipelined_requests_from_a_client_that_vanishes_leave_no_trace(
     target: Target, crowd: Crowd
 ) -> None:
-    """Reports before invalid HTTP break nothing either: each is accepted or not."""
+    """Reports before invalid HTTP are harmless too, accepted or not."""
     stored = len(target.stored())
     sent = 0
     for tail in (b"", b"GARBAGE\r\n\r\n", b"\0" * 9, PAGE * 3, HEAD):

@@ -114,7 +114,7 @@ def _split(rows: Rows, size: int) -> Iterator[Rows]:
 def _span(read: Callable[[Rows], Matrix], order: Rows, *, columns: int) -> tuple[Rows, Matrix]:
     """Return the rows of a basis, and a function for each: 1 in this row, 0 in the others.
 
-    A function has a factor for each group; its values are what `read` returns, times the factors.
+    A function is a column of group coefficients; `read(rows) @ column` gives its values.
     """
     factors: Matrix = np.eye(columns)
     basis: list[np.intp] = []

@@ -90,7 +90,7 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
 
 
 def _describe_cost(results: Results) -> Iterator[str]:
-    """Say what scrambling cost, by the first share of everyone that allows a comparison."""
+    """State the cost of scrambling for the first share with enough effective reports."""
     for question in results.questions:
         for estimate in question.shown:
             size = estimate.effective_sample_size

@@ -149,7 +149,7 @@ class _Likelihood:
     def _find_end(
         self, inside: float, *, end: float, step: float, least: float, limit: float, start: Floats
     ) -> float:
-        """Find where the statistic reaches the limit on the way from the inside to an end.
+        """Find where the statistic reaches the limit between `inside` and `end`.
 
         Newton's method on the root of the statistic, which is nearly linear.
         """

@@ -119,7 +119,7 @@ class Nemesis:
         await asyncio.gather(*recoveries)
 
     async def keep_broker_away(self, seconds: float) -> float:
-        """Stop the broker for that long under load; return the time until the next batch."""
+        """Stop the broker for `seconds` under load; return the time until the next batch."""
         self._kept_up.discard("broker")
         self._kill("broker")
         await asyncio.sleep(seconds)

@@ -426,7 +426,7 @@ class ScoreForm(OutputForm, ProtectedForm):
             self._check_output(scale)
 
     def _refuse_equal(self, name: str, texts: Sequence[str]) -> None:
-        """Refuse texts that differ only in their numbers or marks."""
+        """Refuse lines that differ only in their values or marks."""
         seen: dict[str, int] = {}
         for number, text in enumerate(texts, start=1):
             first = seen.setdefault(fold(text), number)

@@ -53,7 +53,7 @@ def follow_answers(
 def follow_alerts(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> str:
-    """Update the planned alerts about a question's answers after an edit, like comparisons.
+    """After an edit, update planned alerts about a question's answers, as for comparisons.
 
     Returns a sentence if an alert was deleted because its answer is gone.
     """

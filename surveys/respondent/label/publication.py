@@ -113,7 +113,7 @@ def _describe_kept(manifest: Manifest) -> Iterator[str]:
         )
         yield kept % {"name": name_questions(manifest, divides)}
     if any(one.kind == ReleaseKind.KEY_DRIVER for one in planned):
-        # Translators: follows the sentences above; codes of two questions.
+        # Translators: follows the text above; "codes": of two questions.
         yield _("How often two codes were equal is kept, too.")
 
 

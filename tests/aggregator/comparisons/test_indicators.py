@@ -346,7 +346,7 @@ def test_gates_are_counted_with_the_first_of_their_indicators(gated: Manifest) -
         )
         assert found.tolist() == count_by_rows(sent, indicators).tolist()
     assert [one.name for one in list_indicators(gated) if one.is_plain] == ["q1", "q4"]
-    # Two items of one question are compared with their gate once, all others with both gates.
+    # Pairs of items of one question have its gate once, all others have both gates.
     indicators = list_pair_indicators(gated)
     codes = PairCodes(gated, indicators)
     codes.add(packed, size=len(sent))

@@ -1,4 +1,4 @@
-"""A claim about a declared group in Chromium, from the form to its verdict."""
+"""In Chromium, a claim about a declared group, from form to verdict."""
 
 from __future__ import annotations
 

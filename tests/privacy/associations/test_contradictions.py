@@ -1,4 +1,4 @@
-"""Tables of reports that no true answers can explain: known values, and chances on honest data.
+"""Report tables that no true answers can explain: known values, false alarms on honest data.
 
 The chance is simulated, or summed over all tables, at truths where it is greatest: everybody, or
 all of a few groups, in one cell. Each test maximizes over shares that include the true ones, so

@@ -1,4 +1,4 @@
-"""A closed wave of every type of question with declared groups, and its break down."""
+"""A closed wave with every type of question and declared groups, and its breakdown."""
 
 from __future__ import annotations
 

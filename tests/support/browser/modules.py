@@ -23,7 +23,7 @@ def read_module(name: str) -> str:
 
 @contextmanager
 def loading(browser: Browser) -> Iterator[Load]:
-    """Open blank pages that can import the modules; some modules may have other sources."""
+    """Open blank pages that can import the modules, some with replaced sources."""
     context = browser.new_context()
 
     def open_page(sources: Mapping[str, str]) -> Page:
