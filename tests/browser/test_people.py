@@ -68,6 +68,7 @@ def test_a_teams_first_day(page: Page, survey: Survey, live: LiveApplication) ->
     page.get_by_role("link", name="On the road").first.click()
     expect(page.get_by_role("link", name="People", exact=True)).to_have_count(0)
     page.get_by_role("link", name="Your role: editor").click()
+    expect(heading).to_have_text("Your role: editor")
     look(page, "role")
     page.goto(f"{live.url}/surveys/{survey.slug}/launch")
     expect(heading).to_have_text("Your role does not allow this")
@@ -87,7 +88,9 @@ def test_a_teams_first_day(page: Page, survey: Survey, live: LiveApplication) ->
     look(page, "teams")
     page.goto(f"{live.url}/accounts/")
     page.get_by_role("link", name="Hand your surveys over").click()
+    expect(heading).to_have_text("Hand your surveys over")
     look(page, "hand over")
-    page.get_by_role("button", name="Hand over").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Hand over").click()
     assert survey.owner == User.objects.get(email="ada@example.org")
     survey.memberships.get(role=Role.OWNER)

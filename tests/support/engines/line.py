@@ -112,6 +112,8 @@ class Line:
                 self._connections |= ends
                 await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
             finally:
+                for one in ends:
+                    one.close()  # also if Murmur could not be reached
                 self._connections -= ends
 
         self._loop = asyncio.get_running_loop()
@@ -122,8 +124,9 @@ class Line:
         self._is_down = True  # for connections that the system has already accepted
         for _ in range(100):
             self._drop_all()
+            was_quiet = not self._connections
             await asyncio.sleep(0.1)  # until the connections have noticed
-            if not self._connections:
+            if was_quiet and not self._connections:
                 break
 
     def wrap(self, application: Any) -> Any:
