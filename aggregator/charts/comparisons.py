@@ -198,7 +198,7 @@ def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
 
 
 def _name_answer(term: Term, indicator: Indicator) -> str:
-    """Name a coefficient so that the picture needs no list of questions."""
+    """Name a coefficient in full, so that readers of the picture need no list of questions."""
     question, answer = indicator.question, indicator.answer or YES
     if isinstance(indicator, Factor) and not indicator.is_trend:
         answer = name_term(term, indicator).removesuffix(f" (Q{question.number})")

@@ -1,4 +1,4 @@
-"""Where a survey stands with releases: its wave, its ledger, or why nothing can be released."""
+"""A survey's standing with releases: its wave, its ledger, or why nothing can be released."""
 
 from __future__ import annotations
 

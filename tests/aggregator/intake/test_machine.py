@@ -298,7 +298,7 @@ class IntakeMachine(RuleBasedStateMachine):
             seen["discarded"] += 1
             model.discard()
 
-    @precondition(lambda self: len(self.model.spent) > 2 * K)  # else most histories end early
+    @precondition(lambda self: len(self.model.spent) > 2 * K)  # otherwise, most histories end early
     @rule(wave=WHICH_WAVE, moment=MOMENTS | st.none())
     def close(self, wave: int, moment: Moment) -> None:
         model = self.model.waves[wave]
@@ -351,7 +351,7 @@ class IntakeMachine(RuleBasedStateMachine):
             own = [batch for batch in batches if batch.wave_id == row.pk]
             self.check_batches(own, wave)
             if own and not wave.ending:
-                assert len(wave.raw) >= K  # closing will have a full batch left
+                assert len(wave.raw) >= K  # a full batch remains for closing
             assert sealing.count_acknowledged(row) == wave.acknowledged
 
     def check_batches(self, batches: list[Batch], wave: ModelWave) -> None:

@@ -55,7 +55,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    """Tells the server what day it is."""
+    """Sets the day of the server's clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch, self.now = monkeypatch, NOON
