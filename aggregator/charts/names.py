@@ -44,7 +44,7 @@ class ChartName:
 
     @property
     def part(self) -> str:
-        """The question or part of a break down; empty for the whole comparison."""
+        """The question or part of a breakdown; empty for the whole comparison."""
         return self.subject.partition("-")[2]
 
 

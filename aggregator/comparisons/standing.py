@@ -48,7 +48,7 @@ class ComparisonStanding:
     # The number of comparisons planned before the opening, for one of these; otherwise 0.
     planned: int
     alarms: tuple[str, ...]  # names of questions in alarm
-    breakdown: BreakdownResult | None = None  # the result of a break down
+    breakdown: BreakdownResult | None = None  # the result of a breakdown
 
     @property
     def contradiction(self) -> bool:

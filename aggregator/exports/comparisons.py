@@ -132,7 +132,7 @@ def _list_data_cells(
         "through_batch": comparison.through_batch,
         "method_version": comparison.method_version,
         "standing": _name_standing(standing),
-        "planned": "yes" if comparison.planned else "no",  # whether the manifest names it
+        "planned": "yes" if comparison.planned else "no",  # in the manifest
         "design": DESIGN,
         "ks": ";".join(str(one.symbol.k) for one in chosen),
         "thresholds": ";".join(

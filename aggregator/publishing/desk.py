@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def promise(self) -> str:
-        """What releases so far, and a fully spent cap, reveal about taking part."""
+        """What the releases so far, and a fully spent cap, reveal about who took part."""
         assert self.account is not None
         return promise_together(
             self.manifest,

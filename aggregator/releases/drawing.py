@@ -81,7 +81,7 @@ def find_releases_to_draw() -> QuerySet[Release]:
 
 
 def draw_release(release_id: int) -> bool:
-    """Draw a release or give it up; False if nothing was due or it cannot be done here or now."""
+    """Draw a release or give it up; False if nothing was due or drawing is impossible for now."""
     release = find_releases_to_draw().select_related("wave__survey").filter(pk=release_id).first()
     return release is not None and attempt(release, _draw_in)
 

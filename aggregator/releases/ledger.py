@@ -238,7 +238,7 @@ def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
 
 
 def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
-    """Charge planned releases not charged yet; before the close, only kinds that may come then."""
+    """Charge uncharged planned releases; in an open wave, only kinds that come while open."""
     charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
     for request in wave.description.planned_releases or ():
         if request.digest not in charged and (counted or request.kind.comes_while_open):

@@ -75,7 +75,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
-    """Replay the batches since a snapshot's looks; also return the last batch's number."""
+    """Replay the batches since a snapshot's looks; return the last batch's number too."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch

@@ -53,9 +53,9 @@ class Demo:
     add_questions: Callable[[Survey], None]
     people: Callable[[], Sequence[Answers]]  # empty if the survey stays open for real people
     settings: dict[str, Any]
-    # The comparisons that it plans: outcome and group.
+    # The comparisons that the survey plans: outcome and group.
     planned: tuple[tuple[str, str], ...] = ()
-    # What it plans to publish, so that the page of releases shows something.
+    # The releases that the survey plans, so that their page shows something.
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:

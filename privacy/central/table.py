@@ -211,7 +211,6 @@ def table_interval(
     square = float(ndtri((1 + check_level(level)) / 2)) ** 2
     noisy, n = np.broadcast_arrays(noisy, n)
     found = noisy / n
-    square = float(ndtri((1 + check_level(level)) / 2)) ** 2
     if c > 0:
         lowest, highest = _score_ends(found, n=n, k=k, v=v, square=square)
     else:

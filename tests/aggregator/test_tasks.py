@@ -315,7 +315,7 @@ def test_a_verification_that_died_or_has_a_future_time_does_not_block_the_next()
     assert not claim_verification(now=now + timedelta(hours=11))
     assert claim_verification(now=now + timedelta(hours=24))  # nothing was stored in between
     store_differences([])
-    Upkeep.objects.update(ended_at=now + timedelta(days=9))  # by a clock that was set back since
+    Upkeep.objects.update(ended_at=now + timedelta(days=9))  # the clock was later set back
     assert claim_verification(now=now + timedelta(hours=48))
 
 

@@ -207,7 +207,7 @@ def choose_on_page(results: Results, **fields: str) -> None:
 
 
 def test_choosing_twice_is_refused_and_changes_nothing(results: Results) -> None:
-    """Both windows read the row before either choice."""
+    """Both windows read the row before either makes a choice."""
     first, second = (RowsFile.objects.get(wave=results.wave) for _ in range(2))
     choose(first, ())
     with pytest.raises(AlreadyChosenError):

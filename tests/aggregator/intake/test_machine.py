@@ -185,7 +185,7 @@ class IntakeMachine(RuleBasedStateMachine):
     @rule(number=NUMBERS, change=NUMBERS)
     def mutate(self, number: int, change: int) -> None:
         forged = self.forge(self.old(number), change)
-        if self.post(forged) == 201:  # the owner's report had never arrived
+        if self.post(forged) == 201:  # the report of the id's owner had never arrived
             self.outbox.append(forged)
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, place=NUMBERS, bit=st.integers(0, 7))
@@ -240,7 +240,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Lose the database briefly, unnoticed, or longer: 503, and nothing is stored."""
+        """Lose the database, briefly (unnoticed) or longer (503, and nothing is stored)."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")

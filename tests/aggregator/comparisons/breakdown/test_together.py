@@ -1,4 +1,4 @@
-"""Break downs of several questions together say nothing about few people."""
+"""Breakdowns of several questions together say nothing about few people."""
 
 from __future__ import annotations
 
