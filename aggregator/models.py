@@ -343,7 +343,7 @@ class Comparison(Job):
 
 
 class ReleaseLedger(models.Model):
-    """What a wave has spent of its cap; written with its first release, and never reduced.
+    """How much of its cap a wave has spent; written with its first release, and never reduced.
 
     ε is counted in hundredths and δ in billionths, so that sums are exact.
     """

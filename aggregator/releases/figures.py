@@ -524,7 +524,7 @@ def _read_key_driver(
     rule = list_rules(len(predictors))[release.result["rule"]]
     scale = Fraction(release.scale) / FACTOR
     noise, people = Noise.of(Mechanism.LAPLACE, scale), sum(cells)
-    # Each count is the sum of two cells, so its noise is as wide as noise of √2 times the scale.
+    # Each count sums two cells, so its noise is as wide as noise with √2 times the scale.
     least = least_people(scale=sqrt(2) * float(scale))
     found = KeyDriverFigures(
         question=outcome,
