@@ -1,4 +1,4 @@
-"""The account page: cards about one's own account, and the pages that they lead to.
+"""The account page: cards about the user's own account, and the pages they link to.
 
 To add a card, write `templates/account/cards/NAME.html`, add its name
 to CARDS and its data to `_build_context`. A card has at most 30 words.
@@ -33,7 +33,7 @@ Page = Callable[..., HttpResponse]
 
 
 def confirmed(view: Page) -> Page:
-    """Ask for the second factor, or else the password, unless it has just been given."""
+    """Ask for the second factor, or else the password, unless the user has just given it."""
     return cast(Page, reauthentication_required(view))
 
 
@@ -158,5 +158,5 @@ def end_token(request: HttpRequest) -> HttpResponse:
 
 
 def _read_number(text: str) -> int | None:
-    """Read the number of a row; None if the text cannot be one."""
+    """Read the number of a row; None if the text is not a row number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,4 +1,4 @@
-"""Who is acting: the account of the request that this thread handles.
+"""The acting account: that of the request that this thread handles.
 
 Services record acts (surveys/history) without being told who calls them. Workers and commands act
 for no account.
@@ -37,7 +37,7 @@ def acting_account() -> int | None:
 def reading_account() -> int | None:
     """Return the acting account if it will see a page; a HEAD request shows nothing.
 
-    The reply to a refused form is its page, which may show figures.
+    A refused form is answered with its page, which may show figures.
     """
     request = _request.get()
     return acting_account() if request is not None and request.method != "HEAD" else None

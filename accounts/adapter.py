@@ -32,7 +32,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        # allauth's limits count by this name. Behind a proxy, people must not all share one count.
+        # allauth's limits count by this network. Behind a proxy, visitors must not share a count.
         return name_network(request)
 
     def set_password(self, user: User, password: str) -> None:

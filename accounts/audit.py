@@ -1,6 +1,6 @@
 """Logs what people do with accounts and surveys; docs/operations.md lists the lines.
 
-Acts on surveys are logged by surveys/history, which also stores them.
+surveys/history logs and stores acts on surveys.
 
 A line contains the account's number and the survey's link name. It never contains an e-mail
 address, a network or a password. Nothing is recorded about respondents.

@@ -80,7 +80,7 @@ class NewPasswordForm(PlainWords, forms.ResetPasswordKeyForm):  # type: ignore[m
     words = {"password1": _NEW, "password2": _AGAIN}
 
 
-# Marks that change the direction of text. With them, a name could make a list of people misleading.
+# Marks that change the direction of text: a name with them could make a list of people misleading.
 _TURNS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

@@ -1,9 +1,9 @@
-"""Failed sign-ins: which are counted together, and who has to wait after too many.
+"""Counts failed sign-ins, and makes people wait after too many.
 
 Two counts, both in the limiter's memory only:
 
-- By e-mail address and network together, so that a stranger's guesses pause the stranger for an
-  hour and not the account's owner.
+- By e-mail address and network together, so that a stranger's guesses lock out the stranger for an
+  hour, not the account's owner.
 - By e-mail address alone. Guesses from many networks only slow sign-in down, with pauses of at
   most a minute between attempts, because longer pauses would let anybody lock out the owner.
 
@@ -31,7 +31,7 @@ from accounts.networks import name_network
 
 Credentials = Mapping[str, Any] | None
 
-# This many failures within an hour, from all networks together, slow down sign-in to an account.
+# Failures within an hour, from all networks together, that slow down sign-in to an account.
 FREE_FAILURES = 20
 LONGEST_PAUSE_SECONDS = 60
 COUNTED_SECONDS = 3600
@@ -93,14 +93,14 @@ class SignInHandler(AxesCacheHandler):  # type: ignore[misc]  # axes ships no ty
 
 
 def pause_after(failures: int) -> int:
-    """Return the seconds between two attempts after this many failures: 0, then 1, 2, 4 … 60."""
+    """Return the seconds between two attempts after `failures`: 0, then 1, 2, 4 … 60."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, 1 << min(failures - FREE_FAILURES, 6))
 
 
 def _must_wait(request: HttpRequest, credentials: Credentials) -> bool:
-    """Let one attempt through, and refuse others until the pause after it is over."""
+    """Let one attempt through, and refuse others until the pause that follows is over."""
     if _known_browser(request, credentials):
         return False
     name = _count_name(request, credentials)

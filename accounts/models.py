@@ -54,7 +54,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 class AddressChange(models.Model):
     """An address that an account asked for. It is used once both mailboxes have confirmed it.
 
-    `asked_at` is part of the links, so that after a new request, earlier links do nothing.
+    `asked_at` is part of the links, so a new request makes earlier links invalid.
     """
 
     account = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True)
@@ -71,7 +71,7 @@ class AddressChange(models.Model):
 
 
 class ApiToken(models.Model):
-    """What a program may do for an account. Only the hash of the token is stored."""
+    """A program's permission to act for an account. Only the hash of the token is stored."""
 
     account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)

@@ -1,8 +1,8 @@
 """Finds the network that a request comes from, for sign-in, password resets, pages and reports.
 
 A network is an IPv4 address or the /64 of an IPv6 address. A household or phone usually has its own
-/64 and could use a new address for each request. Many have a /56 or a /48 and could use a new /64
-each time, so reports are also counted by /56 and by /48.
+/64 and could use a new address for each request. Many households have a /56 or a /48 and could use
+a new /64 each time, so reports are also counted by /56 and by /48.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NO_ADDRESS = b"?"
 
 
 def find_network(*, client: str, forwarded: str) -> bytes:
-    """Return the network that a request comes from, or UNKNOWN.
+    """Return the network of a request, or UNKNOWN.
 
     `client` is the address of the connection. `forwarded` is the X-Forwarded-For header; several
-    headers are joined by commas. Either is empty if unknown.
+    headers are joined by commas. An unknown value is empty.
     """
     # The last entry is from the proxy; the client may have invented the others.
     stated = forwarded.rpartition(",")[2] if settings.BEHIND_PROXY else client
@@ -62,7 +62,7 @@ def network_of(address: str) -> bytes:
 
 
 def with_wider_networks(network: bytes) -> tuple[bytes, ...]:
-    """Return a network, and for IPv6 the /56 and the /48 that contain it, the narrowest first."""
+    """Return the network and, for IPv6, its /56 and /48; the narrowest first."""
     return (network, network[:7], network[:6]) if len(network) == 8 else (network,)
 
 

@@ -1,4 +1,4 @@
-"""Which passwords are accepted, and how they are hashed."""
+"""Rules for passwords, and their hashing."""
 
 from __future__ import annotations
 

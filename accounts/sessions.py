@@ -1,4 +1,4 @@
-"""When a session ends, and what the person sees then.
+"""Ends sessions, and tells people that their session has ended.
 
 A session ends some hours after the person last requested a page, and some days after sign-in at the
 latest. Panels that reload by themselves do not count as activity. The row in the database has the
@@ -53,7 +53,7 @@ class SessionStore(DatabaseStore):
                 return key
 
     def get_session_cookie_age(self) -> int:
-        """Return the seconds from now until this session ends if nobody uses it."""
+        """Return the seconds until this session ends if nobody uses it."""
         now = time.time()
         ends_at: float = self.get(SIGNED_IN_AT, now) + settings.SESSION_COOKIE_AGE
         return max(0, min(settings.SESSION_IDLE_SECONDS, int(ends_at - now)))
@@ -104,7 +104,7 @@ def list_sessions(user: User, *, current: str | None) -> list[OwnSession]:
 
 
 def end_sessions(user: User, *, keep: str | None = None, only: str = "") -> int:
-    """Sign an account out everywhere, except in the session with the key `keep`.
+    """Sign an account out everywhere except in the session with the key `keep`.
 
     With `only`, end the session with this name. Return how many sessions were ended.
     """
@@ -154,7 +154,7 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if "HX-Request" in request.headers:
         # This request is for part of a form. What people typed stays until they send the form.
         return HttpResponse(status=204)
-    # Lead back to the page with the form; the address that the form was sent to may not be a page.
+    # Lead back to the page with the form; the address to which the form was sent may not be a page.
     page = urlsplit(request.headers.get("Referer", "")).path or request.path
     sign_in = redirect_to_login(page)["Location"]
     context = {"typed": list_typed(request.POST), "sign_in": sign_in}
@@ -162,7 +162,7 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 
 def list_typed(posted: QueryDict) -> list[str]:
-    """List what people wrote; a value without a space is a choice, a number or a token.
+    """List the texts that people wrote; values without a space are choices, numbers or tokens.
 
     A stamp contains spaces too: forms carry it to notice what others have saved.
     """

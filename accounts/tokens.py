@@ -1,8 +1,8 @@
-"""API tokens, which programs send in place of a session.
+"""API tokens, which programs send instead of a session cookie.
 
 A token can do what its account may do at that moment, and only what its scopes allow. It is shown
 once; the database stores its hash. Nothing is stored when a token is used. A new password or a new
-second factor ends all tokens, because a thief may have made them.
+second factor revokes all tokens, because a thief may have made them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_DAYS = 365
 
 
 class Scope(StrEnum):
-    """What a token is for. The values are stored, and the API's description lists them."""
+    """What a token permits. The values are stored, and the API's description lists them."""
 
     RESULTS = "read-results"
     FILES = "read-files"

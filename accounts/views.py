@@ -23,7 +23,7 @@ from accounts.networks import is_loopback, network_of_request
 class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated and not request.user.has_usable_password():
-            # There is no password to change yet: it is set through the reset mail.
+            # The account has no password yet; the owner sets one through the reset mail.
             return redirect("account_reset_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response

@@ -54,7 +54,7 @@ class SpentId(models.Model):
 
 
 class ShownBatches(models.Manager["Batch"]):
-    """All batches but those that a wave keeps sealed until its claims are tested."""
+    """All batches except those that a wave keeps sealed until its claims are tested."""
 
     def get_queryset(self) -> models.QuerySet[Batch]:
         return super().get_queryset().filter(is_held=False)
@@ -63,8 +63,8 @@ class ShownBatches(models.Manager["Batch"]):
 class Batch(models.Model):
     """Reports of one wave sealed together, sorted and packed; never opened again.
 
-    `objects`, and so `wave.batches`, leaves out the sealed half. Only code that shows none of its
-    figures may read `every`: sealing, the test itself, verifying, erasing and deleting.
+    `objects` leaves out the sealed half, and so does `wave.batches`. Only sealing, testing,
+    verifying, erasing and deleting may read `every`, because they show none of its figures.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="batches")
@@ -77,7 +77,7 @@ class Batch(models.Model):
     # Counts of the codes that rules tie together (aggregator.batches.joint_tables), table by table.
     # None in batches that are older than tables, until they are counted.
     tables: models.JSONField[list[list[int]] | None] = models.JSONField(null=True)
-    # Whether it is in the half of a closed wave that stays sealed (aggregator.batches.halves).
+    # Whether the batch is in the sealed half of a closed wave (aggregator.batches.halves).
     is_held = models.BooleanField(default=False)
 
     objects = ShownBatches()
@@ -107,27 +107,27 @@ def today() -> date:
 
 
 class Snapshot(models.Model):
-    """Counts and estimates as of a look (aggregator.results.looks): all that anybody sees.
+    """Counts and estimates at a look (aggregator.results.looks): the only results that people see.
 
-    It is a pure function of batches 1 to through_batch, and of the end of the wave if it is final.
+    A snapshot is a pure function of batches 1 to through_batch; if final, also of the wave's end.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="snapshots")
-    through_batch = models.PositiveIntegerField()  # the batch of its newest look
+    through_batch = models.PositiveIntegerField()  # the batch of the newest look
     # The batch of the last look at questions that everybody is asked, then at each block. Empty if
     # all are through_batch, as in snapshots that are older than looks.
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
-    # The last batch before looks existed, when every batch was shown; 0 for later waves.
+    # The last batch before looks existed, when each batch was shown at once; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
-    # Whether the wave was counted when a version with lower minimums showed this; None if no such
-    # version did. Such a snapshot stays shown.
+    # Set if a version with lower minimums showed this snapshot, which then stays shown: whether the
+    # wave was completely counted at that time.
     earlier_final = models.BooleanField(null=True)
-    # No newer look is due: this is decided through this batch.
+    # Up to this batch, no newer look is due.
     decided_through = models.PositiveIntegerField(default=0)
     method_version = models.PositiveIntegerField()
     # True once the wave is closed and none of its reports wait to be sealed.
     final = models.BooleanField(default=False)
-    # True if it counts the open half of a closed wave, all at once.
+    # True if this snapshot counts the open half of a closed wave, all at once.
     is_half = models.BooleanField(default=False)
     total = models.PositiveIntegerField()
     # Reports at each look so far, for questions that everybody is asked.
@@ -138,7 +138,7 @@ class Snapshot(models.Model):
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # The declared questions whose sizes are shown (results.groups.told), after the close.
     told: models.JSONField[list[str]] = models.JSONField(default=list)
-    # A day, never a time: it must not be possible to date a batch to the minute.
+    # A day, never a time: nobody must be able to date a batch to the minute.
     day = models.DateField(default=today)
 
     class Meta:
@@ -148,7 +148,7 @@ class Snapshot(models.Model):
                 fields=["wave", "through_batch"], name="aggregator_snapshot_through_batch"
             ),
         ]
-        # Everything that sweeps query, so that they never read past long estimates.
+        # All columns that sweeps query, so that they never read past long estimates.
         indexes = [
             models.Index(
                 fields=[
@@ -172,9 +172,9 @@ class Snapshot(models.Model):
 
 
 class Rendering(Job):
-    """A file that a worker makes of one look: requested by a visit, kept until a newer look.
+    """A file that a worker makes from one look: requested by a visit, kept until a newer look.
 
-    It is a pure function of the snapshot and its inputs.
+    The file is a pure function of the snapshot and the other inputs.
     """
 
     wave = models.ForeignKey(Wave, on_delete=models.CASCADE, related_name="renderings")
@@ -206,13 +206,13 @@ class Rendering(Job):
 class Discard(models.Model):
     """The number of reports deleted because a wave closed below its minimum batch.
 
-    If the manifest plans releases, also how many of them showed each code. The releases are drawn
-    from these counts, so their existence tells nobody whether a full batch came. Such a wave has a
-    row even if no report came. Nothing else reads the counts.
+    If the manifest plans releases, the row also counts these reports by code, and exists even if no
+    report came. The releases are drawn from these counts, so a release tells nobody whether a full
+    batch came. Nothing else reads the counts.
 
-    `grouped` has the counts in each group for every planned table by groups, by the digest of its
-    request (aggregator.batches.grouped_cells). `agreeing` has how many reports had two equal codes,
-    for each pair of the planned key drivers (aggregator.batches.agreements); None if there is none.
+    `grouped` maps the digest of each planned table by groups to the counts in each group
+    (aggregator.batches.grouped_cells). `agreeing` has how many reports had two equal codes, for
+    each pair of the planned key drivers (aggregator.batches.agreements); None if there is none.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
@@ -234,14 +234,14 @@ class SealedHalf(models.Model):
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="half")
     through_batch = models.PositiveIntegerField(default=0)  # 0 if the wave could not be divided
     problem = models.TextField(blank=True)  # why not
-    # Whether each half has nobody or enough people with each combination of declared answers.
+    # Whether every combination of declared answers has nobody or enough people in each half.
     has_groups = models.BooleanField(default=False)
     # What the sealed half tests: {"names": [outcome, group], "is_higher": true, "than": null}.
     claims: models.JSONField[list[dict[str, Any]]] = models.JSONField(default=list)
-    # None until the owner asks for the test; then the claims stay as they are.
+    # None until the owner asks for the test, which makes the claims final.
     asked_on = models.DateField(null=True)
     obstacle = models.TextField(blank=True)  # why a worker has not opened it
-    # None as long as the half is sealed.
+    # None while the half is sealed.
     opened_on = models.DateField(null=True)
 
     class Meta:
@@ -256,7 +256,7 @@ class SealedHalf(models.Model):
 
 
 class RowsFile(models.Model):
-    """Which background questions the file of rows has: proposed by a worker, chosen once.
+    """The background questions in the file of rows: proposed by a worker, chosen once.
 
     Everything but the choice is a pure function of the wave's batches.
     """
@@ -264,13 +264,13 @@ class RowsFile(models.Model):
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
     # In the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
-    # People in the smallest combination that the proposal tells apart, or in the smallest block.
+    # People in the smallest combination of answers in the proposal, or in the smallest block.
     smallest = models.PositiveIntegerField()
-    # Whether drawn blocks alone make combinations too small, so that each has its own file.
+    # Whether drawn blocks alone make combinations too small, so that each block has its own file.
     has_files_of_blocks = models.BooleanField()
-    # Whether such blocks may be compared with each other: all of them, or none.
+    # Whether blocks with their own files may be compared with each other.
     crosses_files = models.BooleanField(default=False)
-    # None until the owner has chosen; empty for no background question. It never changes again.
+    # None until the owner has chosen, and final then; empty for no background question.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
     # The other questions that are broken down (aggregator.comparisons.breakdown.together); None
     # until the first break down after the choice.
@@ -291,7 +291,7 @@ class RowsFile(models.Model):
 class Comparison(Job):
     """A comparison of several questions: requested on a page and computed by a worker.
 
-    It is a pure function of the batches it names.
+    The result is a pure function of the batches that the row names.
     """
 
     class Kind(models.TextChoices):
@@ -311,7 +311,7 @@ class Comparison(Job):
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The number of profiles of segments; 0 for other kinds.
     segments = models.PositiveSmallIntegerField(default=0)
-    # Whether the manifest names it as planned; such a row is kept.
+    # Whether the manifest plans the comparison; such a row is kept.
     planned = models.BooleanField(default=False)
     batches_counted = models.PositiveIntegerField(default=0)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
@@ -343,9 +343,9 @@ class Comparison(Job):
 
 
 class ReleaseLedger(models.Model):
-    """What a wave may still publish; written with its first release, and never reduced.
+    """How much of its cap a wave has spent; written with its first release, and never reduced.
 
-    ε is in whole hundredths and δ in billionths, so that sums are exact.
+    ε is counted in hundredths and δ in billionths, so that sums are exact.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="release_ledger")
@@ -388,7 +388,7 @@ class Release(models.Model):
         LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="releases")
-    # Random; names it in the file that counts draws (aggregator.releases.counters).
+    # Random; names the release in the file that counts draws (aggregator.releases.counters).
     key = models.CharField(max_length=32, unique=True)
     kind = models.CharField(max_length=16, choices=ReleaseKind.choices)
     request: models.JSONField[dict[str, Any]] = models.JSONField()
@@ -402,7 +402,7 @@ class Release(models.Model):
     delta_nanos = models.PositiveIntegerField(default=0)
     rho = models.FloatField(null=True)
     state = models.CharField(max_length=16, choices=State.choices, default=State.RESERVED)
-    # Sentences for the researcher: why it is not drawn yet, or why it is lost.
+    # Sentences for the researcher: why the release is not drawn yet, or why it is lost.
     problem = models.TextField(blank=True)
     result: models.JSONField[dict[str, Any] | None] = models.JSONField(null=True)
     library = models.CharField(max_length=40, blank=True)
@@ -452,7 +452,7 @@ class ReleaseFolder(models.Model):
 class DueWork(models.Model):
     """Due work and when it was first seen; deleted by the first sweep that finds it done.
 
-    The report tables contain no times, so only this shows how late work is.
+    The report tables contain no times, so only these rows show how late work is.
     """
 
     kind = models.CharField(max_length=16)

@@ -266,7 +266,7 @@ def problem_body(
 ) -> bytes:
     """Return the body of an application/problem+json response (RFC 9457).
 
-    `errors` lists all faults of the request, if there is such a list.
+    `errors` lists all faults of the request, if known.
     """
     content: dict[str, object] = {
         "type": problem.type,

@@ -1,4 +1,4 @@
-"""Celery tasks: each takes an id, calls one service, and may run twice, late or never.
+"""Celery tasks: each calls one service, and may run twice, late or never.
 
 The database rows show the work. `sweep` runs every few seconds and finds due work, so a lost
 message, a dead worker or an emptied Redis only delays a result.
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
 # Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than become due between two sweeps. Then other messages get their turn.
+# Far more than become due between two sweeps. After so many, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
 DELETE_SECONDS = 3600
@@ -73,7 +73,7 @@ def sweep() -> None:
     if was_just_swept(now=timezone.now()):
         return
     if settings.RELEASES is not None:
-        # Claim it early, so that every backup knows the folder.
+        # Claim the folder early, so that every backup of the database knows it.
         with suppress(OSError, WrongFolder):
             claim_folder(settings.RELEASES)
     forget_imports()
@@ -100,8 +100,8 @@ def send_due_work() -> None:
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
     for (queue, priority), group in groups.items():
-        # As many messages already wait: earlier sweeps sent them for most of this work, and the
-        # next sweep finds the rest.
+        # Enough messages already wait: earlier sweeps sent them for most of this work, and the next
+        # sweep finds the rest.
         if count_waiting(queue, priority) >= len(group):
             continue
         for task, arguments in group:
@@ -116,8 +116,8 @@ def seal_wave(wave_id: int) -> None:
         if batch is None:
             break
         sealed += 1
-        # Reports that arrive now wait for the next sweep: under load that makes one large batch
-        # every few seconds instead of many small ones.
+        # Reports that arrive now wait for the next sweep: under load, this makes one large batch
+        # every few seconds instead of many small batches.
         if batch.wave.is_open and batch.size < find_largest_batch(batch.wave):
             break
     if sealed:
@@ -193,7 +193,7 @@ def purge() -> None:
         purge_traces()
 
 
-# EMAIL_TIMEOUT limits each step of sending, but neither their number nor the search for the server.
+# EMAIL_TIMEOUT limits each step of sending, but not the number of steps or the search for a server.
 @shared_task(time_limit=MAIL_SECONDS)
 def send_account_mail() -> None:
     send_next_mail()
@@ -210,7 +210,7 @@ def send_invitation() -> None:
 
 
 # A survey with very many reports takes longer than other work. The message is acknowledged at the
-# start, as below; the next sweep resends a lost one.
+# start, as below; the next sweep resends a lost message.
 @shared_task(acks_late=False, time_limit=DELETE_SECONDS)
 def delete_survey_on_its_date(wave_id: int) -> None:
     delete_on_its_date(wave_id=wave_id)

@@ -1,4 +1,4 @@
-"""The entry point for all requests: headers outermost, then the async intake or Django in threads.
+"""The entry point for all requests: headers, then the async intake or Django in threads.
 
 Django runs as WSGI behind a2wsgi in a bounded pool. The body is first read under a size cap and a
 deadline, so that half-sent bodies hold no thread.
@@ -48,10 +48,10 @@ MAX_PAGE_BODY_BYTES = 1_000_000
 # Paths for questionnaires of other programs, and for definitions (surveys.definition.format).
 LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
 LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
-MAX_HELD_BYTES = 16_000_000  # of all bodies together
+MAX_HELD_BYTES = 16_000_000  # sum of all bodies
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
-# A thread yields to others this often. With Python's default of 5 ms, the intake waits for each of
+# How often a thread yields to others. With Python's default of 5 ms, the intake waits for each of
 # eight threads in turn. While clients repeat a page, its p99 was 65 to 166 ms with the default, and
 # is 23 to 25 ms with this value.
 SWITCH_SECONDS = 0.0005
@@ -136,7 +136,7 @@ def _without_forged_names(scope: HTTPScope) -> HTTPScope:
 
 
 def _replay(body: bytes, receive: ASGIReceiveCallable) -> ASGIReceiveCallable:
-    """Return the body that was read as one message, then the real messages that follow."""
+    """Return the buffered body as one message, then the real messages that follow."""
     pending: list[ASGIReceiveEvent] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> ASGIReceiveEvent:

@@ -1,7 +1,7 @@
 """A scheduler for beat that keeps working when the clock is set back.
 
-Celery's own scheduler compares the clock with the time at which it last sent each task. After a
-step back by two hours, that time is two hours ahead, and Celery would send nothing until then.
+Celery's own scheduler compares the clock with the time at which it last sent each task. After the
+clock is set back two hours, that time is two hours ahead, and Celery would send nothing until then.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
-    """Treats tasks that seem to have been sent in the future as sent now.
+    """Treats tasks sent in the future, by the new clock, as sent now.
 
     Beat notices every clock step: by a monotonic clock, it sleeps at most until the next sweep.
     """

@@ -1,7 +1,7 @@
 """The cache in Redis, which stores JSON.
 
-Django's own serializer unpickles what it reads: anyone who can write to that Redis could run code
-in every web process.
+Django's own serializer unpickles its input: anyone who can write to this Redis could run code in
+every web process.
 """
 
 from __future__ import annotations

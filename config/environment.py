@@ -1,7 +1,7 @@
 """Reads settings from the environment, and from files for secrets (NAME_FILE).
 
-An invalid setting ends the process with one sentence. Otherwise Murmur could run with a database or
-a key that the operator did not choose, and lose what people send.
+An invalid setting ends the process with one sentence. Otherwise, Murmur could run with a database
+or a key that the operator did not choose, and lose reports.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Environment:
         self._variables = variables
 
     def find(self, name: str) -> str | None:
-        """Return a variable, or the only line of the file that NAME_FILE names."""
+        """Return a variable, or the single line in the file named by NAME_FILE."""
         plain, path = self._variables.get(name), self._variables.get(f"{name}_FILE")
         if not path:
             return plain
@@ -117,7 +117,7 @@ class Environment:
         except (KeyError, ValueError):
             refuse(f"{name} must be {expected}, not {found!r}.")
 
-    # Addresses: messages show only the form that they must have.
+    # Addresses: error messages show only the required form.
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         def parse(url: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ RETRY_SECONDS = "5"
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 503 if a service that we need is unavailable, otherwise 500."""
+    """Answer 503 if a required service is unavailable, otherwise 500."""
     error = sys.exc_info()[1]
     unavailable = isinstance(error, OUT_OF_REACH)
     if isinstance(error, DatabaseError) and _needs_migrations():
@@ -43,7 +43,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _needs_migrations() -> bool:
-    """Return whether migrations, and so perhaps tables, are missing; if so, log what to run."""
+    """Return whether migrations, and perhaps tables, are missing; if so, log the command to run."""
     try:
         missing = describe_missing_migrations()
     except (DatabaseError, InterfaceError):

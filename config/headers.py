@@ -1,7 +1,7 @@
 """The headers of every response, from one table, set by the outermost wrapper.
 
-The row that names the request's route applies, or else the first row with a prefix of its path. Its
-headers replace those that other code has set, except Cache-Control.
+The row that names the request's route applies, or else the first row with a prefix of the request's
+path. The row's headers replace those that other code has set, except Cache-Control.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Policy:
 
 
 def _researcher(**changes: str | None) -> dict[str, str | None]:
-    # Forms post to this site, and Django's CSRF check needs the referrer there.
+    # Forms post to this site, where Django's CSRF check needs the referrer.
     return {**CSP, "script-src": "'self'", "form-action": "'self'", **changes}
 
 
@@ -61,7 +61,7 @@ _SWAPPED = _researcher(**{"require-trusted-types-for": None, "trusted-types": No
 
 TABLE = (
     Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/schemas/", "/.well-known/"), csp=NOTHING),
-    # Nobody could withdraw the copies that search engines keep.
+    # Copies in search engines could not be withdrawn.
     Policy(
         routes=("aggregator:public_results", "aggregator:public_coin_results"),
         csp={**_FORM, "form-action": "'none'"},
@@ -127,10 +127,10 @@ def headers_for(path: str) -> dict[str, str]:
 
 
 def _row_of(path: str) -> int:
-    # "OPTIONS *" has no path: like everything else without a match, it gets the last row.
+    # "OPTIONS *" has no path, so the last row applies, as for all requests without a match.
     last = len(TABLE) - 1
     row = next((row for row, one in enumerate(TABLE) if path.startswith(one.prefixes)), last)
-    # Every route below the first row's prefixes has that row's headers.
+    # The first row's headers apply to every route below its prefixes.
     return row if row == 0 else _BY_ROUTE.get(_find_route(path), row)
 
 

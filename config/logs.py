@@ -40,9 +40,9 @@ class WithoutRespondents(logging.Filter):
 
 
 class CountsNotFound(logging.Filter):
-    """Counts requests for pages that do not exist; a scanner can send a thousand a second.
+    """Counts requests for missing pages; a scanner can send a thousand a second.
 
-    The first such request of a minute logs how many came in the last minute that had any.
+    The first of these requests in a minute logs the count of the last minute that had any.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class CountsNotFound(logging.Filter):
 
 
 class OutagesOnce(logging.Filter):
-    """Names the cause of an outage in one line, and again every ten minutes while it lasts.
+    """Logs the cause of an outage in one line, and again every ten minutes while it lasts.
 
     During an outage every request, task and sweep fails, and their tracebacks would hide the cause.
     """

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-# Their replies contain no link, so a wrong host can do no harm.
+# The replies to probes contain no links, so a wrong host does no harm.
 PROBES = ("/healthz", "/readyz")
 
 
 def accept_any_host(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
-    """Middleware that runs first, because Django refuses a host that is not in ALLOWED_HOSTS."""
+    """Middleware that runs first, because Django refuses hosts that are not in ALLOWED_HOSTS."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         if request.path_info in PROBES:

@@ -61,7 +61,7 @@ class Protocol(HttpToolsProtocol):
             return
         if not (self._in_headers or self._in_message):
             self._framing_bytes = 0
-            # An empty line between requests starts no request but ends uvicorn's own timeout.
+            # An empty line between requests ends uvicorn's own timeout without starting a request.
             if self._deadline is None and self._all_are_answered():
                 self._expect_headers()
             return
@@ -120,18 +120,19 @@ class Protocol(HttpToolsProtocol):
         self._unanswered.append(self.cycle)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse invalid HTTP, and close the connection when earlier requests are answered."""
+        """Refuse invalid HTTP, and close the connection once earlier requests are answered."""
         self._is_refused = True
         self._headers_came()
         if self._all_are_answered():
             self.transport.write(_write_refusal(self._why or msg))
             self.transport.close()
         elif self._in_message and not self._in_headers:
-            # The last request is broken, and a refusal would look like the reply to an earlier one.
+            # The last request is invalid, and a refusal would look like the reply to an earlier
+            # request.
             self._forget_replies()
             self.transport.close()
         else:
-            # uvicorn closes the connection after the reply to the last request that it has read.
+            # uvicorn closes the connection after it answers the last request it has read.
             self.cycle.keep_alive = False
 
     def _refuse_framing(self) -> None:
@@ -153,7 +154,7 @@ class Protocol(HttpToolsProtocol):
         return all(cycle.response_complete for cycle in self._unanswered)
 
     def _forget_replies(self) -> None:
-        """Let the code that is still working on replies finish; no one receives them."""
+        """Let code that is still producing replies finish; nobody receives them."""
         for cycle in self._unanswered:
             cycle.disconnected = True
             cycle.message_event.set()

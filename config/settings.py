@@ -14,13 +14,14 @@ from celery.schedules import crontab
 from config.environment import Environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# The same as in pyproject.toml, which servers need not have. A release's tag adds "v" in front.
+# The version in pyproject.toml, a file that servers need not have. A release's tag has the prefix
+# "v".
 VERSION = "0.1.0"
 env = Environment()
 
 
 def _own_key(path: Path, make: Callable[[], str]) -> str:
-    """Return this file's key, generated once; several machines must share one through a setting."""
+    """Return this file's key, generated once; a setting lets several machines share a key."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
@@ -42,7 +43,8 @@ if BEHIND_PROXY:
 SECRET_KEY = env.text("SECRET_KEY", default="") or _own_key(
     VAR_DIR / "secret_key", lambda: secrets.token_urlsafe(64)
 )
-# Earlier keys. With them, labels still count what surveys asked before the key was replaced.
+# Earlier keys, with which labels still count questions that surveys asked before the key was
+# replaced.
 SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS", default=[])
 # Encrypts the secrets of second factors: 32 random bytes in base64. Earlier keys still decrypt.
 MFA_KEY = env.key("MFA_KEY") or _own_key(
@@ -50,7 +52,7 @@ MFA_KEY = env.key("MFA_KEY") or _own_key(
 )
 MFA_KEY_FALLBACKS = env.old_keys("MFA_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-# Turn this off only where there is no TLS, such as on a laptop: cookies then go over plain HTTP.
+# Turn this off only without TLS, such as on a laptop: browsers then send cookies over plain HTTP.
 HTTPS = env.flag("MURMUR_HTTPS", default=True)
 
 
@@ -136,8 +138,8 @@ else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
     _options = DATABASES["default"].setdefault("OPTIONS", {})
     _options.setdefault("connect_timeout", 5)
-    # The server ends transactions that hold locks and do nothing, such as a stopped worker's, and
-    # neither side waits long for a broken connection.
+    # The database server ends idle transactions that hold locks, such as a stopped worker's.
+    # Neither side waits long for a broken connection.
     _options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")
     _options.setdefault("prepare_threshold", 5)  # the intake repeats one statement
     _options.setdefault("keepalives_idle", 10)
@@ -147,7 +149,8 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# One Redis is for messages; the other is in memory only (reports per address, sign-in attempts).
+# One Redis holds messages; the other, in memory only, counts reports per address and sign-in
+# attempts.
 REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
@@ -175,7 +178,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "health_check_interval": 25,
 }
 CELERY_TASK_DEFAULT_QUEUE = "celery"
-# Separate workers run tasks that may take long, so sealing and estimating never wait for these.
+# Separate workers run long tasks, so sealing and estimating never wait for them.
 LEISURE_QUEUE = "leisure"
 CELERY_TASK_ROUTES = {
     f"aggregator.tasks.{name}": {"queue": LEISURE_QUEUE}
@@ -196,7 +199,7 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 # would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# Without a mail server, mails are printed. As log lines, they would lose their links.
+# Without a mail server, mails are printed: logging would remove their links.
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 SWEEP_SECONDS = env.number("MURMUR_SWEEP_SECONDS", default=2.0)
@@ -207,7 +210,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "forget_sessions": {
         "task": "aggregator.tasks.forget_sessions",
-        # Every hour, because a laptop may never be on at night.
+        # Hourly, because a laptop may always be off at night.
         "schedule": crontab(minute="17"),
         "options": {"priority": 9},
     },
@@ -241,13 +244,13 @@ FILE_BYTES_PER_ACCOUNT = env.whole("MURMUR_FILE_MEGABYTES_PER_ACCOUNT", default=
 # stores its last day, so a new number does not affect rows that are already written.
 HISTORY_YEARS = env.whole("MURMUR_HISTORY_YEARS", default=10)
 
-# How long traces of sealed reports may stay in the database's files.
+# How long the database's files may contain traces of sealed reports.
 PURGE_SECONDS = env.number("MURMUR_PURGE_SECONDS", default=60.0)
 
 # Per IPv4 address or IPv6 /64 network; 0 means no limit. A whole school may share an address. An
-# IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. This
-# slows programs that send made-up reports. With an open link, nothing stops them; only invitations
-# that work once would do so.
+# IPv6 /56 may send 4 times as many, and a /48, such as a whole university, 16 times as many. These
+# limits slow programs that send made-up reports. With an open link, nothing stops such programs;
+# only single-use invitations would.
 REPORTS_PER_MINUTE = env.whole("MURMUR_REPORTS_PER_MINUTE", default=120)
 # For everyone together, per web process, while the limiter is unavailable.
 REPORTS_PER_SECOND = env.whole("MURMUR_REPORTS_PER_SECOND", default=200)
@@ -370,7 +373,7 @@ LANGUAGES = [
     ("ar", "العربية"),
     ("zh-hans", "简体中文"),
 ]
-# Searched before other catalogues, because some apps translate the same words differently.
+# These catalogues come before those of apps that translate the same words differently.
 LOCALE_PATHS = [BASE_DIR / "surveys" / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -430,7 +433,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
-        # What people did with accounts and surveys, whatever LOG_LEVEL says (accounts/audit.py).
+        # Acts on accounts and surveys are logged at every LOG_LEVEL (accounts/audit.py).
         "murmur.audit": {"level": "INFO"},
         "axes": {"level": "ERROR"},  # its warnings carry addresses
         # Internet scanners use wrong host names: they get a 400, and no traceback is logged.

@@ -1,6 +1,6 @@
 """Static files of researcher pages: compressed, with hashed names and rewritten imports.
 
-The respondent's scripts are not among them: `surveys` serves those itself.
+The respondent's scripts are not among these files: `surveys` serves them itself.
 """
 
 from collections.abc import Iterator, Mapping

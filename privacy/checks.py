@@ -1,7 +1,7 @@
 """Checks of arguments that all functions of this package share.
 
 Each check raises a ValueError that names the argument and the value received, and returns the
-value as a plain number or array, so that later code does not depend on how it was passed.
+value as a plain number or array, so that later code does not depend on how the caller passed it.
 Booleans are refused where a number is expected: they usually come from a mistaken comparison.
 """
 
@@ -146,7 +146,7 @@ def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
 
 
 def check_channel(other_probability: ArrayLike, slope: ArrayLike) -> tuple[Floats, Floats]:
-    """Refuse a channel that reveals nothing or everything: arrays of c and d."""
+    """Refuse channels that reveal nothing or everything, given as arrays of c and d."""
     c = check_shares("other_probability", other_probability, ends="()")
     d = _as_array("slope", slope)
     fits = _is_numeric(d) and bool((d > 0).all())

@@ -36,7 +36,7 @@ class Action(Enum):
     ANALYSE = auto()  # comparisons
     EXPORT = auto()  # files
     EDIT = auto()  # the draft, its translations, and its exports for other programs
-    # Actions that cannot be undone.
+    # Irreversible actions.
     OPEN = auto()
     CLOSE = auto()
     UNSEAL = auto()  # the sealed half
@@ -68,13 +68,13 @@ class NotAllowed(PermissionDenied):
 
 
 def can(account: Account | int, action: Action, survey: Survey) -> bool:
-    """Return whether an account may do something with a survey at this moment."""
+    """Return whether an account may now do the action with a survey."""
     found = Survey.objects.of(account).filter(pk=survey.pk).first()
     return found is not None and may(found, action)
 
 
 def may(survey: Survey, action: Action) -> bool:
-    """Return whether the account for which a survey was found may do something with it."""
+    """Return whether the account for which a survey was found may do the action."""
     return survey.role is not None and action in ALLOWED[survey.role]
 
 
@@ -83,7 +83,7 @@ def find_least_role(action: Action) -> Role:
 
 
 def find_surveys_for(account: Account | int, action: Action) -> QuerySet[Survey, Any]:
-    """Find the surveys with which an account may do something."""
+    """Find the surveys with which an account may do the action."""
     return Survey.objects.of(account, least=find_least_role(action))
 
 
@@ -186,7 +186,7 @@ def list_needs() -> dict[str, tuple[Action, Action]]:
 
 
 def raise_404_if_deleted(slug: str, error: Exception | None = None) -> None:
-    """Raise 404 if the survey was deleted while a view made a page about it."""
+    """Raise Http404 if the survey was deleted while a view built its page."""
     if isinstance(error, Http404):
         return
     is_deleted = DeletedWave.objects.filter(slug=slug).exists()

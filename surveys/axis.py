@@ -34,7 +34,7 @@ class Axis:
     least: float = 0.0
     greatest: float = 1.0
     ends: tuple[str, str] = ("", "")  # in words
-    reference: float | None = None  # the value that means no difference
+    reference: float | None = None  # the value for no difference
 
     def place(self, value: float) -> float:
         """Return the place of a value, from 0 to 1. A value beyond an end is at that end."""

@@ -1,4 +1,4 @@
-"""Unpadded base64url (RFC 4648 §5): how manifests and reports write bytes."""
+"""Unpadded base64url (RFC 4648 §5), the encoding of bytes in manifests and reports."""
 
 from __future__ import annotations
 

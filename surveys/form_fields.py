@@ -33,7 +33,7 @@ def _shows_something(text: str) -> bool:
 
 
 class PlainText(forms.CharField):
-    """Text as people write it, always shown as plain text.
+    """Text that people write and pages always show as plain text.
 
     The control has no maxlength, because browsers would cut pasted text silently. `find_problem`
     says what is wrong with a text that is not empty.

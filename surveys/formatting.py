@@ -1,4 +1,4 @@
-"""Formats numbers, times and lists for every page, as the active language writes them.
+"""Formats numbers, times and lists for every page, by the rules of the active language.
 
 Researchers' pages and files are in English. Public results are in the languages of their survey.
 """
@@ -60,7 +60,7 @@ def tenths(value: int) -> str:
 
 
 def share_of_recommended(total_epsilon: float) -> str:
-    """Write which part of the recommended total ε is used, never below the true part."""
+    """Write the percentage of the recommended total ε that is used, never below the true value."""
     return percent(math.ceil(100 * total_epsilon / LARGEST_UNCONFIRMED_EPSILON) / 100)
 
 

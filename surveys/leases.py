@@ -40,7 +40,7 @@ class Job(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
     problem = models.TextField(blank=True)  # a sentence for the researcher
     attempts = models.PositiveSmallIntegerField(default=0)
-    # A worker holds the row until then; afterwards the row is due again.
+    # A worker holds the row until this time; afterwards, the row is due again.
     leased_until = models.DateTimeField(null=True)
 
     class Meta:
@@ -125,7 +125,7 @@ class Queue(Generic[Row]):
         is_free = (
             Q(leased_until__isnull=True)
             | Q(leased_until__lt=now)
-            # No lease is this long: the clock was set back since it began.
+            # No lease is this long: the clock was set back after the lease began.
             | Q(leased_until__gt=now + 2 * self.lease)
         )
         return is_free & Q(state__in=[Literal(state) for state in UNFINISHED])

@@ -48,7 +48,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def forgetful_cache() -> Iterator[None]:
-    """Clear the cache: sign-in attempts in one test must not lock out the next."""
+    """Clear the cache: sign-in attempts in one test must not cause a lockout in the next."""
     yield
     cache.clear()
 
@@ -74,7 +74,7 @@ def static_files() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
-    """Start from the file that the next fixture copies; the tests' folder is removed anyway."""
+    """Use the file that the next fixture copies; the tests' folder is removed anyway."""
     return True
 
 

@@ -21,5 +21,5 @@ CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 # WhiteNoise lists its folder when it starts, but the tests put files there later.
 WHITENOISE_AUTOREFRESH = True
-# Tests sweep as often as they like.
+# Tests may sweep at any time.
 SWEEP_SECONDS = 0

@@ -75,7 +75,7 @@ def test_tasks_at_fixed_times_follow_the_new_time(clock: Clock, hours: float) ->
     del clock.scheduler.schedule["sweep"]  # 40,000 ticks a day
     clock.run(timedelta(minutes=30))
     clock.now += timedelta(hours=hours)
-    clock.run(timedelta(seconds=10))  # a step forward sends what it has skipped
+    clock.run(timedelta(seconds=10))  # a step forward sends the skipped tasks
     day = clock.run(timedelta(hours=24))
     assert day.count("verify") == 1
     assert day.count("forget_sessions") == 24

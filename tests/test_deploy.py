@@ -324,7 +324,7 @@ def test_the_proxy_stores_no_addresses() -> None:
     assert set(re.findall(r"\$\w+", log_format)) == {
         *("$time_iso8601", "$request_method", "$uri", "$status", "$request_time")
     }
-    # The only location with a log is not one that respondents use.
+    # Respondents do not use the only location that has a log.
     [logged] = [block for block in locations() if "access_log /" in locations()[block]]
     assert logged == "/"
     [pages] = [block for block in locations() if block.startswith("~ ")]
@@ -371,7 +371,7 @@ def test_only_the_proxy_may_state_the_client_address() -> None:
     assert headers["X-Forwarded-For"] == "$remote_addr"
     assert headers["X-Forwarded-Proto"] == "$scheme"
     assert headers["Forwarded"] == headers["X-Real-IP"] == '""'
-    # A location that sets its own headers would drop all of these.
+    # A location that sets its own headers would inherit none of these headers.
     assert not any("proxy_set_header" in body for body in locations().values())
 
 

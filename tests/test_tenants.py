@@ -466,7 +466,7 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
     [one if one not in SELDOM else pytest.param(one, marks=pytest.mark.long) for one in CAST],
 )
 def test_the_permission_matrix_holds(person: str, surveys: dict[str, Survey]) -> None:
-    # Making the surveys takes longer than all requests, so the routes share them.
+    # Making the surveys takes longer than all requests, so the routes share the surveys.
     make_person(person)
     before = transaction.savepoint()
     wrong = []
@@ -501,7 +501,7 @@ SCOPES: dict[str, Scope] = {
 }
 
 
-# Whose tokens are tried, and whose permissions they have: a role may come through a team, or end.
+# The owners and permissions of the tried tokens: a role may come through a team, or end.
 WITH_TOKENS = {name: name for name in (*MEMBERS, *STRANGERS)} | {
     "colleague in a team": "editor",
     "former editor": "stranger",
@@ -566,7 +566,7 @@ def _list_wrong_by_token(
 
 
 def _is_foreign(route: Route, person: str) -> bool:
-    """Whether nothing of the owner may be shown; what respondents load is for everyone."""
+    """Whether nothing of the owner may be shown; respondents' pages are for everyone."""
     is_public = TABLE[route.name].get in (everyone(200), everyone(404))
     return person not in MEMBERS and not (is_public and route.parameters)
 
@@ -630,7 +630,7 @@ def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
     assert _describe(surveys) == before
 
 
-# Giving up one's own role, and creating one's own survey.
+# Giving up the account's own role, and creating its own survey.
 OF_ONESELF = ("surveys:leave", "surveys:create")
 PEOPLE = re.compile("people|teams|hand-over|invitations")
 ESCALATING: tuple[dict[str, object], ...] = (

@@ -1,7 +1,7 @@
 """Links that confirm a change of address. They are signed and not stored.
 
-A link names the account, the mailbox it was sent to, and the moment of the request. A later request
-has another moment, so earlier links stop working.
+A link names the account, the recipient's mailbox, and the moment of the request. A new request has
+another moment, so earlier links stop working.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Side(StrEnum):
 def find_change(*, account: int) -> AddressChange | None:
     """Return the change that an account asked for, while its links are valid."""
     change = AddressChange.objects.select_related("account").filter(account=account).first()
-    # Nor is one from the future valid: the clock was set back, so nobody knows its age.
+    # A request from the future is not valid either: after the clock was set back, its age is
+    # unknown.
     is_valid = change is not None and abs(timezone.now() - change.asked_at) < VALID
     return change if is_valid else None
 

@@ -1,4 +1,4 @@
-"""The mails that accounts get: what each says, and to which address it goes."""
+"""The texts and recipients of the mails to accounts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Kind(models.TextChoices):
     OWNER_INVITED = "owner-invited"
 
 
-# The subject, and what happened. The end of each such mail says what to do about it.
+# The subject, and what happened. The end of each of these mails says what the reader can do.
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",

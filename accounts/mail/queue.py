@@ -23,7 +23,7 @@ NO_ACCOUNT = 0
 
 
 def request_mail(kind: Kind, *, account: int | None) -> None:
-    """Store a request for a mail, also for an unknown address (None), so that it takes as long."""
+    """Store a request for a mail. An unknown address (None) is stored too, to take as long."""
     now = timezone.now()
     AccountMail.objects.bulk_create(
         [AccountMail(account=account or NO_ACCOUNT, kind=kind, asked_at=now, due_at=now)],
@@ -43,7 +43,7 @@ def send_next_mail() -> None:
     now = timezone.now()
     AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
     until = now + RETRY_AFTER
-    # A mail that could not be sent comes after the others.
+    # Mails that could not be sent come last.
     row = _find_due(now).order_by("attempts", "due_at").first()
     if row is None or not _claim(row, until=until):
         return

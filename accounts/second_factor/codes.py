@@ -1,7 +1,7 @@
 """Decides whether a code is right: each code works once, and wrong ones cost more and more time.
 
-Uses and failures are stored with the secret, not in the limiter: neither an outage nor a restart
-may let a code work twice or allow more guesses.
+Uses and failures are stored with the secret, not in the limiter: an outage or a restart must not
+let a code work twice or allow more guesses.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from accounts.mail.queue import request_mail
 from accounts.models import User
 from accounts.second_factor.keys import UnreadableSecret, decrypt
 
-# People who get this far know the password or have a session. These allow for typing errors.
+# People who enter a code know the password or have a session. These attempts allow for typing
+# errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
-# 24 guesses a day, and as many in sessions: each guess has 3 chances in 1,000,000.
+# 24 guesses a day at sign-in, and as many in sessions: each succeeds with 3 chances in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
 # After this many failures, the owner should learn that somebody has the password or a session.
 TOLD_AFTER = 10
@@ -70,9 +71,9 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
     """Check the code of an app, or a recovery code, and store the result.
 
-    Wrong codes in sessions, which confirm changes, are counted separately: a thief of a session,
-    who need not know the password, must not hold up sign-in. Signing in ends this count too, so the
-    owner can then end the thief's session and make changes.
+    Wrong codes in sessions, where codes confirm changes, are counted separately: somebody who stole
+    a session, perhaps without the password, must not hold up sign-in. Signing in also resets this
+    count, so the owner can end the stolen session and make changes.
     """
     count = IN_SESSION if in_session else AT_SIGN_IN
     with transaction.atomic():
@@ -128,7 +129,7 @@ def seconds_to_wait(data: dict[str, Any], count: Count) -> int:
 
 
 def pause_after(failures: int) -> int:
-    """Return for how many seconds no code is checked: 0, then 30, 60, 120 … up to an hour."""
+    """Return the seconds during which no code is checked: 0, then 30, 60, 120 … up to an hour."""
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS << min(failures - FREE_FAILURES, 7))

@@ -52,7 +52,7 @@ def encrypt_all_again() -> list[str]:
 
 
 def count_states() -> tuple[int, int]:
-    """Return how many second factors no key can read, and how many only an earlier key can read."""
+    """Count second factors that no key can read, and those that only an earlier key can read."""
     newest, unreadable, old = MultiFernet(_fernets()[:1]), 0, 0
     for row in Authenticator.objects.iterator():
         tokens = [row.data[name] for name in _names_in(row)]

@@ -1,4 +1,4 @@
-"""Middleware: an account without a required second factor can do nothing but set it up."""
+"""Middleware: an account without a required second factor can only set one up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.urls import Resolver404, resolve
 from accounts.models import User
 from accounts.second_factor.state import has_second_factor
 
-# What respondents load, and static files, which are the same for everyone.
+# Respondents' files, and static files, which are the same for everyone.
 OPEN = ("/s/", "/m/", "/r/", settings.STATIC_URL)
 ALLOWED = frozenset(
     (
@@ -36,7 +36,7 @@ def demand_second_factor(get_response: Callable[[HttpRequest], HttpResponse]) ->
         if not settings.SECOND_FACTOR_REQUIRED or not _lacks_one(request):
             return get_response(request)
         if request.path_info.startswith("/api/"):
-            # The API then answers as it does to everybody who is not signed in.
+            # The API then answers as if nobody were signed in.
             request.user = AnonymousUser()
             return get_response(request)
         if "HX-Request" in request.headers:

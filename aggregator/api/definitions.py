@@ -65,7 +65,7 @@ class DefinitionParser(BaseParser):
 
 
 class DefinitionThrottle(UserRateThrottle):
-    """Limits checks: the largest definition takes seconds."""
+    """Limits checks, because checking the largest definition takes seconds."""
 
     rate = "30/min"
     scope = "definitions"
@@ -85,7 +85,7 @@ def _say(status: int, description: str) -> dict[Any, Any]:
     return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, description=description)}
 
 
-# Errors of every address here, and of those that take a definition.
+# Errors of every address here, then of addresses that take a definition.
 REFUSED = {
     **_say(401, "invalid-token"),
     **_say(403, "not signed in, the token lacks the scope, or your role is too low"),
@@ -174,7 +174,7 @@ def create(request: Request) -> HttpResponse:
 def definition(request: Request, slug: str) -> HttpResponse:
     """The whole content of a survey. In a draft, it can be replaced: all at once or not at all.
 
-    Questions keep their identity by their name. All that the new definition omits is deleted,
+    Questions keep their identity by their name. Everything the new definition omits is deleted,
     including translations and plans.
     """
     survey = get_survey(request.user, slug, Action.EDIT)

@@ -85,7 +85,7 @@ def _was_deleted(context: Mapping[str, Any]) -> bool:
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """Turn an exception in an API view into a response.
 
-    It quotes an exception only about a definition or a scope.
+    The response quotes only exceptions about a definition or a scope.
     """
     problem = next((p for kind, p in _PROBLEMS if isinstance(exc, kind)), problems.SERVER_ERROR)
     if problem is problems.SERVER_ERROR and _was_deleted(context):

@@ -1,6 +1,6 @@
 """POST /api/reports for callers inside Django: schema, permission matrix, test client.
 
-In production the ASGI entry answers this address before Django sees it; both call the same core.
+In production, the ASGI entry answers this address before Django; both entries use the same core.
 """
 
 from __future__ import annotations

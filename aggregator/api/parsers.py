@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 
 class ShallowJSONParser(JSONParser):
-    """Refuses JSON that is nested too deeply for Python, instead of failing."""
+    """Refuses JSON nested too deeply for Python, instead of failing."""
 
     def parse(
         self,

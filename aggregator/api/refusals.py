@@ -29,14 +29,14 @@ class BackgroundNotChosen(exceptions.APIException):
 
 
 class NoSuchRows(exceptions.APIException):
-    """A block was named although there is one file, or no block although each has its own."""
+    """The request names a block although there is one file, or none although each has its own."""
 
     status_code = problems.NO_SUCH_ROWS.status
     default_detail = problems.NO_SUCH_ROWS.advice
 
 
 class InvalidToken(exceptions.AuthenticationFailed):
-    """A token was sent that does not work: unknown, expired or revoked."""
+    """The token does not work: it is unknown, expired or revoked."""
 
 
 class WrongScope(exceptions.PermissionDenied):

@@ -230,7 +230,7 @@ class DefinitionErrorSerializer(serializers.Serializer[Any]):
 
 
 class DefinitionProblemSerializer(ProblemSerializer):
-    """Everything that is wrong with a definition."""
+    """All problems of a definition."""
 
     errors = DefinitionErrorSerializer(many=True)  # type: ignore[assignment]
 

@@ -145,8 +145,8 @@ def results(request: Request, slug: str) -> Response:
 def reports_csv(request: Request, slug: str) -> HttpResponseBase:
     """One row of randomized codes for each person, once the survey has closed and is counted.
 
-    It has the background questions that the owner chose. Where blocks of questions were drawn at
-    random and few people were asked the same ones, each block has its own file.
+    The file has the background questions that the owner chose. Where blocks of questions were drawn
+    at random and few people were asked the same ones, each block has its own file.
     """
     found = _find_results(request, slug)
     if not found.has_rows:

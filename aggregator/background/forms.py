@@ -1,4 +1,4 @@
-"""The owner's choice: leave proposed questions out, or merge more of their groups."""
+"""The owner's choice: leave out proposed questions, or merge more of their groups."""
 
 from __future__ import annotations
 

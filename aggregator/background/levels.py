@@ -37,7 +37,7 @@ class Levels:
         return np.array([numbers[code] for code in sorted(numbers)])
 
     def is_coarser(self, other: Levels) -> bool:
-        """Whether each level of `other` lies within, or equals, one of these levels."""
+        """Whether each level of `other` equals, or lies within, one of these levels."""
         return self.hidden == other.hidden and all(
             any(set(level) <= set(own) for own in self.levels) for level in other.levels
         )

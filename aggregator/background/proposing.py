@@ -1,4 +1,4 @@
-"""Proposes background questions for the file of rows, from declared counts alone.
+"""Propose background questions for the file of rows, from declared counts alone.
 
 Anybody may know a person's declared answers and the blocks that they were asked. Every combination
 of these that the file distinguishes must therefore contain at least the crowd C, or nobody. The
@@ -31,7 +31,7 @@ from surveys.comparing.indicators import Factor, find_indicators
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
-# A question that would lose more of its information tells more as a separate breakdown.
+# A question that would lose more of its information is more useful as a separate breakdown.
 LEAST_KEPT = 0.5
 # Sums of logarithms may differ in their last digits between processors.
 DIGITS = 9
@@ -64,7 +64,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
             has_files_of_blocks=True,
             crosses_files=may_cross_files(manifest, found),
         )
-    # A few people who declined one question would leave no room for any other.
+    # If kept apart, a few people who declined would leave no room for any other question.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)

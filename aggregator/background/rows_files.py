@@ -23,7 +23,7 @@ from surveys.models import Kind, Verb, Wave
 
 
 class AlreadyChosenError(Exception):
-    """The owner already chose the background of these rows, perhaps in another window."""
+    """The owner has already chosen the background of these rows, perhaps in another window."""
 
 
 def find_waves_without_rows_file() -> QuerySet[Wave]:
@@ -95,6 +95,6 @@ def choose(rows_file: RowsFile, background: Background) -> None:
 
 
 def accept_proposal(rows_file: RowsFile) -> None:
-    """Choose the whole proposal, unless there is a choice already."""
+    """Choose the whole proposal, unless a choice exists."""
     if rows_file.chosen is None:
         choose(rows_file, read_background(rows_file.proposed))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from surveys.models import Wave
 
-# Between two sweeps. At a steady 10 reports a second, this many come in 1 of 200 million sweeps.
+# Between two sweeps. At a steady 10 reports a second, 1 of 200 million sweeps finds this many.
 LEAST_IN_A_BURST = 50
 
 

@@ -21,7 +21,7 @@ from surveys.manifest.manifest import NOT_DRAWN, Manifest
 class Columns:
     ks: tuple[int, ...]  # the number of codes of every column
     places: tuple[int, ...]  # the column of each symbol
-    masks: tuple[int | None, ...]  # the column of each symbol's mask; None if all are asked
+    masks: tuple[int | None, ...]  # the column of each symbol's mask; None if everyone is asked
 
     @classmethod
     def of(cls, manifest: Manifest) -> Columns:
@@ -43,7 +43,7 @@ class Columns:
         return (*range(self.mask_count), *self.masks)
 
     def write_columns(self, reports: Sequence[bytes]) -> list[bytes]:
-        """Turn rows of symbols, as they were sent, into rows of columns."""
+        """Turn rows of symbols, as sent, into rows of column values."""
         if not self.mask_count:
             return list(reports)
         symbols = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), -1)
@@ -67,7 +67,7 @@ class Columns:
         return symbols
 
     def read_counts(self, counts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Return, for each symbol, how often each code was sent where the symbol was asked."""
+        """Return, for each symbol, how often each code was sent by people who were asked."""
         found = []
         for place, mask in zip(self.places, self.masks, strict=True):
             cells = list(counts[place])

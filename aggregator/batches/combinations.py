@@ -40,7 +40,7 @@ class Combinations:
         return asked
 
     def count(self, place: int, k: int, *, part: int | None = None) -> list[int]:
-        """Count people by their answer to a declared question, in all or in one block."""
+        """Count people by their answer to a declared question, overall or within one block."""
         people = np.where(self.find_asked(part), self.people, 0)
         counts = np.bincount(self.declared[:, place], weights=people, minlength=k)
         return [int(count) for count in counts]

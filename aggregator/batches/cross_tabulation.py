@@ -46,7 +46,7 @@ def cross_tabulate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each two-code question, and in both of each pair."""
+    """How many reports show code 1 in each two-code question, and in both questions of a pair."""
 
     total: int
     columns: tuple[int, ...]
@@ -54,7 +54,7 @@ class PairCounts:
     """Symmetric, in the order of `columns`; the diagonal holds the counts of one question."""
 
     def joint(self, first: int, second: int) -> int:
-        """Return how many reports show code 1 in both columns, which may be the same one."""
+        """Return how many reports show code 1 in both columns, which may be the same column."""
         return int(self.both[self.columns.index(first), self.columns.index(second)])
 
 
@@ -84,7 +84,7 @@ class PairCounter:
         self.add_words(_bit_words(packed, size=size, ks=self._ks), size=size)
 
     def add_words(self, words: NDArray[np.uint64], *, size: int) -> None:
-        """Take in one batch, whose rows each hold the bits of one question."""
+        """Take in one batch; each row of `words` holds the bits of one question."""
         while words.shape[1]:
             taken = min(words.shape[1], self._width - self._used)
             self._block[:, self._used : self._used + taken] = words[:, :taken]
@@ -133,7 +133,7 @@ def _table_shape(ks: Sequence[int], columns: Sequence[int]) -> tuple[int, ...]:
 def read_codes(column: NDArray[np.uint8], *, index: int, size: int, k: int) -> NDArray[np.uint8]:
     if k == 2:
         return np.unpackbits(column, count=size, bitorder="little")
-    # An impossible code would silently be counted in the cell of other codes.
+    # An impossible code would silently count in another code's cell.
     highest = column.max(initial=0)
     if highest >= k:
         raise ValueError(f"packed must contain codes below {k} in column {index}, got {highest}")

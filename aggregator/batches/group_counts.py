@@ -15,7 +15,7 @@ Counts = list[list[int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupCounts:
-    """One row for each group: how many of its reports show each code, or are in each cell."""
+    """One row per group: how many of its reports show each code, or fall into each cell."""
 
     columns: tuple[NDArray[np.int64], ...]
     tables: tuple[NDArray[np.int64], ...]

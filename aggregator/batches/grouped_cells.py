@@ -1,7 +1,7 @@
 """How often each code was sent in each group: the cells of planned tables by groups.
 
-They are counted from batches when such a table is drawn. If the reports make no batch, they are
-counted at the close; only counts then remain.
+The cells are counted from batches when such a table is drawn. If the reports make no batch, the
+cells are counted at the close; only counts then remain.
 """
 
 from __future__ import annotations

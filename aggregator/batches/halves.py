@@ -21,7 +21,7 @@ from surveys.models import Wave
 
 # Each half has at least two fifths of the reports.
 LEAST_FIFTHS, ALL_FIFTHS = 2, 5
-# About three quarters of divisions by coin tosses qualify if 20 batches have the same size.
+# With 20 batches of equal size, about three quarters of random divisions qualify.
 DRAWS = 10_000
 FEW_BATCHES = (
     "The reports came in {batches:,} batches. Halves need at least "
@@ -43,10 +43,10 @@ class HalfIsOpen(Exception):
 
 @transaction.atomic
 def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
-    """Draw or return the halves of a wave that has ended; None before its end.
+    """Return the halves of an ended wave, drawing them if needed; None before its end.
 
-    Also None if the wave keeps nothing sealed. Earlier snapshots count all batches, and nobody has
-    seen their figures, so they are deleted.
+    Also None if the wave keeps nothing sealed. Drawing deletes earlier snapshots: they count all
+    batches, and nobody has seen their figures.
     """
     wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     if not wave.sealed_half or not is_over(wave):
@@ -76,7 +76,7 @@ def find_half(wave: Wave) -> SealedHalf | None:
 def draw_sides(sizes: Sequence[int], *, crowd: int) -> list[bool] | None:
     """Draw which batches stay sealed; all divisions that qualify are equally likely.
 
-    None if no division qualifies, or none was found.
+    None if no division qualifies, or no draw found one.
     """
     total = sum(sizes)
     least = max(crowd, -(-LEAST_FIFTHS * total // ALL_FIFTHS))
@@ -111,20 +111,20 @@ def _divide(wave: Wave, keys: Sequence[int], sides: Sequence[bool]) -> None:
 
 
 def find_half_with_groups(wave: Wave, *, through_batch: int) -> SealedHalf | None:
-    """Find the half whose open batches end here, if tables may divide it by declared groups."""
+    """Find the half whose open batches end at `through_batch`, if its tables may have groups."""
     return SealedHalf.objects.filter(
         wave=wave, through_batch=through_batch, has_groups=True
     ).first()
 
 
 def count_held(wave: Wave) -> int:
-    """Count the reports of the sealed half; the open half has the rest of the wave's."""
+    """Count the reports of the sealed half; the wave's other reports are in the open half."""
     held = Batch.every.filter(wave=wave, is_held=True)
     return held.aggregate(reports=Sum("size"))["reports"] or 0
 
 
 def release_held(half: SealedHalf) -> int:
-    """Let everything show all batches from now on; return the number of the last batch.
+    """Open the sealed half, so that all batches are shown; return the last batch's number.
 
     The half must be locked.
     """

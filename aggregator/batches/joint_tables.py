@@ -27,13 +27,13 @@ from surveys.manifest.rules import leaves
 
 # A larger table would have few reports in each cell, and its likelihood would take seconds.
 MOST_CELLS = 1024
-MOST_CLASSES = 32  # combined, of all symbols that a rule reads
+MOST_CLASSES = 32  # combinations of classes over all symbols that a rule reads
 ReadColumn = Callable[[int], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One symbol of a table; `classes` has the class of each of its codes."""
+    """One symbol of a table; `classes` lists the class of each code."""
 
     symbol: Symbol
     column: int
@@ -82,7 +82,7 @@ class JointTable:
 
 
 def list_tables(manifest: Manifest) -> list[JointTable]:
-    """List the tables that are counted, in the order that all batches of a wave use."""
+    """List the tables to count, in the order that all batches of a wave use."""
     listed = []
     for table in _list_all(manifest):
         # An item is a share of the people whose gate says "answered".
@@ -114,7 +114,7 @@ def count_tables(
 
 
 def read_columns(packed: bytes, *, size: int, ks: Sequence[int]) -> ReadColumn:
-    """Return a function that reads the codes of a column, each column once."""
+    """Return a function that reads a column's codes; it decodes each column only once."""
     stored = split_columns(packed, size=size, ks=ks)
 
     @cache
@@ -167,10 +167,10 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
 def _class_codes(
     question: ManifestQuestion, symbols: Mapping[str, Symbol]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """For each symbol that a rule reads, number the classes of codes that the rule distinguishes.
+    """For each symbol that a rule reads, number the classes of codes the rule distinguishes.
 
-    Codes of refusals and of questions that were not asked satisfy no condition, so they share the
-    class of the answers that satisfy none.
+    The codes "refused" and "not asked" satisfy no condition, so they share the class of the answers
+    that satisfy none.
     """
     conditions: dict[str, list[frozenset[int]]] = {}
     for leaf in leaves(question.rule or {}):

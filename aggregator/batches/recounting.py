@@ -1,4 +1,4 @@
-"""Count the joint tables of batches that were sealed before such tables existed."""
+"""Count the joint tables of batches that were sealed before joint tables existed."""
 
 from __future__ import annotations
 

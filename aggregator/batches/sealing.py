@@ -75,7 +75,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
         )
         if wave is None:
             return None
-        # In a long backlog, count no more reports than one batch needs, but choose among all.
+        # In a long backlog, count only as many reports as one batch needs, but choose among all.
         largest = find_largest_batch(wave)
         enough = max(MAX_BATCH, wave.minimum_batch) + wave.minimum_batch
         waiting = RawReport.objects.filter(wave=wave).order_by()[:enough].count()
@@ -93,7 +93,7 @@ def seal_next_batch(*, wave_id: int) -> Batch | None:
 
 
 def _ended_below_minimum(wave: Wave, *, waiting: int) -> bool:
-    """Whether to delete a closed wave's reports, or to note that none came."""
+    """Whether to delete a closed wave's reports, or to record that none came."""
     if wave.is_open or waiting >= wave.minimum_batch:
         return False
     return waiting > 0 or (wave.keeps_counts and not _is_counted(wave))
@@ -124,15 +124,15 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     """Delete exactly `size` raw reports, chosen at random, and return their symbols.
 
     Browsers draw the ids, so programs can choose them. Each batch has a new nonce, so no id makes a
-    report likelier to be taken or to keep waiting.
+    report likelier to be taken or left.
     """
     vendor = connection.vendor
     lock = "FOR UPDATE SKIP LOCKED" if vendor == "postgresql" else ""
     with connection.cursor() as cursor:
         if vendor == "postgresql":
             cursor.execute(_CHOOSE_IN_MEMORY)
-        # Materialized: a plan may run a plain subquery again for each row. It would then skip rows
-        # that have been locked or deleted since, and choose others.
+        # Materialized: PostgreSQL may run a plain subquery again for each row. Later runs would
+        # skip rows that have been locked or deleted since, and choose others.
         cursor.execute(
             f"""
             WITH drawn (nonce) AS MATERIALIZED (SELECT {_NONCE[vendor]}),
@@ -151,11 +151,11 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
 
 
 def _discard(*, wave: Wave, waiting: int) -> None:
-    """Delete a closed wave's reports that do not make a full batch, and record how many.
+    """Delete and count a closed wave's reports if they do not make a full batch.
 
-    If releases are planned, also record what they are drawn from: how often each code was sent, for
-    tables by groups also in each group, and for key drivers how often two codes were equal. If a
-    restore lost reports, the wave may have batches; releases are then drawn from those.
+    If releases are planned, also record the counts from which they are drawn: of each code, of each
+    code in each group for tables by groups, and of equal codes for key drivers. If a restore lost
+    reports, the wave may have batches; releases are then drawn from these batches.
     """
     rows = _take_raw_reports(wave_id=wave.pk, size=waiting)
     if RawReport.objects.filter(wave=wave).exists():
@@ -167,7 +167,7 @@ def _discard(*, wave: Wave, waiting: int) -> None:
 
 
 def _count(manifest: Manifest, rows: list[bytes]) -> dict[str, Any]:
-    """Count what planned releases are drawn from; digests of requests name tables by groups."""
+    """Count the data behind planned releases; digests of requests name tables by groups."""
     columns, size = Columns.of(manifest), len(rows)
     packed = pack_reports(columns.write_columns(rows), ks=columns.ks) if rows else b""
     pairs = list_pairs(manifest.planned_releases or ())
@@ -188,11 +188,12 @@ def is_over(wave: Wave) -> bool:
 
 
 def find_waves_to_seal() -> QuerySet[Wave]:
-    """Find waves with 2K waiting raw reports, and closed waves with any, or without a count.
+    """Find open waves with 2K raw reports, and closed waves with any raw report or without a count.
 
-    It reads at most 2K rows per wave, so that a sweep takes no longer when more reports wait. It
-    asks which wave's report is at a given place in the index order. If it asked for any report of a
-    wave, PostgreSQL would expect a match soon, and read all reports if the wave has none.
+    The query reads at most 2K rows per wave, so that a sweep takes no longer when more reports
+    wait. It asks which wave's report is at a given place in the index order. If it asked for any
+    report of a wave, PostgreSQL would expect an early match, and read all reports if the wave has
+    none.
     """
     waiting = RawReport.objects.filter(wave__gte=OuterRef("pk")).order_by("wave").values("wave")
     due = Q(state=Wave.State.CLOSED, pk=Subquery(waiting[:1]))
@@ -212,10 +213,10 @@ def find_waves_to_seal() -> QuerySet[Wave]:
 
 
 def count_reports(wave: Wave) -> tuple[int, int]:
-    """Count the spent ids, and the reports that are raw, sealed or discarded; both must agree.
+    """Count the spent ids, and the raw, sealed and discarded reports; both counts must agree.
 
-    It takes one statement, so that a report that arrives or is sealed at this moment is seen on
-    both sides or on neither.
+    One statement counts both, so that a report that arrives or is sealed meanwhile is seen on both
+    sides or on neither.
     """
     with connection.cursor() as cursor:
         cursor.execute(

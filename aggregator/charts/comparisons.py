@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups and a difference, odds ratios, break downs, all pairs."""
+"""Charts of comparisons: two groups and a difference, odds ratios, breakdowns, all pairs."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _head(outcome: Indicator, by: str, rows: tuple[Row, ...]) -> Section:
 
 
 def _name_answer(term: Term, indicator: Indicator) -> str:
-    """Name a coefficient so that the picture needs no list of questions."""
+    """Name a coefficient in full, so that readers of the picture need no list of questions."""
     question, answer = indicator.question, indicator.answer or YES
     if isinstance(indicator, Factor) and not indicator.is_trend:
         answer = name_term(term, indicator).removesuffix(f" (Q{question.number})")
@@ -305,7 +305,7 @@ def _row_of_term(label: str, term: Term) -> Row:
 def list_breakdown_menu(
     comparison: Comparison, standing: ComparisonStanding
 ) -> list[tuple[str, str]]:
-    """List the charts of a break down: each file name's beginning, and the questions shown."""
+    """List the charts of a breakdown: each file name's beginning, and the questions shown."""
     blocks = _list_blocks(comparison, standing)
     sections = [_make_section(block) for block in blocks]
     stem = f"comparison-{comparison.pk}"

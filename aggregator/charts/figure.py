@@ -15,7 +15,7 @@ _TOPS = (
     (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1.0, 0.2),
 )  # fmt: skip
 MOST_TICKS = 7
-# Intervals of ratios that reach further end in an arrow.
+# Intervals of ratios that extend beyond these values end in arrows.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
 SIGNIFICANT, LEAST_P = 0.05, 1e-4  # smaller p-values are drawn at the end of the axis
 _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -25,7 +25,7 @@ _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 @dataclass(frozen=True, kw_only=True)
 class Axis(surveys.axis.Axis):
     full: float = 1.0  # how far apart two values can be
-    is_ratio: bool = False  # of odds ratios or p: it is logarithmic
+    is_ratio: bool = False  # a logarithmic axis, of odds ratios or p-values
     ticks: tuple[Tick, ...]
     title: str
 
@@ -38,14 +38,14 @@ class Axis(surveys.axis.Axis):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One figure; without a value, it is a dashed line and a text that says why."""
+    """One figure; if it has no value, a dashed line and a text say why."""
 
     label: str
     text: str  # "45 % (39–51)"
     value: float | None
     low: float | None = None
     high: float | None = None
-    is_cautious: bool = False  # its dot is open
+    is_cautious: bool = False  # drawn with an open dot
     truth: float | None = None
     axis: Axis | None = None  # the separate axis of a mean
     ends: tuple[str, str] = ("", "")  # labels at the two ends of the axis
@@ -70,14 +70,14 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    title: str  # for screen readers only; a paper has its own title
+    title: str  # for screen readers only; papers have their own captions
     panels: tuple[Panel, ...]
     footnotes: tuple[str, ...]
     warning: str = ""  # a rehearsal must say so in the picture
 
     @property
     def description(self) -> str:
-        """Say in words what the picture shows."""
+        """Describe the picture in words."""
         sentences = [self.warning] if self.warning else []
         for panel in self.panels:
             for section in panel.sections:

@@ -24,7 +24,7 @@ MISSING = (
 )
 TOO_TALL = "This chart is too tall for a PNG file. Download it as SVG or PDF."
 _PAGE = Path(__file__).with_name("page.typ")
-# The first two are for screen readers; a page is white already.
+# The first two parts are for screen readers; a page is already white.
 _NOT_DRAWN = ("title", "desc", "rect")
 _HEADER_END = 33  # of a PNG file: its signature and its first chunk
 
@@ -37,7 +37,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         raise NotRenderable(TOO_TALL)
     page = _build_page(layout, picture)
     try:
-        # For a PNG too: only an accessible PDF reports characters that are in no font.
+        # Also for a PNG: only an accessible PDF reports characters that are in no font.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
     except NoFontError as error:
         raise NotRenderable(MISSING.format(character=error)) from None
@@ -47,7 +47,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
 
 
 def _build_page(layout: Layout, picture: Element) -> dict[str, Any]:
-    """Return what page.typ draws: the parts of the picture, as in the SVG file."""
+    """Return the parts of the picture for page.typ to draw, as in the SVG file."""
     return {
         "title": layout.figure.title,
         "width": layout.sheet.width,

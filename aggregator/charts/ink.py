@@ -1,4 +1,4 @@
-"""How dark and heavy a figure is drawn: the more is known, the more ink.
+"""How dark and heavy each figure is drawn: more certain figures get more ink.
 
 A wide interval is a long line. If all lines were alike, the least certain figure would be the
 heaviest mark of a chart. Longer lines are therefore thinner and paler, with smaller dots.
@@ -14,7 +14,7 @@ from aggregator.charts.figure import Axis, Row
 # Interval widths, as fractions of the possible range.
 PRECISE, VAGUE = 0.05, 0.5
 DARK, PALE = (0x33, 0x14, 0x3D), (0x97, 0x8B, 0x9C)
-LINE_TIMES_WIDTH = 0.12  # so that lines have the same area whatever their length
+LINE_TIMES_WIDTH = 0.12  # so that all lines have the same area
 THIN, THICK = 0.4, 2.4
 SMALL_DOT, LARGE_DOT = 1.3, 2.8
 # An interval of odds ratios from 1 to 10 says as little as 30 points of a share.
@@ -40,7 +40,7 @@ def find_ink(row: Row, axis: Axis) -> Ink:
 
 
 def _find_width(row: Row, axis: Axis) -> float:
-    """Return the width of the interval as a part of all possible values."""
+    """Return the width of the interval as a fraction of the possible range."""
     if row.low is None or row.high is None:
         return VAGUE
     if axis.is_ratio:

@@ -89,7 +89,7 @@ class PlacedSection:
 class PlacedPanel:
     axis: Axis
     sections: list[PlacedSection]
-    has_axis: bool  # no axis without a figure on it
+    has_axis: bool  # False if no figure is on it
     bottom: float  # where its axis begins
 
 

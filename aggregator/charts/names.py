@@ -44,7 +44,7 @@ class ChartName:
 
     @property
     def part(self) -> str:
-        """The question or part of a break down; empty for the whole comparison."""
+        """The question or part of a breakdown; empty for the whole comparison."""
         return self.subject.partition("-")[2]
 
 
@@ -62,7 +62,7 @@ def read_name(name: str) -> ChartName | None:
 
 
 def read_part(text: str) -> int | None:
-    """Read the number of a part: 1 if the text is empty, 2 from "part2"; None for other texts."""
+    """Read the number of a part: 1 for an empty text, 2 for "part2"; None for other texts."""
     found = _PART.fullmatch(text)
     return (int(found[1]) if found[1] else 1) if found else None
 

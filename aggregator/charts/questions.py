@@ -1,7 +1,7 @@
 """Charts of one question or of all: options as rows, a mean on a separate scale.
 
 A long survey makes several pictures, each of which fits on a page of a journal. Pictures break
-between questions, at both widths alike, so each has one name.
+between the same questions at both widths, so each picture has one name.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _list_notes(results: Results, blocks: Sequence[Block], rows: Sequence[Row]) 
 
 
 def _describe_reports(results: Results, blocks: Sequence[Block]) -> str:
-    """Say how many reports there are, and per question if people were asked only a part."""
+    """Say how many reports there are; for random subsets, how many for each question."""
     total = results.snapshot.total
     if blocks and all(block.is_declared for block in blocks):
         return f"{whole(total)} reports, with answers sent as they are"

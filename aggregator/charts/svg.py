@@ -56,7 +56,7 @@ def draw(layout: Layout) -> Element:
     )
     SubElement(root, "title", {"id": "title"}).text = _clean(layout.figure.title)
     SubElement(root, "desc", {"id": "description"}).text = _clean(layout.figure.description)
-    # Wider than the picture, so that no edge is half transparent.
+    # The background is wider than the picture, so that no edge is half transparent.
     paper = {"x": "-9", "y": "-9", "width": f"{width + 18:.3f}", "height": f"{height + 18:.3f}"}
     SubElement(root, "rect", {**paper, "fill": WHITE})
     sheet = layout.sheet

@@ -38,7 +38,7 @@ def _width_of(letter: str) -> int:
         return 0
     if unicodedata.east_asian_width(letter) in "WF" or ord(letter) > 0xFFFF:
         return _FULL
-    base = _find_known(unicodedata.normalize("NFD", letter)[:1])  # é is as wide as e
+    base = _find_known(unicodedata.normalize("NFD", letter)[:1])  # an é is as wide as an e
     return _UNKNOWN if base is None else base
 
 

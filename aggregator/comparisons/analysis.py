@@ -53,7 +53,7 @@ PAIRS_AT_ONCE = 100
 
 
 def find_level(together: Together, times: Sequence[float]) -> float:
-    """Find the level of each interval, so that all hold together at all looks."""
+    """Find the level of each interval at which all intervals hold jointly at all looks."""
     return repeated_level(simultaneous_level(LEVEL, shares=together.family), times=times)
 
 
@@ -111,9 +111,9 @@ def analyse_regression(
     times: Sequence[float] = (),
     after_each: Callable[[], None] = lambda: None,
 ) -> RegressionResult:
-    """Regress Yes to the first indicator on the others; `planned` and `times` are as above.
+    """Regress Yes to the first indicator on the others.
 
-    `after_each` is called after each interval.
+    `planned` and `times` are those of `analyse_table`; `after_each` is called after each interval.
     """
     predictors = indicators[1:]
     own = sum(map(_count_tests, predictors))
@@ -276,7 +276,7 @@ def _find_obstacle(
 
 
 def _find_sign(first: Indicator, second: Indicator, table: NDArray[np.int64]) -> int | None:
-    """Whether Yes to both is more frequent than by chance, among people who answered both."""
+    """Whether people who answered both questions say Yes to both more often than by chance."""
     if max(len(first.levels), len(second.levels)) > 2:
         return None
     variables = [first.variable, second.variable]

@@ -83,7 +83,7 @@ TWO_BLOCKS = (
     "Too few people were asked the same blocks, so a comparison across blocks has one question "
     "from each of two blocks. Choose two questions, or questions from one block."
 )
-# A third question might count people who were asked three blocks, and they are fewer.
+# A third question could belong to a third block: fewer people were asked all three.
 MOST_ACROSS = 2
 BLOCKS_MOVE_APART = (
     "While the survey is open, each block of questions is updated at different times. You can "
@@ -96,7 +96,7 @@ PAIRS_AFTER_CLOSE = (
 
 
 class NotPrepared(NotComparable):
-    """A worker has not proposed the file of rows yet; try again later."""
+    """No worker has proposed the file of rows yet; try again later."""
 
 
 def check_people(manifest: Manifest, snapshot: Snapshot) -> None:
@@ -118,7 +118,7 @@ def check_choice(
 
     `is_final` says whether the wave is closed and counted; until then, no declared group is
     compared. Afterwards, groups are those in the chosen background of the file of rows. `half` is
-    given if an open half is counted and its tables may have groups.
+    passed if an open half is counted and its tables may have groups.
     """
     if kind == Comparison.Kind.TABLE and half is not None:
         check_claim(manifest=manifest, names=names, half=half)
@@ -162,13 +162,13 @@ def check_claim(*, manifest: Manifest, names: Sequence[str], half: SealedHalf) -
 def find_through_batch(
     *, manifest: Manifest, snapshot: Snapshot, kind: str, names: Sequence[str]
 ) -> int:
-    """Return the last batch that a comparison reads: that of the last look at its questions.
+    """Return the last batch that a comparison reads, from the last look at its questions.
 
-    All pairs have only p-values, which do not hold at several looks, so they wait for the close.
-    The open half of a closed wave is one look.
+    The comparison of all pairs waits for the close, because its p-values do not hold at several
+    looks. The open half of a closed wave is one look.
 
-    A table of two blocks would count people who were asked both. A look at either block could
-    change it by fewer than K of them, so NotComparable is raised until the last look.
+    A table of two blocks counts people who were asked both. A look at either block could add fewer
+    than K of them to the table, so NotComparable is raised until the last look.
     """
     if kind == Comparison.Kind.PAIRS and not (snapshot.final or snapshot.is_half):
         raise NotComparable(PAIRS_AFTER_CLOSE)
@@ -206,7 +206,7 @@ def _check_groups(
 
 
 def find_problem(indicator: Indicator, *, is_final: bool, rows_file: RowsFile | None) -> str:
-    """Say why a declared group cannot be compared; empty if it can, or if answers are scrambled."""
+    """Say why a declared group cannot be compared; empty if it can, or for scrambled answers."""
     if not indicator.is_known:
         return ""
     if not is_final:
@@ -239,8 +239,8 @@ def _check_blocks(
 ) -> None:
     """Raise NotComparable if a comparison of several blocks could show too few people.
 
-    Several questions of a block that has its own file would reveal too much about which of its rows
-    belong to people who were asked the other block.
+    Where each block has its own file, several questions of one block would reveal too much about
+    which of its rows belong to people who were asked the other block.
     """
     if not is_across_blocks(manifest, chosen):
         return
@@ -253,7 +253,7 @@ def _check_blocks(
 
 
 def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
-    """Raise NotComparable if no pair may be compared, or if this is not known yet."""
+    """Raise NotComparable if no pair of questions may be compared, or this is still unknown."""
     listed = list_pair_indicators(manifest)
     if any(one.is_known for one in listed) and (rows_file is None or rows_file.chosen is None):
         raise NotComparable(CHOOSE_FIRST)

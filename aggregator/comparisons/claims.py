@@ -1,4 +1,4 @@
-"""Claims: written down from the open half, tested on the sealed half, all at once and only once."""
+"""Claims are written down from the open half and tested together, once, on the sealed half."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Claim:
         return {"names": list(self.names), "is_higher": self.is_higher, "than": self.than}
 
     def is_about_the_same(self, other: Claim) -> bool:
-        """Whether both are about one figure, so that only one can be written down."""
+        """Whether both claims are about one figure: only one of them can be written down."""
         if self.than is None and other.than is None:
             return set(self.names) == set(other.names)
         return self.names == other.names and None not in (self.than, other.than)
@@ -103,7 +103,7 @@ def list_stored(half: SealedHalf) -> list[Claim]:
 
 
 def add_claim(*, wave: Wave, claim: Claim) -> None:
-    """Write a claim down; raise NotComparable or HalfIsOpen if this is impossible."""
+    """Write down a claim; raise NotComparable or HalfIsOpen if this is impossible."""
     manifest = wave.description
     with transaction.atomic():
         half = _lock(wave)
@@ -146,7 +146,7 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
 
 
 def ask_to_open(*, wave: Wave, seen: str) -> None:
-    """Ask a worker to test all claims on the sealed half; from now on, they stay as they are.
+    """Ask a worker to test all claims on the sealed half; from now on, claims cannot change.
 
     `seen` is the stamp of the claims on the author's page.
     """
@@ -162,7 +162,7 @@ def ask_to_open(*, wave: Wave, seen: str) -> None:
 def _lock(wave: Wave) -> SealedHalf:
     lock_survey(wave.survey)
     ask_again(wave.survey, Action.UNSEAL)
-    # Locked before its half, as when results are stored.
+    # Lock the wave before its half, as when results are stored.
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     half = SealedHalf.objects.select_for_update().get(wave=wave)
     if not half.is_sealed or half.asked_on is not None:
@@ -206,7 +206,7 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
     if row is None or not row.is_settled:
         return judged
     if row.state == Comparison.State.FAILED:
-        QUEUE.try_again(row)  # the test depends on nothing that changed since
+        QUEUE.try_again(row)  # what a test reads never changes
         verdict = Verdict.NOT_TESTED if row.is_settled else Verdict.WAITING
         return replace(judged, verdict=verdict, problem=row.problem)
     try:
@@ -220,7 +220,7 @@ def _describe(number: int, claim: Claim, row: Comparison | None, manifest: Manif
         return replace(judged, verdict=Verdict.NOT_TESTED, problem=nobody)
     compares, problem = claim.than is None, _find_problem(result, claim)
     p_value = adjust_p(result.test.p_value, result.together)
-    # A share has an interval alone.
+    # A share has only an interval.
     has_p = compares and not problem and shows_test(result)
     describe = describe_difference if compares else describe_share
     is_confirmed = is_confirmed_by(result, claim)
@@ -247,7 +247,7 @@ def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
 def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> str:
     """Say which group of a claim has nobody in the sealed half; empty if none."""
     if not group.is_known:
-        return ""  # who is in it is unknown; the interval allows for that
+        return ""  # membership is unknown; the interval allows for that
     first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
     if not first:
         return NOBODY_THERE.format(group=group.quoted)

@@ -30,7 +30,7 @@ from surveys.manifest.manifest import Manifest
 
 Kind = Comparison.Kind
 CHOOSE_KIND = "Choose what to compare."
-# Menus of further predictors are folded.
+# The form folds away the menus of further predictors.
 FIRST_PREDICTORS = 3
 
 
@@ -86,11 +86,11 @@ class ComparisonForm(forms.Form):
             self.names = names
 
     def read_names(self) -> list[str]:
-        """The chosen indicators, the outcome first; none for all pairs."""
+        """Return the names of the chosen indicators, the outcome first; none for all pairs."""
         return []
 
     def find_field(self, name: str) -> str | None:
-        """The field that an error belongs to; a missing outcome comes first."""
+        """Return the field that an error belongs to; a missing outcome takes precedence."""
         if name and not self.cleaned_data[OUTCOME]:
             return OUTCOME
         return name or None

@@ -103,7 +103,7 @@ def request_comparison(
     names: Sequence[str],
     segments: int = 0,
 ) -> Comparison:
-    """Return the comparison for this snapshot, computed or waiting; may raise NotComparable."""
+    """Return the requested comparison, computed or waiting; may raise NotComparable."""
     manifest = wave.description
     check_people(manifest, snapshot)
     check_choice(
@@ -170,7 +170,7 @@ def find_kind(names: Sequence[str]) -> Comparison.Kind:
 
 
 def compute_again(comparison: Comparison) -> None:
-    """Queue a comparison again if its stored result cannot be read."""
+    """Queue a comparison again, because its stored result cannot be read."""
     logger.error(
         "The result of comparison %s could not be read; computing it again.", comparison.pk
     )
@@ -186,7 +186,7 @@ def compute_again(comparison: Comparison) -> None:
                 leased_until=None,
             )
     except IntegrityError:
-        # The same choice was requested again after an upgrade, and has a row with this method.
+        # After an upgrade, the same choice was requested again: it has a row with this method.
         stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
     comparison.refresh_from_db()
 
@@ -220,7 +220,7 @@ def withdraw(comparison: Comparison, *, problem: str) -> None:
 
 
 def _drop_old(wave: Wave) -> None:
-    """Delete old comparisons, but none that was planned, tests a claim, waits or is running."""
+    """Delete old comparisons, except planned, waiting or running ones and tests of claims."""
     kept = wave.comparisons.order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]
     settled = wave.comparisons.filter(state__in=[Comparison.State.DONE, Comparison.State.FAILED])
     kept_anyway = Q(planned=True) | Q(kind=Comparison.Kind.CLAIM)
@@ -234,7 +234,7 @@ def run_comparison(*, comparison_id: int) -> bool:
     if comparison is None:
         return False
     if comparison.method_version != METHOD_VERSION and comparison.kind != Comparison.Kind.CLAIM:
-        # Requested before an upgrade; it can be requested again.
+        # The comparison was requested before an upgrade, and can be requested again.
         comparison.delete()
     elif comparison.attempts > MAX_ATTEMPTS:
         QUEUE.give_up(comparison, GAVE_UP)
@@ -271,7 +271,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    # Checked again: an earlier version may have requested it.
+    # Checked again: an earlier version may have requested the comparison.
     if is_claim:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
         check_claim(manifest=manifest, names=comparison.names, half=half)
@@ -358,7 +358,7 @@ def _count_planned(comparison: Comparison) -> int:
 
 
 def find_first_batch(comparison: Comparison) -> int:
-    """Return the first batch of a comparison: a claim is tested on the sealed half alone."""
+    """Return the first batch that a comparison reads; a claim reads only the sealed half."""
     if comparison.kind != Comparison.Kind.CLAIM:
         return 1
     return SealedHalf.objects.get(wave=comparison.wave_id).through_batch + 1

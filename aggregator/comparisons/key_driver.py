@@ -1,4 +1,4 @@
-"""Which one answer best predicts another, from the counts of all pairs that a worker stored.
+"""Find the answer that best predicts another, from the stored counts of all pairs.
 
 A rule says that people answer the outcome as they answer one other question, or the opposite. A
 rule that is right no more often than "always Yes" or "always No" predicts nothing.
@@ -57,7 +57,7 @@ class Ranking:
     outcome: Indicator
     together: Together
     rules: tuple[RankedRule, ...]
-    left_out: tuple[Indicator, ...]  # pairs with the outcome were not tested
+    left_out: tuple[Indicator, ...]  # their pairs with the outcome were not tested
 
     @property
     def constant(self) -> RankedRule:
@@ -65,10 +65,10 @@ class Ranking:
 
     @property
     def best(self) -> RankedRule | None:
-        """The best rule that, as estimated, beats the better constant; None if none does.
+        """The best rule whose estimate beats the better constant; None if no rule does.
 
-        It does so among people with both answers and also against the constant's share on pages,
-        which may describe more people.
+        It must beat the constant among people with both answers, and also the constant's share on
+        pages, which may describe more people.
         """
         better = (rule for rule in self.rules if rule.is_shown and rule.gain > 0)
         return next((rule for rule in better if rule.share > self.constant.share), None)
@@ -82,7 +82,7 @@ def list_outcomes(manifest: Manifest) -> list[Indicator]:
 def rank_rules(
     result: PairsResult, manifest: Manifest, outcome: Indicator, *, times: Sequence[float]
 ) -> Ranking | None:
-    """Rank the rules about an outcome; None if it has no pair with counts.
+    """Rank the rules about an outcome; None if no pair with the outcome has counts.
 
     `times` lists the looks before the close, as fractions of the people expected.
     """
@@ -115,7 +115,7 @@ def rank_rules(
 def _list_tables(
     result: PairsResult, outcome: Indicator, others: Sequence[Indicator]
 ) -> Iterator[tuple[str, Table]]:
-    """List each predictor with its table of codes, the outcome's code first."""
+    """List each predictor with its table of codes, whose rows are the outcome's codes."""
     names = {one.name for one in others}
     for pair in result.pairs:
         if pair.counts is None or outcome.name not in pair.indicators:

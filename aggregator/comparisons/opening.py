@@ -2,8 +2,8 @@
 
 A restored backup forgets the test, but not what its owner saw. So before anything shows the sealed
 reports, a key of the claims and of these reports is written to the file of the wave in the folder
-that counts draws (aggregator.releases.counters). Claims with another key are not tested any more.
-Those with the same key are: their test gives the same again, also after a worker died.
+that counts draws (aggregator.releases.counters). From then on, only claims with this key are
+tested: their test always gives the same result, even if a worker died during an earlier one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_halves_to_open() -> QuerySet[SealedHalf]:
 def open_half(*, wave_id: int) -> bool:
     """Open a half and request the tests of its claims, or say why not.
 
-    False if there was nothing to do, or not here or not now.
+    False if no half waits, this server has no folder for releases, or recording failed.
     """
     waiting = find_halves_to_open().filter(wave=wave_id)
     if settings.RELEASES is None or not waiting.exists():
@@ -70,7 +70,7 @@ def open_half(*, wave_id: int) -> bool:
 
 @transaction.atomic(durable=True)
 def _open(wave_id: int, folder: Path) -> None:
-    # The wave before its half, as when results are stored.
+    # Lock the wave before its half, as when results are stored.
     wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     half = find_halves_to_open().select_for_update().filter(wave=wave).first()
     if half is None:
@@ -81,14 +81,14 @@ def _open(wave_id: int, folder: Path) -> None:
         half.asked_on, half.obstacle = None, TESTED_BEFORE
         half.save(update_fields=["asked_on", "obstacle"])
         return
-    with suppress(DamagedFile):  # it refuses all claims already
+    with suppress(DamagedFile):  # a damaged file refuses all claims anyway
         append_new_keys(path, [key])
     # From here on, the claims count as tested, whatever happens.
     _request_tests(half, through_batch=release_held(half))
 
 
 def _request_tests(half: SealedHalf, *, through_batch: int) -> None:
-    # A share and a difference of the same two answers are two tests of one table.
+    # Claims about a share and a difference of the same two answers are tested on one table.
     Comparison.objects.bulk_create(
         Comparison(
             wave_id=half.wave_id,
@@ -102,7 +102,7 @@ def _request_tests(half: SealedHalf, *, through_batch: int) -> None:
 
 
 def find_other_tests(path: Path, key: str) -> bool:
-    """Whether the file records a test, but not that with this key. May raise OSError."""
+    """Whether the file records only tests with other keys. May raise OSError."""
     try:
         recorded = read_keys(path)
     except DamagedFile:

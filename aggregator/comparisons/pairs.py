@@ -1,6 +1,6 @@
-"""The table of codes of each pair of questions, from one pass over all batches.
+"""Count the table of codes of each pair of questions in one pass over all batches.
 
-Each code but the first of a question becomes a row of bits. The reports that show two codes are
+Each code of a question except the first becomes a row of bits. The reports that show two codes are
 then counted for all pairs of rows at once, 64 reports per word.
 """
 
@@ -18,7 +18,7 @@ from aggregator.batches.packing import WORD_BYTES, split_columns
 from surveys.comparing.indicators import Indicator
 from surveys.manifest.manifest import Manifest
 
-Source = tuple[int | None, int]  # the places of a gate, if it counts, and of a symbol
+Source = tuple[int | None, int]  # the places of a gate (if it counts) and of a symbol
 
 
 class PairCodes:
@@ -92,7 +92,7 @@ class PairTables:
     def count(self, first: Indicator, second: Indicator) -> NDArray[np.int64]:
         """Count the codes of two indicators over the reports that contain both.
 
-        Under an unset mask all codes are 0, so reports with two other codes contain both.
+        Under an unset mask all codes are 0, so reports with two nonzero codes contain both.
         """
         own, other = self._find_rows(first), self._find_rows(second)
         mask, other_mask = self.masks[first.place], self.masks[second.place]

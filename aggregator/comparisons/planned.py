@@ -1,4 +1,4 @@
-"""Comparisons that were planned before the opening and are requested once the wave has ended.
+"""Planned comparisons: chosen before the opening, requested once the wave has ended.
 
 The manifest names them. They are computed from the last snapshot, by the method in use.
 """
@@ -28,7 +28,7 @@ from surveys.models import Wave
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
-    """Find ended waves whose planned comparisons were not all requested from the last snapshot."""
+    """Find ended waves that lack requests of planned comparisons from the last snapshot."""
     last = Snapshot.objects.filter(
         wave=OuterRef("pk"),
         final=True,
@@ -60,7 +60,7 @@ def find_waves_to_compare() -> QuerySet[Wave]:
 
 
 def request_planned(*, wave_id: int) -> None:
-    """Request the planned comparisons of an ended wave; those requested already stay as they are.
+    """Request the planned comparisons of an ended wave; existing requests do not change.
 
     A comparison that a later version's stricter rules forbid is stored with its problem.
     """
@@ -89,9 +89,9 @@ def request_planned(*, wave_id: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedResult:
-    """One planned comparison; `comparison` is None until the wave has ended and it is requested.
+    """One planned comparison; `comparison` is None until it is requested, after the wave ends.
 
-    `sentence` is the finding, or says why not to use it; empty until there is a result.
+    `sentence` is the finding, or says why not to use the result; empty until there is a result.
     """
 
     title: str
@@ -103,7 +103,7 @@ class PlannedResult:
 
     @property
     def state(self) -> str:
-        """One of later (the wave has not ended), waiting, done or failed."""
+        """Either later (the wave has not ended), waiting, done or failed."""
         if self.comparison is None:
             return "later"
         if self.comparison.state == Comparison.State.RUNNING:

@@ -15,7 +15,7 @@ WIDEST_FACTOR = 50.0
 
 
 def rate_share(figure: AssociationEstimate, *, values: float = 1.0) -> Reliability:
-    """Rate a figure by its design; `values` is the length of its possible range.
+    """Rate a figure by its design error; `values` is the length of its possible range.
 
     A figure whose interval spans more than half of this range is not shown.
     """
@@ -31,7 +31,7 @@ def rate_difference(result: TwoQuestionsResult) -> Reliability:
 
 
 def rate_odds_ratio(result: TwoQuestionsResult) -> Reliability:
-    """Rate the odds ratio like the difference; it is hidden where its own interval is too wide."""
+    """Rate the odds ratio like the difference; hide a ratio whose own interval is too wide."""
     ratio = result.odds_ratio
     return rate_difference(result) if _is_shown(ratio.low, ratio.high) else Reliability.NOT_SHOWN
 

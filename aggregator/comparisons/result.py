@@ -1,4 +1,4 @@
-"""The result of a comparison: one frozen object that JSON, pages and files are made from.
+"""The result of a comparison: one frozen object from which JSON, pages and files are made.
 
 There is one class for each kind of comparison. Nothing here is computed or worded.
 """
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """How many tests and looks the intervals hold for together, at 95 %."""
+    """How many tests and looks the intervals cover jointly, at 95 %."""
 
     family: int  # planned comparisons, or tests of a regression; 1 for an unplanned table
     looks: int  # shown looks up to this one; 0 if none could decide when to stop
@@ -44,16 +44,16 @@ class Together:
 class TwoQuestionsResult:
     """How the outcome differs between Yes and No to the group question.
 
-    `share_first` is the share of Yes to the outcome among Yes to the group, `share_second` among
-    No. The four tables have one row for each category of the outcome and one column for each
-    category of the group.
+    `share_first` is the share of Yes to the outcome among people with Yes to the group,
+    `share_second` among those with No. The four tables have one row for each category of the
+    outcome and one column for each category of the group.
     """
 
     n: int
     together: Together
     contradiction: Contradiction
-    # Only if the outcome is a number: a share of 0 is a mean at the first end, a share of 1 at the
-    # second.
+    # Only if the outcome is a number: a share of 0 is a mean at the first end of the range, a share
+    # of 1 at the second.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
@@ -75,7 +75,7 @@ class TwoQuestionsResult:
 
     @property
     def cells(self) -> Iterator[Cell]:
-        """Row by row."""
+        """The cells, row by row."""
         for outcome, counts in enumerate(self.counts):
             for group, count in enumerate(counts):
                 yield Cell(
@@ -224,7 +224,7 @@ class PairsResult:
 class Profile:
     """One segment: the share of people in it, and their shares of Yes to each question.
 
-    The spreads say how much the size and the shares typically vary, by chance and scrambling.
+    The spreads say how much chance and scrambling typically change the size and the shares.
     """
 
     size: float

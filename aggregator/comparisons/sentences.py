@@ -17,7 +17,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# For a comparison that was not planned.
+# About a comparison that was not planned.
 TRIED = (
     "Exploratory: this was not planned before the survey opened. Its intervals count no other "
     "comparison. If you try many, some will look related by chance."
@@ -86,7 +86,7 @@ def name_planned(together: Together, planned: int) -> str:
 def describe_together(
     together: Together, *, what: str = "Lines", of: str = "planned comparisons"
 ) -> str:
-    """Say what the intervals of a comparison hold for; `of` is the noun for their number."""
+    """Say what a comparison's intervals cover jointly; `of` is the noun after the number."""
     number = "both" if together.family == 2 else f"all {together.family}"
     several = [f"{number} {of}"] if together.family > 1 else []
     several += ["all looks"] if together.looks else []
@@ -102,8 +102,8 @@ def describe_standing(
     """Say what a result may be used for.
 
     `is_whole` says whether it counts all reports of an ended wave, and `is_warned` whether the
-    results page warns about the reports. `planned` is the number of planned comparisons if this is
-    one of them.
+    results page warns about the reports. `planned` is the number of planned comparisons for a
+    planned one, and otherwise 0.
     """
     if planned and not is_whole:
         return PLANNED_STILL_OPEN if wave.is_open else PLANNED_BEFORE_THE_END
@@ -125,7 +125,7 @@ def describe_all(results: Results) -> str:
 
 
 def describe_impossible(standing: ComparisonStanding) -> str:
-    """Say why the results must not be used; empty if they may be."""
+    """Say why the results must not be used; empty if they may be used."""
     if not standing.is_impossible:
         return ""
     if not standing.alarms:

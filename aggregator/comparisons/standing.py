@@ -33,7 +33,7 @@ from aggregator.results.snapshots import (
 from surveys.comparing.indicators import list_names
 from surveys.manifest.manifest import Manifest
 
-# The first method with only those groups and crossings of blocks that the file of rows allows.
+# The first method that compares only groups and blocks as the file of rows allows.
 FIRST_WITH_ROWS_FILE = 11
 
 
@@ -45,14 +45,14 @@ class ComparisonStanding:
     result: ComparisonResult | None
     fixed_end: bool
     is_newest: bool
-    # How many comparisons were planned before the opening, if this is one of them; otherwise 0.
+    # The number of comparisons planned before the opening, for one of these; otherwise 0.
     planned: int
     alarms: tuple[str, ...]  # names of questions in alarm
-    breakdown: BreakdownResult | None = None  # the result of a break down
+    breakdown: BreakdownResult | None = None  # the result of a breakdown
 
     @property
     def contradiction(self) -> bool:
-        """Whether the valid test says that no true answers at all agree with the joint codes."""
+        """Whether the valid test says that no true answers at all can explain the joint codes."""
         return self.result is not None and self.result.contradiction.applies(
             fixed_end=self.fixed_end
         )
@@ -66,13 +66,13 @@ class ComparisonStanding:
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether this version knows the kind, and the survey has all the indicators.
 
-    Breakdowns do not count, because they have other pages.
+    False for breakdowns, because they have other pages.
     """
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read the result and the present state of its wave, whose end may change what is valid.
+    """Read the result and the present state of its wave, whose end may make another test valid.
 
     A stored result that this version cannot read is queued again, so that the sweep finds it.
     """
@@ -118,7 +118,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
     blocks that enough people were asked.
     """
     if comparison.kind == Comparison.Kind.CLAIM:
-        return ""  # the halves were checked when they were drawn
+        return ""  # the groups of both halves were checked at the draw
     by_groups = divides_by_groups(comparison, manifest)
     if by_groups and not _is_of_half(comparison) and not is_of_final_snapshot(comparison):
         return GROUPS_AFTER_CLOSE
@@ -129,7 +129,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Whether an open half may have it: all pairs without groups, or a table with large groups."""
+    """Whether an open half allows this: all pairs without groups, or a table of large groups."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None
@@ -140,7 +140,7 @@ def _is_of_half(comparison: Comparison) -> bool:
 
 
 def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
-    """Whether a snapshot shows the questions of a comparison as of the same batch."""
+    """Whether a snapshot shows the comparison's questions as of the comparison's batch."""
     looks = find_looks(
         manifest=comparison.wave.description,
         snapshot=snapshot,
@@ -152,7 +152,7 @@ def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
 
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
     """Questions of this comparison that are in alarm in the snapshot of the same batches."""
-    # Looks only advance, so only the first snapshot from that batch on can have the same looks.
+    # Looks only advance, so only the first snapshot that has the batch can have the same looks.
     same = (
         comparison.wave.snapshots.filter(
             through_batch__gte=comparison.through_batch, method_version=METHOD_VERSION

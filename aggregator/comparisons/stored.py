@@ -38,7 +38,7 @@ INFINITIES = ("inf", "-inf")
 
 
 class UnreadableResult(Exception):
-    """The stored JSON is not a result as this version writes it: compute it again."""
+    """The stored JSON is not a result as this version writes results: compute it again."""
 
 
 def write_result(result: StoredResult) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class TooFewToShow(Exception):
 
 
 def check_not_empty(counts: NDArray[np.int64], indicators: Sequence[Indicator]) -> list[Indicator]:
-    """Leave out the empty groups of declared factors; raise TooFewToShow if nothing is left."""
+    """Leave out empty groups of declared factors; raise TooFewToShow if too few are left."""
 
     def has_people(answer: Answer, axis: int) -> bool:
         return bool(counts.take(list(answer), axis=axis).any())

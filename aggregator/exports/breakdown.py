@@ -24,7 +24,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 COLUMNS = (
     "section",  # estimate, count (of another declared question) or difference from all others
-    "group",  # its code in reports.csv
+    "group",  # the group's code in reports.csv
     "group_text",
     "group_n",
     "question",
@@ -61,7 +61,7 @@ def respond_with_breakdown(
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    # The same in every row: which data these are, and the question that divides them.
+    # The same in every row: the source of the data, and the question that divides people.
     head: dict[str, Cell] = {
         **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,

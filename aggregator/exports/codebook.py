@@ -43,7 +43,7 @@ WITHOUT_ANSWER: Mapping[CodeKind, str] = {
 NOT_CHOSEN_OR_MISSING = (
     "{label}. People who did not answer the question have this code too; {gate} tells how many"
 )
-# The only column of estimates.csv whose values are codes that follow a rule.
+# The only column of estimates.csv with codes, which follow from a rule.
 RELIABILITY_COLUMN = "reliability"
 RELIABILITIES: Mapping[Reliability, str] = {
     Reliability.PUBLISHABLE: (
@@ -114,7 +114,7 @@ class CodebookRow:
 
     @property
     def scale(self) -> str:
-        """What the device added up; empty if people chose the answer."""
+        """The answers that the device added up; empty if people chose the answer."""
         question = self.column.question
         if question.score is None:
             return ""
@@ -183,7 +183,7 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 }
 
 
-# Only where questions have variables, so that files of earlier surveys stay as they were.
+# Only if questions have variables, so that files of earlier surveys do not change.
 LABEL_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "short_label": lambda row: row.short_label or None,
 }

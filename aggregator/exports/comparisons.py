@@ -109,7 +109,7 @@ def _rows(
 
 
 def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
-    """Name its questions by their variables; the name of a row may contain two."""
+    """Name a quantity's questions by their variables; the name of a row may contain two."""
     return replace(
         quantity,
         row=";".join(map(manifest.name_in_files, quantity.row.split(";"))),
@@ -121,7 +121,7 @@ def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
 def _list_data_cells(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
 ) -> dict[str, str | float | None]:
-    """What is the same in every row: what was compared, and from which data."""
+    """The cells that are the same in every row: what was compared, and from which data."""
     manifest = standing.manifest
     chosen = find_indicators(manifest, comparison.names) or list_pair_indicators(manifest)
     gates = [one.gate for one in chosen]
@@ -132,7 +132,7 @@ def _list_data_cells(
         "through_batch": comparison.through_batch,
         "method_version": comparison.method_version,
         "standing": _name_standing(standing),
-        "planned": "yes" if comparison.planned else "no",  # whether the manifest names it
+        "planned": "yes" if comparison.planned else "no",  # in the manifest
         "design": DESIGN,
         "ks": ";".join(str(one.symbol.k) for one in chosen),
         "thresholds": ";".join(
@@ -150,7 +150,7 @@ def _list_data_cells(
 
 
 def _list_together(result: ComparisonResult) -> dict[str, float | None]:
-    """What the intervals hold for at 95 %, which decides their levels."""
+    """The tests and looks for which the intervals hold at 95 %; they decide the levels."""
     if isinstance(result, PairsResult | SegmentsResult):
         return {"family": None, "looks": None}
     return {"family": result.together.family, "looks": result.together.looks}

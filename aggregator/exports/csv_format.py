@@ -25,7 +25,7 @@ _NEEDS_QUOTES = frozenset('",\r\n')
 
 DESIGN = "k-ary randomized response"
 
-# What files say about their wave, by name of the column.
+# The wave's cells in files, by column name.
 _WAVE_COLUMNS: Mapping[str, Callable[[Wave], Cell]] = {
     "survey": lambda wave: wave.survey.slug,
     "title": lambda wave: wave.description.title,
@@ -50,7 +50,7 @@ def list_wave_columns(
 
 
 def list_wave_cells(wave: Wave) -> dict[str, Cell]:
-    """Return what is the same in every row of a wave's file."""
+    """Return the cells that are the same in every row of a wave's file."""
     return {name: _WAVE_COLUMNS[name](wave) for name in WAVE}
 
 
@@ -69,7 +69,7 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    # Read before the response begins: if the survey is deleted now, the reply is still a 404.
+    # Read the data before the response begins: if the survey is deleted now, the reply is a 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     return attach(response, name_file(results=results, kind=kind))

@@ -18,7 +18,7 @@ from surveys.models import HistoryChanges, HistoryRow, Kind, Verb
 CHUNK = 500
 # Changes with these names hold numbers of accounts.
 PEOPLE = frozenset({PERSON, OWNER})
-# Who acted where no account did.
+# The actors of acts without an account.
 NOBODY: Mapping[str, str] = {Verb.ENDED: "its end", Verb.EXPIRED: "its date"}
 _VERBS: Mapping[str, str] = dict(Verb.choices)
 _KINDS: Mapping[str, str] = dict(Kind.choices)
@@ -36,13 +36,13 @@ class Act:
 
     @property
     def what(self) -> str:
-        """Say what was done, as pages do: “changed: questions”."""
+        """Name the act in the words of pages: “changed: questions”."""
         verb = _VERBS.get(self.row.verb, self.row.verb)
         return f"{verb}: {_KINDS.get(self.row.kind, self.row.kind)}"
 
     @property
     def shown(self) -> list[tuple[str, str, str]]:
-        """List the changes as texts; a value that is missing is empty."""
+        """List the changes as texts; missing values are empty texts."""
         return [
             (name.replace("_", " "), self._write(name, before), self._write(name, after))
             for name, before, after in self.changes
@@ -111,7 +111,7 @@ def name_account(number: int, accounts: Mapping[int, User]) -> str:
     account = accounts.get(number)
     if account is None:
         return f"account {number}, deleted"
-    # A name alone could be that of somebody else.
+    # Another account could have the same name.
     return f"{account.name} ({account.email})" if account.name else account.email
 
 

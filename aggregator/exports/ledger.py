@@ -1,4 +1,4 @@
-"""ledger.csv: every release of a wave, what it spent, and what all of them cost together."""
+"""ledger.csv: every release of a wave, its cost, and the total cost of all releases."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WAVE_COLUMNS: Mapping[str, Callable[[Account], Cell]] = {
 
 
 def write_ledger(account: Account, manifest: Manifest) -> bytes:
-    """Write one row per release; columns about the wave say the same in each."""
+    """Write one row per release; columns about the wave are the same in every row."""
     of_wave = [read(account) for read in WAVE_COLUMNS.values()]
     rows = [write_row([*ROW_COLUMNS, *WAVE_COLUMNS])]
     rows += (

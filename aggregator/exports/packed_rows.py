@@ -1,4 +1,4 @@
-"""Rows of small numbers in little memory: several numbers in each byte, so that sorting is quick.
+"""Rows of small numbers in little memory: one byte holds several, so that sorting is quick.
 
 Packed rows sort like the rows of numbers. The numbers are the ranks of a column's cells, so the
 lines of a file are sorted as text.
@@ -48,7 +48,7 @@ def _group_neighbours(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _check_range(numbers: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    # Otherwise an impossible code would silently change its neighbours in the byte.
+    # Without this check, an impossible code would silently change its neighbours in the byte.
     highest = numbers.max(initial=0)
     if highest >= size:
         raise ValueError(f"rows must contain numbers below {size}, got {highest}")
@@ -110,7 +110,7 @@ class Lines:
         self._added = end
 
     def write(self, *, at_once: int) -> Iterator[bytes]:
-        """Sort the lines as text; write `at_once` lines at a time, without a loop over lines."""
+        """Sort the lines as text; write `at_once` of them at a time, without a loop over lines."""
         packed = self._packed[: self._added]
         as_keys(packed).sort()
         tables = [self._write_table(group) for group in self._packing.groups]

@@ -69,7 +69,7 @@ class _Source:
 
 
 def _shorten(value: float | None) -> float | None:
-    """Leave out meaningless digits; noise and rounding are far larger."""
+    """Leave out meaningless digits, which are far smaller than noise and rounding."""
     return None if value is None else round(value, 6)
 
 

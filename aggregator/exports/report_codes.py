@@ -1,4 +1,4 @@
-"""What the cells of reports.csv contain: its columns and their codes, assigned only here.
+"""The columns of reports.csv and the codes in its cells, assigned only here.
 
 Batches hold codes as sent: they count from 0, and "prefer not to say" and "not asked" follow the
 last answer. The file has codes for readers: points of a scale as people saw them, options from 1 as
@@ -19,7 +19,7 @@ from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQue
 ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"
-# The same after a variable, short enough for names of at most 32 characters.
+# The suffixes after a variable, short enough for names of at most 32 characters.
 SHORT_RANDOMIZED, SHORT_ROUNDED = "_rnd", "_rounded"
 
 
@@ -140,7 +140,7 @@ def _pair_answers(symbol: Symbol, question: ManifestQuestion) -> Iterator[tuple[
 
 
 def _name_number(question: ManifestQuestion, place: int) -> str:
-    """Name the number at a place of a range, with its unit and, at an end, its label."""
+    """Name the number at a place of a range, with its unit and, at an end, the end's label."""
     assert question.minimum is not None
     number = f"{question.minimum + place} {question.unit}".rstrip()
     words = {0: question.low_label, question.points - 1: question.high_label}.get(place)
@@ -160,7 +160,7 @@ def _list_missing(question: ManifestQuestion, *, least: int) -> Iterator[ReportC
 def _find_shift(least: int) -> int:
     """Return 0, or -900 (then -9900, …) if the points of a scale reach the reserved codes.
 
-    Authors cannot write such a scale any more, but it may be in a frozen manifest. There -997 is
+    Authors can no longer write such scales, but frozen manifests may have them. With -900, -997 is
     "declined" and -998 is "not asked".
     """
     first = FIRST_RESERVED

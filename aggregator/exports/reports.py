@@ -44,7 +44,7 @@ class NoSuchRowsError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfWave:
-    """What the file of rows contains, or a block's own file."""
+    """The content of the file of rows, or of a block's own file."""
 
     results: Results
     columns: list[ReportColumn]
@@ -63,8 +63,8 @@ class RowsOfWave:
         """Write one row for each person: all codes, and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
-        lines are sorted as text. A file is therefore always the same. It shows neither batches nor
-        who answered when, and its rows cannot be joined to those of another file.
+        lines are sorted as text, so each file is always the same. It shows neither batches nor who
+        answered when, and its rows cannot be joined to those of another file.
         """
         yield write_row([ORIGIN_COLUMN, *(column.name for column in self.columns)])
         lines = _gather(self.results, self.columns, block=self.block)
@@ -202,7 +202,7 @@ def _read_batches(found: Sequence[BatchKey], layout: Columns) -> Iterator[NDArra
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
-    """Group batches into runs of at most `limit` reports; a larger batch forms its own run."""
+    """Group batches into runs of at most `limit` reports; a larger batch is a run by itself."""
     group: list[BatchKey] = []
     held = 0
     for key in keys:

@@ -15,7 +15,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     ".png": "image/png",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
-# By the first word of the files' names, such as "chart" of chart-q3.85mm.svg.
+# The keys are the first words of file names, such as "chart" of chart-q3.85mm.svg.
 RECIPES: dict[str, Recipe] = {
     "chart": CHARTS,
     "comparison": COMPARISON_CHARTS,

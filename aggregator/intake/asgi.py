@@ -34,8 +34,8 @@ from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
-# This message does not say how many are allowed: attackers find out anyway, and a respondent
-# behind a shared address cannot do anything about it.
+# This message does not state the limit: attackers find it out anyway, and a respondent behind a
+# shared address cannot do anything about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
 
 
@@ -118,7 +118,7 @@ class IntakeApplication:
 
 
 def _disconnect() -> None:
-    connection.close()  # each thread has its own
+    connection.close()  # each thread has its own connection
 
 
 def _join_headers(scope: HTTPScope) -> dict[str, str]:
@@ -131,7 +131,7 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 
 def _check_transport(scope: HTTPScope, headers: Mapping[str, str]) -> None:
-    """Refuse a report sent without encryption, just as Django redirects pages to HTTPS."""
+    """Refuse a report sent without encryption; for pages, Django redirects to HTTPS instead."""
     scheme = headers.get("x-forwarded-proto", "") if settings.BEHIND_PROXY else scope["scheme"]
     if settings.HTTPS and scheme != "https":
         raise Refused(problems.PLAIN_HTTP, "Send reports over HTTPS only.")
@@ -146,7 +146,7 @@ def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _hang_up(reply: Reply) -> Reply:
-    """Close the connection: the rest of the body may still arrive, so it cannot be reused."""
+    """Close the connection: the rest of the body may still arrive, which prevents its reuse."""
     return replace(reply, headers=(*reply.headers, ("Connection", "close")))
 
 

@@ -20,7 +20,7 @@ class BodyTooLarge(BodyError):
 
 
 class BodyTooSlow(BodyError):
-    """The body was incomplete at the deadline; half-sent bodies must not take up a place."""
+    """The body was incomplete at the deadline; half-sent bodies must not take up places."""
 
 
 class TooManyBodies(BodyError):

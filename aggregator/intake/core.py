@@ -1,4 +1,4 @@
-"""What POST /api/reports does, as a function: (method, headers, body) → reply.
+"""The work of POST /api/reports as a function: (method, headers, body) → reply.
 
 The DRF view calls `handle`; the ASGI entry calls its parts, to store many reports in one
 commit, and adds the limit per address. No code here reads a cookie, stores an address or a
@@ -49,7 +49,7 @@ def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload
 
 
 def storing_failed(error: Exception) -> RetryLater:
-    # Only the type of error: the message of a failed statement can quote the row.
+    # Log only the type of error: the message of a failed statement can quote the row.
     logger.error("intake could not store reports: %s", type(error).__name__)
     return RetryLater(
         problems.DATABASE_UNAVAILABLE,
@@ -97,12 +97,12 @@ def _check_request(*, method: str, headers: Mapping[str, str]) -> None:
 
 
 def check_source(headers: Mapping[str, str]) -> None:
-    """Refuse a request that another site's page made its visitor's browser send."""
+    """Refuse a request that another site's page caused a browser to send."""
     host = headers.get("host", "")
     if not _is_served(host):
         raise Refused(problems.WRONG_HOST, "This server does not answer to that host name.")
     origin = headers.get("origin")
-    # A page of another site must not send reports with its visitors' browsers.
+    # Another site's page must not send reports through its visitors' browsers.
     schemes = ("https",) if settings.HTTPS else ("https", "http")
     own = {f"{scheme}://{host}".lower() for scheme in schemes}
     if origin is not None and origin.lower() not in own:

@@ -1,7 +1,7 @@
 """Process requests in groups: those that arrive while one group is processed form the next.
 
 All reports that wait at the same moment share one commit, and their addresses share one call to
-Redis. A single request costs a whole round trip; under load, each costs a small part of one.
+Redis. A lone request costs a whole round trip; under load, each costs a fraction of a trip.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Limit how many reports one network may send, without storing addresses.
 
-A report over IPv6 counts for its /64, its /56 and its /48, and a wider network may send more. Only
-reports that all three may send are counted, so one /64 that sends without end does not use up the
-limit of its neighbors.
+A report over IPv6 counts for its /64, its /56 and its /48, and a wider network may send more. A
+report counts only if all three are below their limits, so one /64 that sends without end does not
+use up the limit of its neighbors.
 
-Redis counts under an HMAC of the address. The key is random, lives for an hour in a server that
-writes nothing to disk, and is then forgotten. The counters live for a minute. Without the key,
-nobody can trace them back by trying all addresses.
+Redis counts under an HMAC of the address. The random key is kept for an hour, in a server that
+writes nothing to disk. The counters live for a minute. Without the key, nobody can trace them back
+by trying all addresses.
 
 The intake and pages share the counters: forms and scripts of one network count together.
 """
@@ -33,15 +33,15 @@ WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
 # The key is read again after this time, so that processes soon agree after Redis is emptied.
 KEY_FRESH_SECONDS = 10.0
-# A limiter that does not answer is left alone for a while: each attempt would cost time.
+# If the limiter does not answer, it is not asked again for a while: each attempt costs time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
 KEY_NAME = "murmur:limiter:key"
 PREFIX = b"murmur:reports:"
 # A /56 may send this many times as much as a /64, and a /48 this many times as much as a /56.
 GROWTH = 4
-# KEYS: the counters of each report's networks, the narrowest first. ARGV: the seconds that are
-# counted, the limit of the narrowest network, GROWTH, and each report's number of networks.
+# KEYS: the counters of each report's networks, the narrowest first. ARGV: the length of the window
+# in seconds, the limit of the narrowest network, GROWTH, and each report's number of networks.
 # Returns 0 for each report that may be sent, otherwise the number of seconds to wait.
 COUNT = """
 local waits, first = {}, 1
@@ -90,7 +90,7 @@ class Limiter:
         """Return 0 for each report that may be sent, otherwise the number of seconds to wait.
 
         Reports from unknown networks must not share one network's limit. They share the cap that
-        applies to everyone while the limiter is unreachable.
+        everyone shares while the limiter is unreachable.
         """
         now = time.monotonic()
         known = [network for network in networks if network != UNKNOWN]
@@ -138,7 +138,7 @@ class Limiter:
 
 
 class TokenBucket:
-    """Admits `per_second` on average, and the same number in one burst."""
+    """Admits `per_second` requests a second on average, and at most as many in one burst."""
 
     def __init__(self, *, per_second: int) -> None:
         self._rate = float(max(1, per_second))

@@ -28,7 +28,7 @@ from surveys.models import DeletedWave, Wave
 # One statement, and so one transaction in one round trip. The waves are locked in the order of
 # their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
 # while this statement waited for the first lock.
-# A known id raises no exception: the database would log it, with the row and the time.
+# A known id raises no exception: the database would log it with the row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
         SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
@@ -86,8 +86,8 @@ def record_report(upload: Upload) -> Outcome:
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
     """Commit a group of reports in one transaction; one result for each, in order.
 
-    After a lost connection, the group is sent again on a new one. Every report has its own id, so
-    this does no harm even if the first commit went through unnoticed.
+    After a lost connection, the group is sent again on a new connection. Every report has its own
+    id, so this does no harm even if the first commit succeeded unnoticed.
     """
     try:
         return _record_together(uploads)
@@ -146,8 +146,8 @@ def _judge(
         return refusal or refused_as_closed()  # there is no other reason
     if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
         return refusal
-    # A sealed report can no longer be compared: its id alone shows that it was counted. If sealing
-    # must stay hidden, because it tells the number of reports to within K, none is compared.
+    # A sealed report can no longer be compared: only its id shows that it was counted. If sealing
+    # must stay hidden, because it tells the number of reports to within K, no report is compared.
     is_compared = not (isinstance(terms, Terms) and terms.hides_seals)
     has_same_symbols = not is_compared or known.symbols in (None, upload.symbols)
     if known.manifest_hash == upload.manifest_hash and has_same_symbols:
@@ -179,8 +179,8 @@ def _open_cursor() -> Iterator[_Cursor]:
 
 def _insert(uploads: list[Upload]) -> set[bytes]:
     """Commit the reports that are new and whose wave is open; return their ids."""
-    # In the order of ids, so that two processes never deadlock and the order within a group does
-    # not show who came first.
+    # Sort by id, so that two processes never deadlock and the order within a group does not show
+    # who came first.
     uploads.sort(key=lambda upload: upload.report_id)
     if connection.vendor == "postgresql":
         return _insert_postgresql(uploads)
@@ -220,7 +220,7 @@ def _insert_sqlite(uploads: Sequence[Upload]) -> set[bytes]:
 
 
 def _find_over(hashes: set[bytes]) -> dict[bytes, IntakeError]:
-    """Explain which of these waves are closed or deleted; that precedes other refusals."""
+    """Return a refusal for each closed or deleted wave; it precedes other refusals."""
     deleted = DeletedWave.objects.filter(manifest_hash__in=hashes)
     closed = Wave.objects.closed().filter(manifest_hash__in=hashes)
     return {

@@ -23,10 +23,10 @@ class Terms:
 
     opens_at: datetime | None
     closes_at: datetime | None
-    options: tuple[int, ...]  # how many codes each symbol has
+    options: tuple[int, ...]  # number of codes of each symbol
     blocks: tuple[int | None, ...]  # of each symbol; None if everyone is asked
     drawn: int | None  # blocks that each person is asked
-    # Whether no answer to anyone may depend on how many reports came (Publication.PROTECTED).
+    # Whether no reply may depend on the number of reports (Publication.PROTECTED).
     hides_seals: bool
 
 
@@ -124,7 +124,7 @@ def _check_symbols(symbols: bytes, terms: Terms) -> IntakeError | None:
 
 
 def _is_a_draw(symbols: bytes, blocks: Sequence[int | None], *, drawn: int) -> bool:
-    """Whether the report has exactly `drawn` complete blocks and every symbol outside blocks."""
+    """Whether the report has exactly `drawn` complete blocks, and every symbol outside blocks."""
     there: set[int | None] = set()
     missing: set[int | None] = set()
     for code, block in zip(symbols, blocks, strict=True):

@@ -27,7 +27,7 @@ GLOSSARY = "glossary"
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """The content below one heading; the text below a chapter's title is a section too."""
+    """The content below a heading; the text below a chapter's title is also a section."""
 
     chapter: str
     anchor: str
@@ -60,7 +60,7 @@ def _docs() -> Path:
 
 
 def _read(name: str) -> str:
-    # The glossary is for the whole project, so it is not in the folder of the methods.
+    # The glossary serves the whole project, so it is outside the folder of the methods.
     folder = _docs() if name == GLOSSARY else _docs() / "methods"
     return (folder / f"{name}.md").read_text(encoding="utf-8")
 
@@ -73,7 +73,7 @@ def list_names() -> dict[str, str]:
 
 @cache
 def list_anchors() -> dict[str, str]:
-    """Return the chapter of each anchor, without rendering any."""
+    """Return the chapter of each anchor, without rendering chapters."""
     return {
         slugify(title): name
         for name in list_names()

@@ -12,7 +12,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 THIN = '<mspace width="0.167em" />'
 NAME = "<mi>(?:ln|exp)</mi>"
 OPENING = '(?:<mo stretchy="false">&#x00028;|<mrow><mo stretchy)'
-# Signs that browsers, limited to MathML Core, would draw too close or too far apart.
+# Signs that browsers, limited to MathML Core, would space too narrowly or too widely.
 REPAIRS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (

@@ -21,7 +21,7 @@ OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """The text is ours, but its HTML is escaped anyway."""
+    """HTML in the text is escaped, although the text is ours."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     return add_formulas(markdown).use(anchors_plugin, max_level=4)
 
@@ -41,7 +41,7 @@ def parse(text: str, *, chapter: str) -> list[Token]:
 def resolve_link(link: str, *, chapter: str) -> str:
     """Return the address on this site for a link in a file.
 
-    Links inside a chapter also name it, because its sections appear on other pages too.
+    Links within a chapter also name the chapter, because its sections appear on other pages too.
     """
     path, _, anchor = link.partition("#")
     if OUTSIDE.match(link):

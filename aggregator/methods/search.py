@@ -1,7 +1,7 @@
 """Finds the sections and the terms of the glossary that contain all words of a query.
 
-Words such as "why" and "is" are ignored, because sections that answer a question need not repeat
-it.
+Words such as "why" and "is" are ignored, because a section that answers a question need not repeat
+them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Result:
 
 
 def search(query: str) -> list[Result]:
-    """Rank entries by how many words stand in the title, then by how often they occur.
+    """Rank entries by the number of query words in the title, then by how often the words occur.
 
     A word of the query matches the beginning of a word.
     """
@@ -115,7 +115,7 @@ def _cut_snippet(text: str, words: list[re.Pattern[str]]) -> list[Piece]:
 
 
 def _find_middle(text: str, words: list[re.Pattern[str]], pattern: re.Pattern[str]) -> int:
-    """Find the word that most other words follow soon; 0 if only the title has them."""
+    """Find the place most closely followed by other words; 0 if only the title has any."""
     places = [match.start() for match in pattern.finditer(text)]
     return max(
         places,

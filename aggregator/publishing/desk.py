@@ -1,4 +1,4 @@
-"""Where a survey stands with releases: its wave, its ledger, or why nothing can be released."""
+"""A survey's standing with releases: its wave, its ledger, or why nothing can be released."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Desk:
 
     @property
     def promise(self) -> str:
-        """What releases so far, and a fully spent cap, reveal about taking part."""
+        """What the releases so far, and a fully spent cap, reveal about who took part."""
         assert self.account is not None
         return promise_together(
             self.manifest,

@@ -70,7 +70,7 @@ class Price:
     groups: int = 1  # assumed to be equal; each has its own counts
     enough: int = 0  # the least ε that is enough for these people; 0 if less is left
     reach: str = ""  # of a choice: what to expect of the published answer
-    is_blunt: bool = False  # whether that says next to nothing
+    is_blunt: bool = False  # whether that answer says next to nothing
 
     @property
     def typical(self) -> FigurePrice | None:
@@ -89,7 +89,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
     readers = _describe_readers(manifest, [row], questions)
-    # Lost releases too: after a backup was restored, readers may know them.
+    # Lost releases count too: readers may have seen them before a backup was restored.
     together = _describe_readers(manifest, [*account.releases, row], questions)
     price = Price(
         request=request,
@@ -214,7 +214,7 @@ def _build_channel(symbol: Symbol) -> dict[str, Any]:
 
 
 def _count_reports(manifest: Manifest, question: ManifestQuestion, people: int) -> int:
-    """Return how many of these people are asked the question, if each gets a random subset."""
+    """Return how many of these people are asked the question; random subsets reduce it."""
     return max(1, round(people * manifest.find_asked_fraction(question.name)))
 
 

@@ -172,7 +172,7 @@ def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[Rel
 
 
 class NothingToShow(Exception):
-    """The argument says why: the survey is open, reports are counted, or too few came."""
+    """The argument says why: the survey is open, reports are being counted, or too few came."""
 
 
 def build_exact_page(wave: Wave, context: dict[str, Any]) -> Text:

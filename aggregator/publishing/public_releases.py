@@ -105,7 +105,7 @@ def find_why_not(figures: Figures | Unsure) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Charged:
-    """What counts on a day: every release requested earlier, whether drawn, waiting or lost.
+    """The releases that count on a day: all requested earlier, whether drawn, waiting or lost.
 
     The days of the requests decide this, so it changes at midnight and never when a worker draws.
     `is_suspended` says that readers may know releases that are no longer stored.

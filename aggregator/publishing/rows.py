@@ -68,7 +68,7 @@ class ShownQuestion:
     """One question of a release: rows of a table, or the answer that was chosen."""
 
     question: ManifestQuestion
-    group: Group | None = None  # whose answers they are; None for everyone together
+    group: Group | None = None  # the group whose answers these are; None for everyone together
     rows: tuple[ShownRow, ...] = ()
     note: str = ""
     warning: str = ""
@@ -187,7 +187,7 @@ def _describe_scale(question: ManifestQuestion) -> str:
 
 
 def _describe_limits(figures: ChosenFigure) -> str:
-    """Say how publication noise limits a choice, and that other errors come on top."""
+    """Say how publication noise limits a choice, and that other errors add to this."""
     if figures.bound is None:
         return _(PREFERS)
     limit = (
@@ -218,7 +218,7 @@ def _show(figures: QuestionFigures, *, shows_people: bool) -> ShownQuestion:
     if figures.question.follow_up:
         # Translators: the question of a follow-up.
         notes.append(_("Then: %(question)s") % {"question": figures.question.follow_up})
-    # If everyone was asked, one sentence above all questions says how many took part.
+    # If everyone was asked, a sentence above all questions says how many people took part.
     is_said = shows_people and figures.of_everyone and figures.group is None
     notes += [] if is_said else [build_asked_cells(figures)]
     return ShownQuestion(

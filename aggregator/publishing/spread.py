@@ -18,7 +18,7 @@ from privacy.central.table import SpreadParts
 from privacy.distributions import Z_95
 from surveys.formatting import points
 
-NONE = noop("none")  # such as the scrambling of an answer that was sent as it is
+NONE = noop("none")  # such as scrambling, for an answer that was sent as it is
 
 
 @dataclass(frozen=True, kw_only=True)

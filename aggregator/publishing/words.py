@@ -22,7 +22,7 @@ class KindChoice:
 
 
 def suggest_epsilon(kind: ReleaseKind, *, left: int) -> int:
-    """Suggest an ε in hundredths: not all that is left, so that other releases can follow."""
+    """Suggest an ε in hundredths that leaves some for other releases."""
     return max(1, min(KINDS[kind].usual_hundredths, left // 2))
 
 

@@ -1,7 +1,7 @@
 """How many reports of a closed wave agree in two questions, for key drivers.
 
-Batches give it for every pair. Below the minimum batch there are no batches; only the counts for
-planned key drivers were kept.
+Batches give this count for every pair. Below the minimum batch there are no batches; only the
+counts for planned key drivers are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from surveys.models import Wave
 def find_agreeing(
     wave: Wave, request: ReleaseRequest, *, through_batch: int
 ) -> dict[Pair, int] | None:
-    """Count the pairs of a request up to a batch; None if the count of a pair was not kept."""
+    """Count agreement in a request's pairs up to a batch; None if a pair's count was not kept."""
     manifest, pairs = wave.description, list_pairs([request])
     if not through_batch:
         kept = _find_kept(wave)

@@ -1,4 +1,4 @@
-"""Looks at planned alerts: daily while a survey is open, and once when all reports are counted.
+"""Look at planned alerts: daily while a survey is open, and once after all reports are counted.
 
 This is the sparse vector technique (privacy.central.above_threshold). Noise on the threshold is
 drawn at the first look and stored. Every look adds fresh noise to the distance, and the first look
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_alerts_to_look_at() -> QuerySet[Release]:
-    """Find alerts that nobody has looked at today, and those of counted waves."""
+    """Find watching alerts that were not looked at today, or whose closed wave is counted."""
     not_today = Q(looked_on=None) | Q(looked_on__lt=today())
     return Release.objects.filter(
         Q(not_today, wave__state=Wave.State.OPEN)
@@ -101,8 +101,8 @@ def _look(release: Release, request: ReleaseRequest, sampler: AlertSampler, fold
         try:
             append_key(path, found.key)
         except OSError:
-            # Another look would draw new noise and give an outcome that was not paid for. Logs may
-            # show that this look did not stay below the threshold, so the alert is over.
+            # Another look would draw new noise and give an outcome that no ε was charged for. Logs
+            # may show that this look did not stay below the threshold, so the alert is over.
             logger.exception("release %s: the file that counts draws cannot be written", found.pk)
             give_up(ours, NEVER_AGAIN)
             return
@@ -126,5 +126,5 @@ def _count(wave: Wave, request: ReleaseRequest, target: Target) -> list[int] | N
 
 
 def _is_last_day(release: Release) -> bool:
-    """Whether this look is the last one for which the threshold was chosen."""
+    """Whether today is the last daily look that the threshold was chosen for."""
     return today() >= release.reserved_on + timedelta(days=MOST_LOOKS - 2)

@@ -1,9 +1,9 @@
-"""Files outside the database that record draws: a restored backup never draws twice.
+"""Files outside the database that record draws, so that a restored backup never draws again.
 
-There is one file for each wave, named by its manifest's hash, with the key of a release on each
-line. A key is written to the disk before its figure is drawn. The file of a wave with a sealed half
-has the key of its test instead (aggregator.comparisons.opening). Nothing is ever removed. One more
-file holds a random key that identifies the folder (aggregator.releases.folder).
+There is one file for each wave, named by its manifest's hash. Each line is the key of a release. A
+key is written to the disk before its figure is drawn. The file of a wave with a sealed half has the
+key of its test instead (aggregator.comparisons.opening). Nothing is ever removed. One more file
+holds a random key that identifies the folder (aggregator.releases.folder).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def name_start(key: str) -> str:
 
 
 def read_keys(path: Path) -> frozenset[str]:
-    """Return the keys of all releases drawn or about to be drawn; empty without a file."""
+    """Return the keys of all releases drawn or about to be drawn; empty if there is no file."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def append_new_keys(path: Path, keys: Iterable[str]) -> None:
 
 
 def read_identity(folder: Path) -> str:
-    """Return the key that identifies a folder; empty if it is missing or damaged."""
+    """Return the key that identifies a folder; empty if the key is missing or damaged."""
     try:
         keys = read_keys(folder / _IDENTITY)
     except DamagedFile:
@@ -113,7 +113,7 @@ def _write(file: int, line: bytes) -> None:
         os.fsync(file)
     except OSError:
         with suppress(OSError):
-            os.ftruncate(file, before)  # nothing was drawn for half a line
+            os.ftruncate(file, before)  # nothing is drawn before its line is complete
         raise
 
 

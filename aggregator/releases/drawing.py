@@ -81,7 +81,7 @@ def find_releases_to_draw() -> QuerySet[Release]:
 
 
 def draw_release(release_id: int) -> bool:
-    """Draw a release or give it up; False if nothing was due or it cannot be done here or now."""
+    """Draw a release or give it up; False if nothing was due or drawing is impossible for now."""
     release = find_releases_to_draw().select_related("wave__survey").filter(pk=release_id).first()
     return release is not None and attempt(release, _draw_in)
 
@@ -89,7 +89,7 @@ def draw_release(release_id: int) -> bool:
 def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
     """Do the work of a release in the folder that counts draws.
 
-    If that is impossible here or now, store why with the release, and return False.
+    If the work is impossible here or now, store the reason with the release, and return False.
     """
     if settings.RELEASES is None:
         return False
@@ -145,7 +145,7 @@ class _Draw:
         self._draws_table = request.kind == ReleaseKind.TABLE
 
     def draw(self) -> dict[str, Any]:
-        """Draw the figure. Call it once: every call reveals something more."""
+        """Draw the figure. Call this once: every call reveals something more."""
         if self._draws_table:
             return {"cells": _add_noise(self._cells, self.sampler)}
         if self._rules is not None:
@@ -190,8 +190,8 @@ def _settle(release: Release, draw: _Draw, folder: Path) -> None:
             result=draw.draw(),
             library=draw.sampler.library,
             problem="",
-            # If midnight has passed, readers see it after the next midnight: pages change only
-            # then.
+            # If midnight has passed, readers see the release after the next midnight, when pages
+            # change.
             public_from=max(release.public_from, find_public_day(release.wave.survey, today())),
         )
 
@@ -219,7 +219,7 @@ def suspend(ledger: ReleaseLedger) -> None:
 def give_up(releases: QuerySet[Release], problem: str) -> int:
     """Give up the releases that are not drawn; return how many.
 
-    The public page stops announcing them on the next day, so it changes at midnight only.
+    The public page announces them until the next day, so that it changes at midnight only.
     """
     unfinished = releases.filter(state__in=(Release.State.RESERVED, Release.State.WATCHING))
     tomorrow = today() + timedelta(days=1)

@@ -1,7 +1,7 @@
 """The figures of a release, computed only from its stored noisy result and the manifest.
 
-All code here works on noisy results: it reads no count and draws nothing. A page may therefore show
-these figures any number of times.
+All code here works on noisy results: it reads no exact count and draws no noise. Pages may
+therefore show these figures any number of times.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ from surveys.releasing.words import find_group, name_question
 NOT_ASKED_TEXT = "Not asked"
 MEAN_TEXT = noop("Mean")
 NEEDS_TABLE = noop("It is shown only beside a table of the same question.")
-# The noise of two or more cells is within so many standard deviations with probability 95 %.
-# Laplace noise of two cells is the widest: exp(-x / b) (1 + x / 2 b) of it is beyond x.
+# With probability 95 %, the noise of two or more cells is within this many standard deviations. Two
+# cells with Laplace noise are the worst case: their noise exceeds x with probability exp(-x / b) (1
+# + x / 2 b).
 _DEVIATIONS = 2.1
 
 
@@ -59,8 +60,8 @@ _DEVIATIONS = 2.1
 class FigureRow:
     """A share of everyone who was asked, or a mean in the unit of its question.
 
-    `share` is cut to the possible range, `estimate` is not. `parts` are standard errors in the same
-    unit. `count` is the noisy number of reports; a mean has none.
+    `share` is clipped to the possible range, `estimate` is not. `parts` are standard errors in the
+    same unit. `count` is the noisy number of reports; a mean has none.
     """
 
     key: str  # a code, "refused", "not_asked" or "mean"
@@ -103,8 +104,8 @@ class Group:
 class QuestionFigures:
     """`people` were asked, noise included. With too few people there are no rows.
 
-    With probability 95 %, their number without noise is within `margin`. With random subsets, most
-    questions are not `of_everyone`. In a table by groups, the people are in one `group`.
+    With probability 95 %, the number without noise is within `margin` of it. With random subsets,
+    most questions are not `of_everyone`. In a table by groups, `people` counts one `group`.
     """
 
     question: ManifestQuestion
@@ -148,9 +149,10 @@ class TableFigures:
 class ChosenFigure:
     """One answer that chance named: a leader, a median, or a typical answer of earlier versions.
 
-    At 95 % confidence, no option is more than `bound` people ahead of a leader, and a point would
-    be the median if `bound` people answered differently. The bound covers the noise of the release;
-    scrambling comes on top. A typical answer has no bound: its score is no distance from an answer.
+    At 95 % confidence, no option is more than `bound` people ahead of a leader, and a named point
+    would be the median if `bound` people answered differently. The bound covers the noise of the
+    release; scrambling comes on top. A typical answer has no bound: its score is not a number of
+    people.
     """
 
     question: ManifestQuestion
@@ -162,7 +164,7 @@ class ChosenFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class AlertFigure:
-    """Whether an alert came: more than `percent` of all who were asked gave an answer."""
+    """Whether an alert came: more than `percent` of the people asked gave the answer `code`."""
 
     question: ManifestQuestion
     code: int
@@ -176,8 +178,8 @@ class KeyDriverFigures:
     """The rule that chance named, and how often it is right, from its noisy cells.
 
     `predictor` is None if no rule was named, or if the named rule is right no more often than the
-    better constant. The first row is the rule, the last that constant. At 95 % confidence about the
-    random choice, no other rule is right for `bound` more people.
+    better constant. The first row is the rule, the last is this constant. At 95 % confidence about
+    the random choice, no other rule is right for `bound` more people.
     """
 
     question: ManifestQuestion  # the outcome
@@ -207,7 +209,7 @@ def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Fig
     """Read drawn releases that the same people see, by primary key.
 
     An answer that chance named is shown only beside a table of its question with enough people: the
-    table's intervals say how sure it is. The noisy table decides, so this costs no ε.
+    table's intervals show its uncertainty. The noisy table decides, so this costs no ε.
     """
     found = {release.pk: read_figures(release, manifest) for release in releases}
     tables = [
@@ -246,7 +248,7 @@ def describe_too_few(figures: QuestionFigures | TableFigures | KeyDriverFigures)
 
 
 def read_figures(release: Release, manifest: Manifest) -> Figures:
-    """Read the figures of a release that was drawn; `manifest` is that of its wave."""
+    """Read the figures of a drawn release; `manifest` belongs to its wave."""
     request = ReleaseRequest.from_json(release.request)
     result = release.result
     if result is None:
@@ -346,7 +348,7 @@ def _read_cells(symbol: Symbol, counts: Sequence[int]) -> _Cells:
 
 
 def _pool(cells: Sequence[_Cells]) -> int:
-    """Combine noisy sums over the same people; the variance of each grows with its codes."""
+    """Combine noisy sums over the same people; a sum's variance grows with its number of codes."""
     weights = [1 / len(one.counts) for one in cells]
     total = fsum(weight * one.people for weight, one in zip(weights, cells, strict=True))
     return max(0, round(total / fsum(weights)))
@@ -354,7 +356,7 @@ def _pool(cells: Sequence[_Cells]) -> int:
 
 def _pool_margin(cells: Sequence[_Cells], noise: Noise) -> int:
     """Return how far noise may move the pooled number, with probability 95 %."""
-    # Each sum has the variance k v and the weight 1 / k.
+    # A sum of k cells has the variance k v and the weight 1 / k.
     variance = noise.variance / fsum(1 / len(one.counts) for one in cells)
     return ceil(_DEVIATIONS * sqrt(variance))
 
@@ -522,7 +524,7 @@ def _read_key_driver(
     rule = list_rules(len(predictors))[release.result["rule"]]
     scale = Fraction(release.scale) / FACTOR
     noise, people = Noise.of(Mechanism.LAPLACE, scale), sum(cells)
-    # Each count is the sum of two cells, whose noise is as wide as that of this scale.
+    # Each count sums two cells, so its noise is as wide as noise with √2 times the scale.
     least = least_people(scale=sqrt(2) * float(scale))
     found = KeyDriverFigures(
         question=outcome,

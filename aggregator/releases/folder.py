@@ -1,11 +1,10 @@
-"""The folder that counts draws: only the folder whose identity the database knows may be used.
+"""The folder that counts draws: only the folder whose identity the database knows is used.
 
-Two folders do not know each other's draws, and an empty folder knows none: a release drawn before a
-process died, or before a backup was restored, would be drawn again. The first folder that a worker
-sees therefore becomes the one that counts, and this is committed before any draw. From then on, a
-worker draws nothing if its folder is another one, is lost or is not mounted. If releases were drawn
-before the database knew any folder, as in an older version, a folder without draws is the wrong
-folder and is refused.
+A folder does not know the draws recorded in another, and an empty folder knows none. With the wrong
+folder, a release drawn before a process died or a backup was restored would be drawn again. The
+database therefore records the first folder that a worker sees, before any draw. From then on, a
+worker draws nothing if its folder is different, lost or not mounted. If releases were drawn before
+the database knew any folder, as in an older version, a folder without draws is refused.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def claim_folder(folder: Path) -> None:
     if problem := _describe_unclaimed(folder):
         raise WrongFolder(_write(folder, problem))
     identity = make_identity(folder)
-    # A worker that comes second keeps the identity that the first one wrote.
+    # A second worker keeps the identity that the first worker wrote.
     ReleaseFolder.objects.bulk_create([ReleaseFolder(identity=identity)], ignore_conflicts=True)
 
 
@@ -74,7 +73,7 @@ def _describe(folder: Path, known: str) -> str:
 
 
 def _describe_unclaimed(folder: Path) -> str:
-    """Say why a folder cannot become the one that counts; empty if it can."""
+    """Say why a folder cannot become the folder that counts draws; empty if it can."""
     # Waiting releases prove nothing: perhaps no worker had a folder yet.
     settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
     return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""

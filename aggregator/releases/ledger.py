@@ -1,7 +1,7 @@
 """The ledger of a wave: what its releases spent, and how a new release is reserved.
 
-The loss is entered before the draw and never removed. A worker that dies in between leaves a loss
-without a figure, never a figure without its loss.
+The loss is entered before the draw and never removed. A worker that dies between the two leaves a
+loss without a figure, never a figure without its loss.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ State = Release.State
 class Sums:
     """What all releases of a wave together reveal about taking part; only `basic` is charged.
 
-    The other sums also need `delta`. A sum is None where it does not apply.
+    The other sums hold with `delta`. A sum that does not apply is None.
     """
 
     basic: float
@@ -53,7 +53,7 @@ class Sums:
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """ε in hundredths and δ in billionths; every release counts, drawn or not."""
+    """ε is in hundredths, δ in billionths; every release counts, drawn or not."""
 
     cap: int
     spent: int
@@ -195,19 +195,19 @@ def lock_wave(wave_id: int) -> Wave | None:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalCounts:
-    """How often each code was sent in a closed wave, and the last batch; 0 without a batch."""
+    """How often each code was sent in a closed wave, and the last batch (0 if there is none)."""
 
     counts: list[list[int]]
     through_batch: int
-    # The cells of planned tables by groups, from the row of discarded reports; empty if there is a
-    # batch, which has them.
+    # The cells of planned tables by groups, from the row of discarded reports; empty if there are
+    # batches, from which they can be counted.
     grouped: Mapping[str, Cells] = field(default_factory=dict)
 
 
 def find_final_counts(wave: Wave) -> FinalCounts | None:
     """Find the counts behind releases; None until the last reports are counted.
 
-    Below the minimum batch there are none, unless the manifest plans releases.
+    Below the minimum batch, there are no counts unless the manifest plans releases.
     """
     last = wave.snapshots.filter(final=True).order_by("-through_batch").first()
     if last is not None:
@@ -238,7 +238,7 @@ def _check_beside_others(wave: Wave, request: ReleaseRequest) -> None:
 
 
 def _charge_planned(wave: Wave, counted: FinalCounts | None) -> None:
-    """Charge planned releases not charged yet; before the close, only kinds that may come then."""
+    """Charge uncharged planned releases; in an open wave, only kinds that come while open."""
     charged = set(wave.releases.filter(planned=True).values_list("request_hash", flat=True))
     for request in wave.description.planned_releases or ():
         if request.digest not in charged and (counted or request.kind.comes_while_open):
@@ -276,7 +276,7 @@ def _charge(
 
 
 def _spend(ledger: ReleaseLedger, plan: ReleasePlan) -> bool:
-    """Charge a loss if enough is left, in one statement that no other can interrupt."""
+    """Charge a loss if enough is left, in one atomic statement."""
     epsilon, delta = plan.epsilon_hundredths, plan.delta_nanos
     return 1 == ReleaseLedger.objects.filter(
         Q(spent_hundredths__lte=F("cap_hundredths") - epsilon),
@@ -319,7 +319,7 @@ def read_plan(release: Release, request: ReleaseRequest, manifest: Manifest) -> 
 
 
 def list_keys(releases: Iterable[Release]) -> tuple[set[str], set[str]]:
-    """Return which keys of these releases the file may have, and which it must have."""
+    """Return the keys of these releases that the file may have, and those that it must have."""
     known, drawn = set(), set()
     for release in releases:
         known.add(release.key)

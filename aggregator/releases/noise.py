@@ -1,6 +1,6 @@
 """Drawing with OpenDP, in workers only: no other module imports it, and no page waits for it.
 
-Before each draw, OpenDP states its loss, which must be what the ledger was charged.
+Before each draw, OpenDP states the loss, which must equal the loss charged to the ledger.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NotDrawable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """Draws once from whole numbers: a noisy number for each, or the place of one of them."""
+    """Draws once from whole numbers: a noisy number for each, or the index of a chosen number."""
 
     draw: Callable[[Sequence[int]], Any]
     library: str
@@ -109,7 +109,7 @@ def _round_up(scale: Fraction) -> float:
     return round_up_fraction("scale", scale)
 
 
-# Distances are between two sets of reports, one of which has one more report.
+# Distances are between two sets of reports that differ by one added report.
 def _laplace(plan: ReleasePlan) -> tuple[Any, float]:
     from opendp import prelude as dp
 

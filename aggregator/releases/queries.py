@@ -1,4 +1,4 @@
-"""The whole numbers that get noise, or by which an answer is chosen.
+"""The whole numbers to which noise is added, or by which an answer is chosen.
 
 All numbers are whole until after the draw: sums of floats depend on their order, and one report can
 change them by more than expected.
@@ -93,7 +93,7 @@ class RuleCounts:
         questions: Sequence[str],
         agreeing: Mapping[Pair, int],
     ) -> RuleCounts:
-        """Read the counts of an outcome, which comes first, and of its predictors."""
+        """Read the counts of `questions`: the outcome, then its predictors."""
         by_symbol = _by_symbol(counts, manifest)
         outcome, *names = questions
         return cls(
@@ -122,7 +122,7 @@ class RuleCounts:
         if rule.predictor is None:
             return [self.total - self.yes, self.yes]
         same, other = self.agreeing[rule.predictor], self.yes_to[rule.predictor]
-        # Reports with two No are as many as those with two Yes, plus n, minus the numbers of Yes.
+        # The number of No-No reports is that of Yes-Yes reports, plus n, minus both numbers of Yes.
         both = (same + self.yes + other - self.total) // 2
         return [same - both, other - both, self.yes - both, both]
 

@@ -1,9 +1,9 @@
-"""What readers of releases can learn about one person's answers: a second promise, for readers.
+"""The second promise: how little readers of releases can learn about one person's answers.
 
-The server has every scrambled report, and its ε stays as it is. A reader has only releases. What
-all releases together say about a report passes through the scrambling once (section "Epsilon for
-readers" of docs/methods/releases.md). They are added up first, because they describe the same
-scrambled report.
+The server has every scrambled report, and its ε does not change. A reader has only releases. The
+losses of all releases are added up first, because they describe the same scrambled report. Their
+sum then passes through the scrambling once (section "Epsilon for readers" of
+docs/methods/releases.md).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ MOST_HONEST = 2000
 class ReaderLine:
     """What readers and the server can learn about the answer to one question, in nats.
 
-    Both include questions that depend on it or ask for the same fact. The server's is infinite for
-    an answer that was sent as it is. The reader's holds with `delta` added to every chance.
+    Both values include questions that depend on it or ask for the same fact. `server` is infinite
+    for an answer that was sent unscrambled. `reader` holds with `delta` added to every probability.
     """
 
     question: ManifestQuestion
@@ -66,14 +66,14 @@ class _Loss:
         return _Loss(epsilon=self.epsilon * symbols, rho=self.rho * symbols)
 
     def total(self, delta: float) -> float:
-        """Return an ε that holds with `delta` added to every chance."""
+        """Return an ε that holds with `delta` added to every probability."""
         return self.epsilon + (_zcdp(self.rho, delta) if self.rho else 0.0)
 
 
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
-    """List what readers of all these releases can learn, for every answer they tell about.
+    """List what readers of all these releases can learn about each answer they reveal.
 
-    Only the fields that decide the noise are read: a release need not be drawn or stored.
+    Only the fields that determine the noise are read: a release need not be drawn or stored.
     """
     made = tuple(releases)
     losses = _add_losses(manifest, made)
@@ -101,7 +101,7 @@ def promised_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
 
 def find_worst(lines: Sequence[ReaderLine]) -> ReaderLine | None:
-    """Return the line from which readers can learn most; None if there is no line."""
+    """Return the line of the answer that readers can learn most about; None if there is no line."""
     return max(lines, key=lambda line: line.reader, default=None)
 
 
@@ -124,7 +124,7 @@ def _list_losses(manifest: Manifest, release: Release) -> Iterator[tuple[str, _L
             continue
         yield symbol.name, _find_loss(release, is_item=symbol.item is not None)
     if request.group:
-        # Another group moves the code of every symbol of the table.
+        # Changing the group moves the code of every symbol of the table.
         moved = count_most_symbols(manifest, request.questions)
         yield request.group, _find_loss(release, is_item=False) * moved
 
@@ -138,8 +138,8 @@ def _find_loss(release: Release, *, is_item: bool) -> _Loss:
         return _Loss(epsilon=float(2 / scale))  # two cells change by one
     if release.mechanism == Mechanism.GAUSSIAN:
         return _Loss(rho=float(1 / scale**2))  # Δ₂² = 2, and ρ = Δ₂² / (2 σ²)
-    # Replacing a code removes one report and adds one. An item has one count, that of Yes. It
-    # changes by one, and the other items do not change.
+    # Replacing a code removes one report and adds one. An item has one count, of Yes, which changes
+    # by one; the other items do not change.
     one = release.epsilon_hundredths / HUNDREDTHS
     return _Loss(epsilon=one if is_item else 2 * one)
 
@@ -156,7 +156,7 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, names)]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # Releases about different symbols are independent, so their δ add up: each takes an equal part.
+    # Releases about different symbols are independent, so their δ add up: each gets an equal part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
@@ -168,8 +168,8 @@ def _write_line(
 
     server = manifest.statement_epsilon(question) if question.is_scrambled else inf
     summed = add_up(manifest, telling, own)
-    # Figures from several symbols at once: replace the codes one after the other. Each step adds
-    # its part of δ, multiplied by e^ε of the steps before it.
+    # For figures from several symbols at once, replace the codes one after the other. Each step
+    # adds its part of δ, multiplied by e^ε of the steps before it.
     joins = delta and any(_joins_items(one, manifest, names) for one in involved)
     bounds = [
         (server, 0.0),
@@ -177,7 +177,7 @@ def _write_line(
         (summed, min(1.0, delta * exp(min(summed, 700.0))) if joins else delta),
     ]
     if delta:
-        # The manifest's promise covers all releases together. Without δ, it is never smaller.
+        # The manifest's promise covers all releases together. Without δ, it is never the smallest.
         promised = find_answered(manifest, question)
         bounds.append((promised.epsilon, promised.delta))
     reader, added = min(bounds)
@@ -185,7 +185,7 @@ def _write_line(
 
 
 def _pass_scrambling(loss: _Loss, symbol: Symbol, *, delta: float) -> float:
-    """Return how much of a loss about a symbol remains for the answer behind it.
+    """Return the part of a symbol's loss that remains for the answer behind the symbol.
 
     This also holds with δ. If r is the reader's ε, the δ about the answer is at most δ (t − e^r c),
     which is less than δ.
@@ -201,8 +201,8 @@ def _bound_together(
 ) -> float:
     """Bound the loss by that of whole releases and the distance between two reports.
 
-    Replacing a report removes one and adds one, so pure losses double. A replaced code moves two
-    cells of each symbol, so squared sensitivities of Gaussian noise double too.
+    Replacing a report removes one report and adds another, so pure losses double. A replaced code
+    moves two cells of each symbol, so squared sensitivities of Gaussian noise double too.
     """
     gaussian = [one for one in releases if one.mechanism == Mechanism.GAUSSIAN]
     pure = [one for one in releases if one.mechanism != Mechanism.GAUSSIAN]
@@ -226,7 +226,7 @@ def add_up(
     questions: Sequence[ManifestQuestion],
     own: Callable[[ManifestQuestion], float],
 ) -> float:
-    """Add up what these questions reveal; for random subsets, the largest possible sum."""
+    """Add up the losses of these questions; for random subsets, the largest possible sum."""
     return _add(manifest.pick_drawn({one.name: own(one) for one in questions}))
 
 
@@ -258,8 +258,8 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 
     Exact counts of at least as many honest reports as the display minimum, a frozen lower bound
     (cut to `MOST_HONEST`), hide one scrambled report among the others. Questions that a rule or a
-    gate ties to others are estimated from joint counts, which do not hide it. Void if anyone
-    publishes rows.
+    gate ties to others are estimated from joint counts, which do not hide it. The bound is void if
+    anyone publishes rows.
     """
     tied = _find_tied(manifest)
     published = {one.name for one in manifest.questions if manifest.is_for_everyone(one)}
@@ -292,7 +292,7 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 def count_honest(manifest: Manifest) -> int:
     """Return how many honest reports hide one report, as stated for exact results.
 
-    Fewer hide less, so the bound also holds for more; computing it for millions takes seconds.
+    Fewer reports hide less, so the bound also holds for more; for millions, it takes seconds.
     """
     return min(manifest.display_minimum, MOST_HONEST)
 

@@ -1,4 +1,4 @@
-"""The sentences below every release: what it cost, for whom, and how it was made.
+"""The sentences below every release: its cost, what readers learn, and how it was drawn.
 
 Sentences for all readers are in the active language; those for specialists are in English.
 """
@@ -71,9 +71,9 @@ class Line:
 
 
 def list_lines(release: Release, manifest: Manifest, *, spent_hundredths: int) -> tuple[Line, ...]:
-    """List what every release says below its figure.
+    """List the lines below the figure of a release.
 
-    `spent_hundredths` is what all releases for the same readers have spent, including this one.
+    `spent_hundredths` is the ε spent by all releases for the same readers, including `release`.
     """
     return (
         Line(name="Took part", text=describe_took_part(release), anchor="two-promises"),
@@ -102,7 +102,7 @@ def describe_unplanned(release: Release, manifest: Manifest) -> str:
 
 
 def promise(release: Release, manifest: Manifest) -> str:
-    """Say how little one release tells readers about whether a person took part."""
+    """Say how little one release reveals about whether a person took part."""
     sentence = _(
         "With this release alone, a guess about whether a given person took part is right at most "
         "%(most)s times in 100, instead of 50."
@@ -112,7 +112,7 @@ def promise(release: Release, manifest: Manifest) -> str:
 
 
 def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: int) -> str:
-    """Say what all releases so far, and all that may follow, tell about taking part."""
+    """Say what all releases so far, and all future releases, can reveal about taking part."""
     most = manifest.release_epsilon_hundredths or 0
     # Translators: how often a guess is right, in all of these.
     if spent_hundredths == 0:
@@ -159,7 +159,7 @@ def describe_took_part(release: Release) -> str:
 
 
 def describe_readers(lines: Sequence[ReaderLine]) -> str:
-    """Say what readers and the server can learn about the answer that readers learn most about."""
+    """Say what readers and the server can learn about the answer most revealed to readers."""
     worst = find_worst(lines)
     if worst is None:
         return "nothing"

@@ -2,9 +2,9 @@
 
 Files of older looks or of other inputs are never shown or made.
 
-Files are kept next to the reports, so few are kept: the newest of each survey, as many bytes of
-each account as a setting allows, and large files only until they are sent. The others are made
-again.
+Files are kept in the database with the reports, so only few are kept: the newest of each survey, as
+many bytes per account as a setting allows, and large files only until they are sent. Other files
+are made again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def request_rendering(*, results: Results, name: str, inputs: str) -> Rendering:
 
 
 def note_sent(rendering: Rendering) -> None:
-    """Delete a file that was sent if it is large."""
+    """Delete a sent file if it is large."""
     if rendering.content is not None and len(rendering.content) > KEPT_BYTES:
         rendering.delete()
 
@@ -91,7 +91,7 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
         if _make_room(rendering, len(content)):
             QUEUE.store(rendering, content=content)
         else:
-            # An administrator may make room, so it can be tried again.
+            # An administrator may make room, so a retry is possible.
             most = settings.FILE_BYTES_PER_ACCOUNT // 1_000_000
             problem = NO_ROOM.format(size=f"{len(content) / 1e6:.1f}", most=most)
             QUEUE.give_up(rendering, problem)
@@ -131,7 +131,7 @@ def _digest(inputs: str) -> str:
 
 
 def _make_room(rendering: Rendering, size: int) -> bool:
-    """Delete the account's oldest files until another fits; False if it never does."""
+    """Delete the account's oldest files until a new file fits; False if it never fits."""
     room = settings.FILE_BYTES_PER_ACCOUNT - size
     if room < 0:
         return False
@@ -149,7 +149,7 @@ def _make_room(rendering: Rendering, size: int) -> bool:
 
 
 def _drop_old(rendering: Rendering) -> None:
-    """Delete the wave's files of other looks, and all but the newest of this one."""
+    """Delete the wave's files of other looks, and all but the newest files of this look."""
     ours = Rendering.objects.filter(wave=rendering.wave_id)
     look = Q(through_batch=rendering.through_batch, final=rendering.final)
     kept = ours.filter(look).order_by("-pk").values_list("pk", flat=True)[:KEPT_PER_WAVE]

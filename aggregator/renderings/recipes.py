@@ -1,4 +1,4 @@
-"""How a worker makes a kind of file, such as a chart or a report."""
+"""Recipes by which a worker makes a kind of file, such as a chart or a report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aggregator.results.display import Results
 
 
 class NotRenderable(Exception):
-    """The results do not allow this file; the message is a sentence for the researcher."""
+    """No such file can be made from these results; the message is for the researcher."""
 
 
 @dataclass(frozen=True, kw_only=True)

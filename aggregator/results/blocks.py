@@ -73,7 +73,7 @@ class BlockRow:
     key: str  # unique in a survey: "q3 1"
     kind: RowKind
     label: str
-    among: str = ""  # the group that it describes, if not that of its block
+    among: str = ""  # the group that the row describes, unless its block names it
     value: float | None  # as displayed: a fraction, or in the unit of a mean
     low: float | None
     high: float | None
@@ -81,10 +81,10 @@ class BlockRow:
     number: str  # "45 %", or empty
     range: str  # "39–51", or empty
     text: str  # "45 % (39–51)", or why there is no value
-    mark: str = ""  # † if it must be used with caution
+    mark: str = ""  # † if the value must be used with caution
     truth: float | None = None
     truth_text: str = ""
-    is_labelled_by_group: bool = False  # as in a break down
+    is_labelled_by_group: bool = False  # only in a breakdown
     estimate: Estimate | None = None
     group: GroupResult | None = None
 
@@ -116,21 +116,21 @@ class Block:
     """Everything that is said about one question."""
 
     question: ManifestQuestion
-    total: int  # reports in which it was asked; 0 for groups that are not counted yet
+    total: int  # reports in which the question was asked; 0 for groups not counted yet
     is_declared: bool
     rows: tuple[BlockRow, ...]
     among: str = ""  # the group that most of its rows describe; empty for everyone
     asked: BlockRow | None = None  # the share of people who were asked, where a rule applies
     asked_text: str = ""  # "asked ≈ 95 (0–245)"
     note: str = ""  # why there are no rows, or what they are
-    warning: str = ""  # why its figures may not be used
+    warning: str = ""  # why the figures must not be used
     contradiction: bool = False
     alarm: bool = False
     details: Details | None = None  # how certain its figures are, if requested
 
     @property
     def name(self) -> str:
-        """Its name in files and addresses, and the id of its block."""
+        """The question's name in files and addresses, and the id of this block."""
         return self.question.name
 
     @property
@@ -143,14 +143,14 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """What its rows are or describe; empty for one scrambled answer of everyone."""
+        """What the rows are or describe; empty for one scrambled answer of everyone."""
         several = SEVERAL if self.question.has_items else ""
         described = "; ".join(part for part in (self.among, several) if part)
         return self.note or described[:1].upper() + described[1:]
 
     @property
     def is_long(self) -> bool:
-        """Whether it may not fit on one printed page."""
+        """Whether the block may be too long for one printed page."""
         return len(self.rows) > MOST_ROWS_ON_PAPER or len(self.text) > LONGEST_ON_PAPER
 
     @property

@@ -54,7 +54,7 @@ class GroupResult:
     text: str
     code: int
     count: int | None
-    share: float | None  # of all who were asked; None, like its ends, if there is no count
+    share: float | None  # of all who were asked; None without a count, as are `low` and `high`
     low: float | None = None
     high: float | None = None
 
@@ -77,7 +77,7 @@ class Results:
     snapshot: Snapshot
     questions: tuple[QuestionResult, ...]
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
-    fixed_end: bool  # the wave ended as fixed in advance
+    fixed_end: bool  # the wave ended at a date or cap fixed in advance
     # Whether no other snapshot will be shown: the wave is closed and counted. The snapshot need not
     # be final: one that an earlier version showed stays if the final one has fewer reports than C.
     is_settled: bool
@@ -91,22 +91,21 @@ class Results:
     def is_final(self) -> bool:
         """Whether the wave is closed and all its reports are counted.
 
-        Only then is anything broken down by a declared answer, and only then are there rows.
-        Otherwise the differences between two looks would reveal the few people who answered between
-        them.
+        Breakdowns by declared answers and the file of rows exist only then. Otherwise the
+        differences between two looks would reveal the few people who answered between them.
         """
         return self.snapshot.final
 
     @property
     def is_one_look(self) -> bool:
-        """Whether nobody saw earlier results: only then are there inner intervals."""
+        """Whether nobody saw earlier results; otherwise there are no inner intervals."""
         return any(one.intervals.inner for each in self.questions for one in each.estimates)
 
     @property
     def has_rows(self) -> bool:
         """Whether the rows may be exported; rows of coins never may, because few people use coins.
 
-        Figures of fewer reports that an earlier version showed stay, but without rows.
+        Figures that an earlier version showed for fewer reports stay, but without rows.
         """
         return (
             self.is_final
@@ -135,7 +134,7 @@ class Results:
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A survey's standing; `results` is set only if they may be shown."""
+    """A survey's standing; `results` is None unless results may be shown."""
 
     survey: Survey
     wave: Wave | None
@@ -146,7 +145,7 @@ class View:
 
     @property
     def seen(self) -> str:
-        """A text that changes exactly with what is shown; part of the panel's address."""
+        """A text that changes exactly when the display does; part of the panel's address."""
         if self.snapshot is None:
             return f"0-0-{self.standing.value}"
         return f"{self.snapshot.through_batch}-{int(self.snapshot.final)}-{self.standing.value}"
@@ -175,7 +174,7 @@ class View:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing will ever change here again."""
+        """Whether this view will never change again."""
         if self.standing in (Standing.EMPTY, Standing.DISCARDED):
             return True
         if self.results is not None:
@@ -335,8 +334,8 @@ def _read_groups(
 def find_share_ends(counts: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
     """Return the ends of each group's 95 % interval, for the population that people represent.
 
-    It is the guaranteed interval of a plain sample share: groups are shown only at the close, so
-    nobody can have watched them.
+    Each is the guaranteed interval of a plain sample share, which is valid because nobody can have
+    watched groups: they are shown only at the close.
     """
     found = clopper_pearson(
         successes=counts,

@@ -48,11 +48,11 @@ class Estimand:
     of: Among
     among: tuple[int, ...] | None = None
     gate: str = ""
-    shown: bool = True  # on pages; for yes/no questions only the share of Yes
+    shown: bool = True  # on pages; of a yes/no question, only the share of Yes
 
     @property
     def key(self) -> str:
-        """Unique in a survey: "q3 1" is the share of code 1 of q3."""
+        """A name that is unique in a survey: "q3 1" is the share of code 1 of q3."""
         return f"{self.question.name} {self.name}"
 
     @property
@@ -61,17 +61,17 @@ class Estimand:
 
     @property
     def is_scale_mean(self) -> bool:
-        """Whether it is a mean of points that are sent as codes, not of a rounded number."""
+        """Whether this is a mean of points that are sent as codes, not of a rounded number."""
         return self.is_mean and not self.question.is_rounded
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is the share of people who were asked a question behind a rule."""
+        """Whether this is the share of people who were asked a question behind a rule."""
         return self.name == "asked"
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it is a share or mean of only some people, or a mean of points."""
+        """Whether this is a share or mean of only some people, or a mean of points."""
         return self.among is not None or bool(self.gate) or self.is_scale_mean
 
     @property
@@ -86,11 +86,11 @@ class Estimand:
 
     @property
     def is_complement(self) -> bool:
-        """Whether the event is all codes but one, whose share is then estimated."""
+        """Whether the event is all codes but one; the share of that code is then estimated."""
         return len(self.event) > 1
 
     def single_code(self, codes: Iterable[int]) -> int:
-        """Return the code of the event, or the one of `codes` that the event leaves out."""
+        """Return the event's only code, or the only one of `codes` that the event leaves out."""
         (code,) = set(codes) - set(self.event) if self.is_complement else self.event
         return code
 

@@ -26,15 +26,15 @@ class Status(StrEnum):
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"  # chance does this in at most 5 of 100 questions
-    ALARM = "alarm"  # chance does this in at most 1 of 100 surveys
+    CONTRADICTION = "contradiction"  # by chance in at most 5 of 100 questions
+    ALARM = "alarm"  # by chance in at most 1 of 100 surveys
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
     """An interval with its level for all looks together.
 
-    It reaches about `critical_value` standard errors to either side.
+    Each end is about `critical_value` standard errors from the estimate.
     """
 
     low: float
@@ -83,7 +83,7 @@ class Intervals:
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """The confidence levels of the intervals of one estimate, for all looks together.
+    """The confidence levels of one estimate's intervals, for all looks together.
 
     `times` lists the looks at which results were shown, as fractions of the reports expected; it is
     empty if nobody ever sees more than one interval.
@@ -95,7 +95,7 @@ class Levels:
     times: tuple[float, ...]
 
     def now(self, level: float) -> float:
-        """Return the level for this look, so that `level` holds for all looks."""
+        """Return the level at this look that makes `level` hold for all looks together."""
         return repeated_level(level, times=self.times)
 
     @property
@@ -120,7 +120,7 @@ class Estimate:
     """
 
     estimand: Estimand
-    symbols: tuple[str, ...]  # whose codes it is estimated from
+    symbols: tuple[str, ...]  # the estimate uses the codes of these symbols
     total: int  # reports in which the question was asked
     count: int  # reports that show the event
     value: float | None
@@ -152,7 +152,7 @@ class Estimate:
 
     @property
     def critical_value(self) -> float | None:
-        """How many standard errors to either side the level at this look means."""
+        """The half-width of the main interval in standard errors, by its level at this look."""
         return self.intervals.main.critical_value
 
     @property
@@ -201,12 +201,13 @@ class Estimate:
     def fake_band(self) -> Band | None:
         """The interval if FAKE_SHARE of the reports were invented, whatever the invented ones say.
 
-        It exists only for shares of everyone who was asked: a ratio changes in other ways.
+        Only shares of everyone who was asked have it, because invented reports change ratios in
+        other ways.
         """
         estimand, question = self.estimand, self.estimand.question
         if estimand.is_ratio or self.is_mean or self.symbols != (estimand.symbol,):
             return None
-        # If a question has a gate but this is not a ratio to it, the event is a code of the gate.
+        # If a question has a gate but the estimate is no ratio, the event is a code of the gate.
         mechanism = question.gate_mechanism if question.has_gate else question.mechanism
         main = self.intervals.main
         own = main.complement() if estimand.is_complement else main
@@ -236,15 +237,15 @@ class Estimate:
 class QuestionResult:
     """All estimates of one question.
 
-    If fewer people than the crowd were asked it, nothing about their reports is shown: there are no
-    estimates, no alarm, and the total is 0.
+    If fewer people than the crowd were asked the question, nothing about their reports is shown:
+    there are no estimates, no alarm, and the total is 0.
     """
 
     question: ManifestQuestion
     total: int  # reports in which the question was asked
     level: float
     simultaneous_level: float
-    alarm: bool  # its design could not plausibly have produced these codes
+    alarm: bool  # the design could not plausibly have produced the codes
     estimates: tuple[Estimate, ...]
 
     @property
@@ -253,7 +254,7 @@ class QuestionResult:
 
     @property
     def n(self) -> int | None:
-        """The total in files: None where it is not shown."""
+        """The total for files; None if the total is not shown."""
         return self.total or None
 
     @property
@@ -263,8 +264,8 @@ class QuestionResult:
 
     @property
     def contradiction(self) -> bool:
-        # The number of people asked can come from another question, which then has the
-        # contradiction.
+        # The share of people asked can come from another question's codes: then that question has
+        # the contradiction.
         return any(
             estimate.contradiction
             for estimate in self.estimates

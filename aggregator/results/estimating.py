@@ -42,8 +42,8 @@ def compute_estimates(
     `shown_at` lists the numbers of reports at the looks that were shown, up to this one; it is
     empty if the wave ended as frozen, or nothing was shown before. `told` names the declared
     questions whose sizes are shown (`results.groups.told`): none before the close. `broken_down_by`
-    names a declared question if only one of its groups, or only the others, are counted. `counts`
-    holds the counts for the columns of the wave's batches, and `tables` those of
+    names a declared question if the counts are of one of its groups, or of all others. `counts`
+    holds the counts for the columns of the wave's batches, and `tables` those for the tables of
     `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
     and no estimates.
     """
@@ -77,7 +77,7 @@ def compute_estimates(
 def _find_contradiction_levels(counted: Counted, sums: Sequence[Event]) -> dict[str, float]:
     """Return the level at which each question's intervals are tested for being empty.
 
-    These are the intervals of its codes and of sums of them.
+    These are the intervals of the question's codes and of sums of codes.
     """
     return {
         question.name: find_contradiction_level(

@@ -3,7 +3,7 @@
 Reports that arrive between two looks change nothing that anybody sees. At each look at least K
 reports, and a tenth of all, are new. To read one report from the difference, whoever runs a survey
 must therefore surround it with that many reports of their own. This is expensive where many people
-answer. It works if nobody else answers in between (scripts/attacks/researcher).
+answer. The attack works if nobody else answers in between (scripts/attacks/researcher).
 
 All questions that everyone is asked are updated at the same look, and so is the number of reports.
 Where each person is asked only some blocks of questions, each block has separate looks.
@@ -26,7 +26,7 @@ def find_part(manifest: Manifest, block: int | None) -> int:
 
 
 def reports_needed(*, seen: int, least: int) -> int:
-    """Return how many new reports make a look, after a look at `seen` reports.
+    """Return how many new reports the next look needs, after a look at `seen` reports.
 
     A tenth of all reports must be new: 10·new ≥ seen + new, so new ≥ seen / 9.
     """
@@ -34,7 +34,7 @@ def reports_needed(*, seen: int, least: int) -> int:
 
 
 def list_least(manifest: Manifest) -> tuple[int, ...]:
-    """List how many new reports each part's look needs at least: K, and a tenth of those expected.
+    """List the least number of new reports for each part's look: K, or a tenth of those expected.
 
     Only the drawn share of the expected people is asked each block.
     """
@@ -49,12 +49,12 @@ def list_least(manifest: Manifest) -> tuple[int, ...]:
 
 
 class Replay:
-    """Takes a wave's batches in order and has a look at each part as soon as one is due.
+    """Takes a wave's batches in order and makes each part's look as soon as it is due.
 
     `counts` holds the counts of each column as of the look of its part, `tables` those of each
-    joint table, and `total` the number of reports as of the look of what everybody is asked;
-    `totals` lists these numbers for all its looks so far. The result depends only on the batches:
-    it is the same whether they are taken one at a time or all at once.
+    joint table, and `total` the number of reports as of the look at the questions for everybody;
+    `totals` lists these numbers for all looks so far. The result depends only on the batches: it is
+    the same whether they are taken one at a time or all at once.
     """
 
     def __init__(self, manifest: Manifest, *, looks_from: float = 0) -> None:
@@ -94,7 +94,7 @@ class Replay:
     def take(
         self, number: int, counts: Sequence[Sequence[int]], tables: Sequence[Sequence[int]]
     ) -> None:
-        """Add a batch to the parts whose last look is older, and have the looks that are due."""
+        """Add a batch to the parts whose last look is older, and make the looks that are due."""
         for column, (part, cells) in enumerate(zip(self._parts, counts, strict=True)):
             if number > self.looks[part]:
                 self._new[column] = _add(self._new[column], cells)
@@ -118,7 +118,7 @@ class Replay:
             self._look(part, number)
 
     def _is_due(self, part: int, number: int) -> bool:
-        """Whether a look is due; blocks have none before the number of reports has its first."""
+        """Whether a part's look is due; blocks wait for the first look of EVERYBODY."""
         if number <= self._looks_from:
             return True
         seen, new = self._count_reports(part)

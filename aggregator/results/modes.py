@@ -1,7 +1,7 @@
-"""Mode comparison: the same questions, answered in the browser or with two coins.
+"""Compare modes: the same questions, answered in the browser or with two coins.
 
-Everywhere else the two modes are estimated separately. Here they are compared, and they are pooled
-only when a researcher asks for it.
+All other modules estimate the two modes separately. This one compares them, and pools them only
+when a researcher asks for it.
 """
 
 from __future__ import annotations

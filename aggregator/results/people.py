@@ -1,4 +1,4 @@
-"""Roughly how many people an estimate describes, and how many direct answers it is worth."""
+"""How many people an estimate describes, and how many direct answers would be as precise."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from surveys.formatting import whole
 class People:
     """Roughly how many people a share or mean of only some people describes."""
 
-    heading: str  # what they did
-    number: str  # "95 (0–245)", or "95" where they are counted
+    heading: str  # what these people did
+    number: str  # "95 (0–245)", or "95" if the people are counted
     is_counted: bool
 
 
 def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
-    """Estimate how many people are described; None for everyone, or if too little is known."""
+    """Estimate how many people `estimate` describes; None for everyone, or if unknown."""
     everyone = {
         one.estimand.name: one for one in question.estimates if one.estimand.of is Among.EVERYONE
     }
@@ -36,22 +36,22 @@ def find_people(question: QuestionResult, estimate: Estimate) -> People | None:
 
 
 def _find_people(heading: str, share: Estimate, *, is_rest: bool = False) -> People | None:
-    """Turn a share of everyone, or the rest of it, into a number of people."""
+    """Turn a share of everyone, or its complement, into a number of people."""
     if not share.is_shown or share.displayed is None:
         return None
     ends = (share.displayed, share.low, share.high)
     if is_rest:
         ends = (1 - share.displayed, 1 - share.high, 1 - share.low)
     value, low, high = (whole(round(share.total * end)) for end in ends)
-    is_counted = share.low == share.high  # only what is not scrambled has no interval
+    is_counted = share.low == share.high  # only unscrambled answers have no interval
     number = value if is_counted else f"{value} ({low}–{high})"
     return People(heading=heading, number=number, is_counted=is_counted)
 
 
 def find_effective_size(estimate: Estimate) -> float | None:
-    """Find how many direct answers would be as precise; None if that means nothing.
+    """Find how many direct answers would be as precise; None if there is no such number.
 
-    For a share of only some people, these are direct answers of such people.
+    For a share of only some people, these people give the direct answers.
     """
     if not estimate.is_shown:
         return None

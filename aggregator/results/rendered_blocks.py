@@ -19,13 +19,13 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.respondent.label.label import PrivacyLabel
 
 # Blocks change only at looks, and rendering them takes most of the time of a page with many
-# questions. Each process therefore keeps the blocks that were read last, up to this many characters
-# in all.
+# questions. Each process therefore keeps the blocks that were read last, up to this total number of
+# characters.
 _MOST_CHARACTERS = 8_000_000
 _MOST_CHARACTERS_OF_ONE = 2_000_000
 _rendered: OrderedDict[Hashable, SafeString] = OrderedDict()
-# Several threads answer requests. Python renders one thing at a time, so two threads would be no
-# faster, and two on the same part would each take twice as long.
+# Several threads answer requests. Python runs one of them at a time, so rendering in two threads
+# would be no faster, and two that render the same part would each take twice as long.
 _lock = RLock()
 
 
@@ -40,10 +40,10 @@ def render_blocks(
 ) -> SafeString:
     """Render the blocks of these results, or return them as they were rendered before.
 
-    Anyone may read public blocks, which leave out codes and what describes a known group. Only
+    Anyone may read public blocks, which leave out codes and figures about a known group. Only
     readers who may compare and download get links to these pages. `describe_label` says what
-    respondents were told, and `describe_readers` what readers of the blocks can learn. Both follow
-    from the manifest, and may take a second, so they are called only if the blocks are rendered.
+    respondents were told, and `describe_readers` what readers of the blocks can learn. The texts
+    follow from the manifest and may take a second, so the functions are called only to render.
     """
     key = (is_public, has_links, make_content_key(results, has_truth=bool(truth)))
     return render_once(
@@ -60,7 +60,7 @@ def render_blocks(
 
 
 def render_once(key: Hashable, render: Callable[[], SafeString]) -> SafeString:
-    """Return what was rendered for this key before, or render it; the key decides every byte."""
+    """Render a part, or return it as kept under this key; the key determines every byte."""
     with _lock:
         found = _rendered.get(key)
         if found is None:
@@ -106,7 +106,7 @@ def _find_charts_page(results: Results) -> str:
 
 
 def make_content_key(results: Results, *, has_truth: bool) -> Hashable:
-    """Everything that decides what the blocks show; the manifest's hash stands for all words."""
+    """Collect all that determines what blocks show; the manifest's hash stands for all words."""
     snapshot = results.snapshot
     return (
         results.wave.manifest_hash_hex,

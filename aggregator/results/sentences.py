@@ -36,7 +36,7 @@ _COUNTED = "How many were asked is counted: the answers that decide it are not s
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
-_USUAL = 1.97  # standard errors: a greater critical value means a higher level, for few reports
+_USUAL = 1.97  # standard errors; more of them mean a level that was raised for few reports
 # Where the methods page explains each kind of interval.
 ANCHORS: Mapping[str, str] = {
     EARLIER: "intervals-at-looks",
@@ -82,7 +82,7 @@ ONE_LOOK = "These intervals are valid because no results were shown before the s
 FIXED_END = (
     "These intervals are valid because the end was fixed before opening and the survey ended by it."
 )
-# People who may submit and see the results can choose when a number of reports is reached.
+# People who may both see results and send reports can choose when the cap is reached.
 AT_CAP = (
     "These intervals hold if nobody who saw results sent reports: the survey ended at the number "
     "of reports that was fixed before it opened."

@@ -38,24 +38,24 @@ def ended_as_frozen(wave: Wave) -> bool:
 
 
 def ended_at_cap(wave: Wave) -> bool:
-    """Whether the wave ended at a number of reports, which people who send them can bring about."""
+    """Whether the wave ended at its cap, a number of reports that its senders can reach."""
     return not wave.is_open and wave.ending == Wave.Ending.CAP
 
 
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
     """Decide which looks the newest batches make, and store the newest look.
 
-    Returns the newest snapshot; None if there was no look yet. It is computed outside any
+    Returns the newest snapshot; None if there was no look yet. The snapshot is computed outside any
     transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
     half = settle_half(wave_id=wave_id, can_tell_groups=can_tell_groups)
-    # Read before the wave: if it is final, the wave is closed by then.
+    # Read before the wave: if the snapshot is final, the wave is closed by then.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
     # Checked before the batches are read: if no raw reports are left now, all batches exist.
     counts_all = is_over(wave)
     if wave.sealed_half and counts_all and half is None:
-        return newest  # closed since the first line: the next sweep draws the halves
+        return newest  # closed since `settle_half`: the next sweep draws the halves
     is_half = half is not None and half.is_sealed
     replay, decided_through = replay_batches(wave=wave, newest=newest)
     if counts_all and decided_through:
@@ -75,11 +75,11 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
-    """Replay the batches since a snapshot's looks; also return the last batch's number."""
+    """Replay the batches since a snapshot's looks; return the last batch's number too."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        # Counting a half all at once is no look: after its opening, looks begin again.
+        # Counting a whole half is no look: after the half is opened, looks begin again.
         is_current = newest.method_version == METHOD_VERSION and newest.tables is not None
         if is_current and not newest.is_half:
             assert newest.tables is not None
@@ -103,9 +103,9 @@ def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]
 def list_shown_looks(wave: Wave, totals: Sequence[int], *, final: bool) -> list[int]:
     """List the numbers of reports at the shown looks; `totals` has those at all looks.
 
-    There are none if the end was frozen, so that nobody could choose it by the results. A random
-    subset is not shown before the close, unless an earlier version showed it. Nor is a wave that
-    keeps half of its batches sealed.
+    The list is empty if the end was frozen, because nobody could choose it by the results. Results
+    of random subsets are not shown before the close, unless an earlier version showed them. Nor are
+    those of a wave that keeps half of its batches sealed.
     """
     if final and ended_as_frozen(wave):
         return []
@@ -145,9 +145,9 @@ def _store(
     half: SealedHalf | None,
     newest: Snapshot | None,
 ) -> Snapshot | None:
-    """Store the state of a replay, unless another worker has stored it as final in the meantime.
+    """Store the state of a replay, unless another worker has already stored it as final.
 
-    Returns None if the halves were drawn or opened since: then other batches count.
+    Returns None if the halves were drawn or opened in the meantime: then other batches count.
     """
     same = wave.snapshots.filter(through_batch=replay.through_batch)
     told = compute_told(wave) if final else ()
@@ -184,7 +184,7 @@ def _store(
 
 
 def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
-    """Whether the halves are as they were read; they stay so until the transaction ends."""
+    """Whether the halves are still as read; the lock keeps them so until the transaction ends."""
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     found = find_half(wave)
     if found is None or half is None:
@@ -222,7 +222,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
         seen_half=Coalesce(Subquery(newest.values("is_half")[:1]), False),
         seen_version=Subquery(newest.values("method_version")[:1]),
     ).filter(newest_batch__isnull=False)
-    # One query for each of these waves, so that the raw reports of others are not read.
+    # One query per candidate wave, so that the raw reports of other waves are not read.
     candidates: QuerySet[Wave, Any] = (
         waves.filter(
             Q(state=Wave.State.CLOSED) | Q(seen_version=None), seen_final=False, seen_half=False
@@ -243,7 +243,7 @@ def find_waves_to_estimate() -> QuerySet[Wave]:
 
 
 def _may_have_first_look(wave: Wave) -> bool:
-    """Whether enough reports are sealed for the first look, at what everybody is asked."""
+    """Whether enough reports are sealed for the first look, at the questions for everybody."""
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
@@ -270,8 +270,8 @@ def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
     """Return the newest snapshot that may be shown: the newest one, one shown earlier, or None.
 
     A snapshot needs the crowd C. Where each person is asked only some blocks of questions, a look
-    at one block could move by few people, so nothing but the total is shown before the close. The
-    same holds if half of the batches will stay sealed: figures of all would reveal those of the
+    at one block could add few people, so only the total is shown before the close. The same holds
+    if half of the batches will stay sealed: figures about all of them would reveal those about the
     sealed half.
     """
     manifest = wave.description

@@ -76,8 +76,8 @@ class Attacks:
     # Subtract two figures.
     both_noisy: float
     figure_scale: float
-    noise_bound: int  # the noise is smaller in at least 95 % of draws
-    leader: float | None  # of two tied answers; None if it can have no leader
+    noise_bound: int  # the noise is smaller than this in at least 95 % of draws
+    leader: float | None  # for two tied answers; None if the question can have no leader
     differencing: tuple[Bar, ...]
     # Look for one person.
     symbols: int
@@ -170,14 +170,14 @@ def _lead(epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def _reconstruct(people: int, smallest: int, epsilon_hundredths: int | None) -> Reconstruction:
-    """Recover which half of these people gave an answer; with None for ε, counts are exact."""
+    """Recover which half of these people gave an answer; if ε is None, counts are exact."""
     bits = np.random.default_rng(SEED).permutation(np.arange(people) % 2)
     groups = 2 * people
     return reconstruct(
         bits=bits.tolist(),
         groups=groups,
         smallest=smallest,
-        # All counts together spend ε, so each spends its part.
+        # All counts together spend ε, so each spends an equal part.
         scale=groups * HUNDREDTHS / epsilon_hundredths if epsilon_hundredths else 0,
         runs=RUNS if epsilon_hundredths else 1,
         seed=SEED,

@@ -1,4 +1,4 @@
-"""Answering a survey with synthetic respondents, each randomized as in the browser.
+"""Answer a survey with synthetic respondents, each randomized as in the browser.
 
 Each respondent's report is drawn once, with the Python version of the browser's randomizer, and
 kept as an envelope until all are acknowledged, so an interrupted run continues with the same
@@ -38,7 +38,7 @@ def demo_of(survey: Survey) -> Demo | None:
 
 
 def is_invented(survey: Survey) -> bool:
-    """Whether a program sends all answers; real people answer the demo that stays open."""
+    """Whether a program sends all answers; only real people answer the demo that stays open."""
     demo = demo_of(survey)
     return survey.rehearsal or (demo is not None and demo is not OPEN)
 
@@ -78,7 +78,7 @@ def draw_envelopes(
 ) -> list[Envelope]:
     """Randomize every respondent's answers once; only the reports are kept."""
     envelopes = [seal(manifest, answers, random_uint32=random_uint32) for answers in people]
-    # They were made group by group, and real people do not arrive in that order.
+    # The people were made group by group, but real people do not arrive in that order.
     random.SystemRandom().shuffle(envelopes)
     return envelopes
 

@@ -51,15 +51,15 @@ class Demo:
     introduction: str
     note: str  # where the true values come from; empty if they are unknown
     add_questions: Callable[[Survey], None]
-    people: Callable[[], Sequence[Answers]]  # empty if real people answer, and it stays open
+    people: Callable[[], Sequence[Answers]]  # empty if the survey stays open for real people
     settings: dict[str, Any]
-    # The comparisons that it plans: outcome and group.
+    # The comparisons that the survey plans: outcome and group.
     planned: tuple[tuple[str, str], ...] = ()
-    # What it plans to publish, so that the page of releases shows something.
+    # The releases that the survey plans, so that their page shows something.
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
-        """Its people, with the manifest's names for questions: old names count texts too."""
+        """The people, with the manifest's names for questions; old names count texts too."""
         names = {f"q{one.number}": one.name for one in manifest.questions if one.is_answered}
         return [
             {names[name]: answer for name, answer in answers.items()} for answers in self.people()

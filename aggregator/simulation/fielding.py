@@ -20,7 +20,7 @@ POLL_SECONDS = 0.5
 
 
 class FieldingCommand(BaseCommand):
-    advice: str  # what to do if sending fails
+    advice: str  # what to try if sending fails
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", default="http://127.0.0.1:8000", help="where Murmur runs")

@@ -221,6 +221,6 @@ def open_rehearsal(*, survey: Survey, people: int) -> Wave:
     rehearsal = copy_survey(survey=survey, title=TITLE)
     rehearsal.rehearsal = True
     rehearsal.cap, rehearsal.opens_at, rehearsal.closes_at = people, None, None
-    rehearsal.people_expected = None  # it is the number of the real survey
+    rehearsal.people_expected = None  # that is the real survey's number
     save_draft(survey=rehearsal)
     return launch_survey(survey=rehearsal)

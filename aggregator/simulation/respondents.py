@@ -72,7 +72,7 @@ def find_asked(
     asked: set[str] = set()
     codes: dict[str, int | None] = {}
     for question in manifest.questions:
-        # An information text is shown with the questions that its rule names.
+        # An information text counts as shown with the questions that its rule names.
         tied = (question.name, *manifest.parents_of(question))
         if drawn is not None and not all(manifest.blocks.get(name) in drawn for name in tied):
             continue

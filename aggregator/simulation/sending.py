@@ -1,4 +1,4 @@
-"""Sending many reports over HTTP, with the same retries as browsers."""
+"""Send many reports over HTTP, with the same retries as browsers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _send_all(
             async with asyncio.TaskGroup() as group:
                 for _ in range(connections):
                     group.create_task(_work(client, waiting, url, deadline, on_acknowledged))
-        except ExceptionGroup as errors:  # until Python 3.11.4, except* would wrap it again
+        except ExceptionGroup as errors:  # before Python 3.11.4, except* would wrap the error again
             raise errors.exceptions[0] from None
 
 

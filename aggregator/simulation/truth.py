@@ -48,7 +48,7 @@ def compute_truth(manifest: Manifest, people: Sequence[Answers]) -> dict[str, fl
     asked = [find_asked(manifest, answers) for answers in people]
     codes = {
         symbol.name: [
-            # The bit of a number is not used below, only whether there is a number.
+            # Below, only the presence of a number matters, not its bit.
             find_code(
                 symbol, questions[symbol.question], seen, answers, random_uint32=lambda: 2**32 - 1
             )

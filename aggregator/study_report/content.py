@@ -111,7 +111,7 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyReport:
-    """`tag` and `direction` are those of the author's words."""
+    """The whole report; `tag` and `direction` describe the language of the author's words."""
 
     title: str
     tag: str

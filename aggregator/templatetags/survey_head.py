@@ -31,7 +31,7 @@ TABS = (
 def survey_head(
     context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
 ) -> dict[str, object]:
-    """Show the head; with `heading=False`, the title is not a heading: the page has its own."""
+    """Show the head; with `heading=False`, the title is no heading, as the page has another."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_build_context(context, survey),

@@ -35,8 +35,8 @@ def typeset(
 ) -> bytes:
     """Return a file made from a layout, which reads the data as JSON in `sys.inputs.data`.
 
-    Its words are data to Typst, which runs nothing in them. If no font has one of its characters,
-    an accessible file raises NoFontError; any other shows an empty box.
+    Typst treats the words as data and never runs them. If no font has one of its characters, an
+    accessible file raises NoFontError; any other shows an empty box.
     """
     import typst  # 25 MB that web processes do not need
 

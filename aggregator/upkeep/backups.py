@@ -34,7 +34,7 @@ class Backup:
 def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
     """Copy a live SQLite database to a new file that only its owner can read.
 
-    Omitted data is also erased from the copy's free pages, before the copy gets its final name.
+    Data left out is also erased from free pages, before the copy gets its final name.
     """
     if not source.is_file():
         raise BackupError(f"There is no database at {source}.")
@@ -56,7 +56,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
 
 
 def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawReport]]) -> None:
-    # In memory, because a journal on the disk would keep the deleted rows.
+    # Keep the journal in memory: on the disk, it would keep the deleted rows.
     copy.execute("PRAGMA journal_mode=MEMORY")
     copy.execute("PRAGMA secure_delete=ON")
     for model in models:

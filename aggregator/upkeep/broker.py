@@ -1,4 +1,4 @@
-"""How many messages wait in the broker, so that sweeps do not let them pile up.
+"""Count and drop messages waiting in the broker, so that they do not pile up.
 
 Messages contain no time: a wave with a time would date its batches to the second. A message
 therefore cannot show that it is out of date.
@@ -19,7 +19,7 @@ SWEEPS = 0  # the priority of sweeps only
 
 
 def find_queue(task_name: str) -> str:
-    """Return the queue that messages to a task wait in."""
+    """Return the queue in which messages to a task wait."""
     route = settings.CELERY_TASK_ROUTES.get(task_name, {})
     return str(route.get("queue", settings.CELERY_TASK_DEFAULT_QUEUE))
 

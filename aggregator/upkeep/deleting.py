@@ -1,4 +1,4 @@
-"""Deleting a closed survey with everything that was collected and computed.
+"""Delete a closed survey with everything that was collected and computed.
 
 The rows are deleted in one transaction. A worker then erases their traces in the database's files
 (aggregator/upkeep/purging.py).
@@ -39,7 +39,7 @@ _COLLECTED = (
     RowsFile,
     SealedHalf,
     Comparison,
-    # In the order in which drawing locks them.
+    # Rows are locked in the same order as in drawing.
     ReleaseLedger,
     Release,
 )
@@ -49,7 +49,7 @@ _COLLECTED = (
 def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
     """Delete a closed survey; its history stays, and a row of DeletedWave for each wave.
 
-    This raises the counts of questions asked of its people (surveys.models.asked_questions).
+    Deleting raises the counts of questions asked of its people (surveys.models.asked_questions).
 
     Raises Survey.DoesNotExist if someone else was faster.
     """

@@ -1,7 +1,7 @@
 """Delete surveys on the day that respondents were told, and tell owners a week before.
 
-The day is frozen with the survey. Once a sweep finds that it has come, however late, the survey is
-deleted just as its owner would delete it. No mail or page can delay that.
+The day is frozen with the survey. Once a sweep finds that the day has come, however late, the
+survey is deleted just as its owner would delete it. No mail or page can delay that.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from surveys.lifecycle.errors import NotOpen
 from surveys.lifecycle.services import close_wave
 from surveys.models import Role, Survey, Verb, Wave, today
 
-# A server that does not answer costs a worker EMAIL_TIMEOUT each time.
+# A mail server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(hours=1)
 SUBJECT = "A survey will be deleted on {day}"
-# Without the title, which may reveal the topic of the questions.
+# The mail omits the title, which may reveal the topic of the questions.
 MESSAGE = (
     "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
@@ -43,7 +43,7 @@ def find_waves_to_delete() -> QuerySet[Wave]:
 def delete_on_its_date(*, wave_id: int) -> None:
     """Close a survey whose day has come, if it is still open, and delete it.
 
-    A worker that dies in between leaves a closed survey, which is still due.
+    If a worker dies between closing and deleting, the survey is still due.
     """
     wave = find_waves_to_delete().select_related("survey").filter(pk=wave_id).first()
     if wave is None or _is_locked(wave_id):
@@ -77,7 +77,7 @@ def send_next_deletion_mail() -> None:
     unchanged = Survey.objects.filter(pk=survey.pk, deletion_mail_at=survey.deletion_mail_at)
     if not unchanged.update(deletion_mail_at=until):
         return  # another worker has just taken it
-    # The others wait too, even if this worker dies now: a silent server must not hold up one
+    # Other mails wait too, even if this worker dies now: a silent server must not hold up one
     # worker after another.
     _find_due(now).update(deletion_mail_at=until)
     if _send(survey):
@@ -90,7 +90,7 @@ def _find_due(now: datetime) -> QuerySet[Survey]:
 
 
 def _send(survey: Survey) -> bool:
-    """Return whether there is nothing left to send."""
+    """Send the mail if it is still wanted; return whether nothing is left to send."""
     owners = survey.memberships.filter(role=Role.OWNER, account__is_active=True)
     addresses = list(owners.order_by("pk").values_list("account__email", flat=True))
     if survey.delete_on is None or survey.delete_on <= today() or not addresses:

@@ -1,4 +1,4 @@
-"""Due work: work that the database rows show to be waiting, and since when.
+"""Due work: work that is waiting according to the database rows, and since when.
 
 Reports and batches have no timestamps, so a sweep stores when it first saw each piece of work.
 Nothing is claimed here: the task that does the work ensures that it happens once.
@@ -88,8 +88,8 @@ def find_due_work() -> list[Due]:
 def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     """Store which work is newly due, has progressed or is done, and that a sweep ran.
 
-    Two sweeps at the same time may see different states. The one that writes last may be a little
-    out of date; the next sweep corrects that.
+    Simultaneous sweeps may see different states. The sweep that writes last may be a little out of
+    date; the next sweep corrects that.
     """
     known = {(row.kind, row.subject): row for row in DueWork.objects.all()}
     new = [item for item in due if (item.kind, item.subject) not in known]
@@ -117,7 +117,7 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
                 progress=item.progress, since__lte=now
             ).update(progress=item.progress, since=now)
         for row in done:
-            # Not if another sweep has seen it progress since.
+            # Keep the row if another sweep has seen progress since.
             DueWork.objects.filter(pk=row.pk, progress=row.progress).delete()
 
 

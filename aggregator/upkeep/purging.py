@@ -91,7 +91,7 @@ class PurgePostponed(Exception):
 
 
 def purge_is_due() -> bool:
-    """Whether the last purge is long ago and rows were sealed, discarded or deleted since."""
+    """Whether the last purge is long ago, and newer batches, discards or deletions exist."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
@@ -118,9 +118,9 @@ def _reached_before() -> dict[str, Any]:
 
 
 def purge_traces() -> None:
-    """Erase all traces that it can; store how far it got, and sentences about the rest.
+    """Erase all possible traces; store the progress, and sentences about the remaining traces.
 
-    It must not run in a transaction. If it cannot run now, it stays due.
+    Call this outside of transactions. A purge that cannot run now stays due.
     """
     purge = _purge_postgresql if connection.vendor == "postgresql" else _purge_sqlite
     try:
@@ -154,8 +154,8 @@ def _rewrite_raw_reports() -> dict[str, int]:
     if _is_long("aggregator_raw_report"):
         raise PurgePostponed("too many raw reports wait to be sealed")
     with _locked("aggregator_raw_report") as cursor:
-        # Sealing deletes reports, inserts the batch and commits. Under this lock, no such
-        # transaction is halfway through, so everything deleted belongs to these numbers.
+        # Sealing deletes reports, inserts the batch and commits. Under this lock, no sealing is
+        # halfway through, so these numbers cover all deleted reports.
         reached = _newest()
         _refuse_if_deleted_rows_are_in_sight(cursor)
         cursor.execute("CLUSTER aggregator_raw_report USING aggregator_raw_report_pkey")
@@ -165,7 +165,7 @@ def _rewrite_raw_reports() -> dict[str, int]:
 def _rewrite_tables_of_surveys() -> None:
     """Rewrite the tables that held a deleted survey, one after another.
 
-    Spent ids, which no row connects with other data, stay in the file if the table is long.
+    Deleted spent ids, which no row connects with other data, stay in the file of a long table.
     """
     tables = [name for name in TABLES_OF_SURVEYS if name != SPENT_IDS or not _is_long(name)]
     for table in tables:
@@ -236,8 +236,8 @@ def _is_long(table: str) -> bool:
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
     """Refuse while an earlier transaction may read deleted rows: CLUSTER would copy them too.
 
-    Sealing inserts its batch in the transaction that deletes the reports, so both have the same
-    age. An earlier transaction may be a backup or a query on a standby.
+    Sealing inserts its batch in the transaction that deletes the reports, so the batch shows the
+    deletion's age. An earlier transaction may be a backup or a query on a standby.
     """
     reached = _reached_before()
     cursor.execute(

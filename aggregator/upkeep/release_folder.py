@@ -1,9 +1,9 @@
-"""Replacing a lost folder that counted draws, so that nothing is drawn a second time.
+"""Replace a lost folder that counted draws, so that nothing is drawn a second time.
 
-What the lost folder knew beyond the database may be known to someone. A database that holds all it
-ever acknowledged lacks only draws that were interrupted, so what waits is given up. One that was
-restored may lack whole releases, so everything that its surveys may publish counts as spent. It may
-also lack the test of a sealed half, so no half tests claims that it does not know as tested.
+Someone may know draws that only the lost folder recorded. A database that was never restored lacks
+only interrupted draws, so waiting releases are given up. A restored database may lack whole
+releases, so everything that its surveys may publish counts as spent. It may also lack the test of a
+sealed half, so no half tests claims that the database does not know as tested.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class NotLost(Exception):
 def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
-    `is_restored` says that the database may lack releases that were drawn. Returns the number of
-    waves that publish and test nothing more, or else the number of releases that were given up. If
-    this stops halfway, it can run again. May raise NotLost, and OSError.
+    `is_restored` says that the database may lack drawn releases. Returns the number of waves that
+    publish and test nothing more if restored, otherwise the number of releases given up. If this
+    stops halfway, it can run again. May raise NotLost, and OSError.
     """
     identity = make_identity(folder)
-    # In the order in which draws lock them. From here on, no draw is under way.
+    # Lock rows in the same order as draws. From here on, no draw is under way.
     ledgers = list(ReleaseLedger.objects.select_for_update().order_by("pk"))
     known = ReleaseFolder.objects.select_for_update().first()
     # After a restore, a worker may have taken an empty folder before anyone could call this.
@@ -62,7 +62,7 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
     for wave in waves:
         _, drawn = list_keys(wave.releases.all())
         opened = SealedHalf.objects.filter(wave=wave, opened_on__isnull=False)
-        # A wave that is not charged yet meets the other key when its first release is drawn.
+        # `UNKNOWN_DRAWS` stops a wave that is not charged yet when its first release is drawn.
         unknown = [UNKNOWN_DRAWS] if is_restored else []
         append_new_keys(
             find_file(folder, bytes(wave.manifest_hash)),

@@ -19,7 +19,7 @@ TOO_OLD = (
     f"Check out commit {UPGRADES_OLDER}, run manage.py migrate there, and come back to this one."
 )
 _MOST_NAMES = 3
-# Set permanently once nothing is missing: only a new release, hence a new process, adds migrations.
+# Set permanently once nothing is missing: only a new release, in a new process, adds migrations.
 _complete = threading.Event()
 
 

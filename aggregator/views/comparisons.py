@@ -184,7 +184,7 @@ def _build_forms(
 def _list_shown(results: Results, rows_file: RowsFile | None) -> list[Indicator]:
     """List all predictors except empty groups and groups that are not in the file of rows.
 
-    Before groups are counted, none is listed.
+    Before groups are counted, the list contains no groups.
     """
     nobody = results.nobody
     return [

@@ -34,7 +34,7 @@ RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
 # After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
-# After so long, it stops: workers of another version drop each request as one for an older look.
+# After so long, reloading stops: workers of another version drop each request as outdated.
 MOST_SECONDS = 180
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)
@@ -104,7 +104,7 @@ def _send(rendering: Rendering) -> HttpResponse:
 
 
 def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
-    """Say that the file is being made; the browser asks again by the header alone, for a while."""
+    """Say that the file is being made; for a while, a header makes the browser ask again."""
     waited = _read_waited(request)
     is_late, has_stopped = waited >= PATIENCE_SECONDS, waited >= MOST_SECONDS
     seconds = PATIENT_RELOAD_SECONDS if is_late else RELOAD_SECONDS
@@ -129,7 +129,7 @@ def _read_waited(request: HttpRequest) -> int:
 
 
 def _is_worker_answering() -> bool:
-    """Whether a worker has just looked for work, so that other work must come first."""
+    """Whether a worker has just looked for work, so that this file waits for other work."""
     swept = Upkeep.objects.filter(job=Upkeep.Job.SWEEP).values_list("ended_at", flat=True).first()
     return swept is not None and timezone.now() - swept < WORKER_ANSWERS
 

@@ -1,4 +1,4 @@
-"""Health checks for load balancers and monitoring: does this process answer, is work being done?
+"""Health checks for load balancers and monitoring: does this process answer, do workers keep up?
 
 They do not ask the broker, because web processes never use it: the age of the last sweep shows lost
 messages. Strangers can ask too, so the answer is only "ok" or "late"; operators read the rest with

@@ -29,7 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         request.GET.get("page")
     )
     lines = read_lines(page.object_list, now=timezone.now())
-    # Only for people who are signed in: strangers need not know which faults this release has.
+    # Shown only to people who are signed in: strangers need not know this release's faults.
     return render(
         request,
         "aggregator/site/home.html",

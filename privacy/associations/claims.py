@@ -1,4 +1,4 @@
-"""Claims that were chosen on one half of the data and are tested on the other, sealed half."""
+"""Claims chosen on one half of the data and tested on the other, sealed half."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def count_possible_claims(claims: int, *, misses: int) -> int:
 
     Notes
     -----
-    Each claim is a function of the open half and of the verdicts so far. With fewer than `misses`
-    misses among the first t verdicts, each way to place the misses is one sequence of verdicts:
+    Each claim is a function of the open half and of the earlier verdicts. With B = `claims` and r =
+    `misses`, a claim can follow each sequence of t < B verdicts with fewer than r misses:
 
     $$N = \\sum_{t=0}^{B-1} \\sum_{j=0}^{r-1} \\binom{t}{j}.$$
 
     Given the open half, these N claims are fixed before the sealed half is read, so Bonferroni's
-    inequality holds for all of them. Claims tested all at once do not depend on verdicts: they are
-    the case of one miss, and N is their number.
+    inequality holds for all of them. Claims that are tested all at once do not depend on verdicts:
+    this is the case of one miss, and N = B.
 
     References
     ----------

@@ -15,8 +15,8 @@ from privacy.checks import Floats, check_level
 
 CONTRADICTION_LEVEL = 0.99
 # With fewer reports per cell, the likelihood ratio exceeds its quantile too often. In a large
-# table, the excess grows with the number of cells, but its standard deviation only with the square
-# root of that number.
+# table, the excess grows with the number of cells, but the standard deviation of the ratio only
+# with the square root of that number.
 _FEWEST_FOR_EACH_CELL = 5.0
 
 
@@ -27,10 +27,10 @@ class Contradiction:
     Attributes
     ----------
     while_watched : bool
-        The test that holds at every look: True with probability at most 1 - level, at all looks
-        together.
+        Result of the test that holds at every look: True at any look with probability at most
+        1 - level.
     after_fixed_end : bool
-        The test for one look, with the amount of data fixed in advance. It is more sensitive.
+        Result of the test for one look, with the amount of data fixed in advance: more sensitive.
     """
 
     while_watched: bool
@@ -38,14 +38,14 @@ class Contradiction:
 
     @classmethod
     def of_any(cls, several: Sequence[Contradiction]) -> Contradiction:
-        """Combine several tables: a test is True if it is True for any of them."""
+        """Combine results of several tables: a test is True if it is True for any table."""
         return cls(
             while_watched=any(each.while_watched for each in several),
             after_fixed_end=any(each.after_fixed_end for each in several),
         )
 
     def applies(self, *, fixed_end: bool) -> bool:
-        """Return the result of the test that is valid for this end."""
+        """Return the result that is valid with or without a fixed end."""
         return self.after_fixed_end if fixed_end else self.while_watched
 
 
@@ -88,9 +88,10 @@ def find_contradiction(
       mixture against the most likely shares. A mixture of likelihood ratios is a nonnegative
       martingale, so Ville's inequality bounds the probability that it ever becomes this large.
     - After a fixed end: 2 (sum N ln(N / n) - L) >= the quantile of chi-square with as many degrees
-      of freedom as there are cells, minus one. The statistic compares free shares of reports with
-      those that true shares can give. The actual shares are among the latter, so it never exceeds
-      the ratio against them, which has this distribution for large n: the test is conservative.
+      of freedom as there are cells, minus one. The statistic compares free reported shares with
+      those that true shares can give. The actual shares are among the latter, so the statistic
+      never exceeds the ratio against the actual shares. For large n, that ratio has this
+      distribution: the test is conservative.
       With fewer reports per cell than the larger of 5 and the square root of the number of cells,
       the test for every look is used instead.
 

@@ -62,7 +62,7 @@ class IntervalDifference:
     Attributes
     ----------
     difference : float
-            Difference of the values clipped to their intervals.
+        Difference of the values clipped to their intervals.
     low, high : float
         Ends of the interval, at the level of the two original intervals.
     """
@@ -93,15 +93,16 @@ def difference_of_intervals(
     intervals (l, u) and (m, v), the ends are a - b - sqrt((a - l)^2 + (v - b)^2) and
     a - b + sqrt((u - a)^2 + (b - m)^2), within the possible differences.
 
-    Each end uses the sides of the two intervals that bound the difference there, so it keeps their
-    asymmetry. For Wilson intervals of plain shares it is Newcombe's method. Only the two intervals
-    are used, so it also holds for ratios and means, whose sampling distributions have no simple
-    form. Its coverage is approximately that of the two intervals.
+    Each end uses the sides of the two intervals that bound the difference there, so the result
+    keeps their asymmetry. For Wilson intervals of plain shares, this is Newcombe's method. MOVER
+    needs only the two estimates with their intervals, so it also works for ratios and means, whose
+    sampling distributions have no simple form. The coverage is approximately that of the two
+    intervals.
 
     An end at the smallest or largest possible value says nothing about the error on that side: the
-    interval was cut off there. In that case, the longer side is used for both ends. Without this,
-    95 % intervals for a share of 0 in 100 reports and of .1 in 900, with two coins, cover in .89 of
-    all cases.
+    interval was cut off there. Such a side is taken to be at least as long as the other. Without
+    this rule, 95 % intervals for the difference between a share of 0 in 100 reports and one of .1
+    in 900, with two coins, cover in .89 of all cases.
 
     References
     ----------

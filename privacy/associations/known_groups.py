@@ -74,8 +74,8 @@ def compare_groups(
     Raises
     ------
     ValueError
-        If there are not two groups, a group is empty, a count is out of range or not whole, or
-        level is out of range.
+        If the number of groups is not two, a group is empty, a count is out of range or not whole,
+        or level is out of range.
 
     Notes
     -----
@@ -131,21 +131,21 @@ def compare_groups(
 
 @dataclass(frozen=True, kw_only=True)
 class PooledShare:
-    """One share estimated from reports of several channels.
+    """One share estimated from reports that went through several channels.
 
     Attributes
     ----------
     share : float
         Most likely common share, in [0, 1].
     low, high : float
-        Ends of its likelihood-ratio interval.
+        Ends of the likelihood-ratio interval of `share`.
     level : float
     shares : tuple of float
         Unbiased share of each stratum, unclipped.
     standard_errors : tuple of float
         Standard errors of `shares`.
     heterogeneity : SignificanceTest
-        Test of a common share in all strata: if it rejects, show the strata and do not pool.
+        Test of equal shares in all strata: if it rejects, show the strata instead of pooling.
     """
 
     share: float
@@ -178,13 +178,13 @@ def pool_strata(
     Returns
     -------
     PooledShare
-        Only meaningful if the strata have a common share: pooling is an explicit choice.
+        Meaningful only if all strata have the same share: pool only by explicit choice.
 
     Raises
     ------
     ValueError
-        If there are fewer than two strata, one is empty, a count is out of range or not whole, or
-        level is out of range.
+        If there are fewer than two strata, a stratum is empty, a count is out of range or not
+        whole, or level is out of range.
 
     Notes
     -----
@@ -353,7 +353,7 @@ def _maximize(score: Callable[[float], float], low: float, high: float) -> float
 
 
 def _search(keeps: Callable[[float], bool], *, inside: float, end: float) -> float:
-    """Find the outermost value not rejected, between one not rejected and an end."""
+    """Find the value not rejected that is furthest from `inside` towards `end`."""
     if keeps(end):
         return end
     kept, dropped = inside, end

@@ -19,7 +19,7 @@ from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
 _ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
-_FARTHEST = 4.0  # log odds: 1.8 %
+_FARTHEST = 4.0  # log odds of a share of 1.8 %
 FAR = 6.0  # log odds: a larger coefficient may be infinite
 _NEAR = 0.2  # how far finite coefficients may fall short of the limiting log-likelihood
 _SMOOTH = 1e-3
@@ -33,8 +33,8 @@ _CONVERGED = 1e-12
 class CellLayout:
     """The positions of the model's cells in the flat table.
 
-    The masses of a model are those of the answered predictor combinations (rows), each split
-    into event and other answer by the coefficients, followed by all other cells, which are free.
+    A model has one mass for each row, which is a combination of answers to the predictors; the
+    coefficients split it into event and other answer. The masses of all other cells are free.
     """
 
     events: NDArray[np.int64]
@@ -70,14 +70,14 @@ class LatentModel:
     channel: Floats
     layout: CellLayout
     design: Floats
-    offset: Floats | float = 0.0  # log odds of each row that no coefficient changes
-    # People added to each row as a fraction, half of them with the event.
+    offset: Floats | float = 0.0  # part of each row's log odds that is fixed
+    # Fraction of people added to each row, half of them with the event.
     added: float = 0.0
 
     def solve(self, *, near: Floats | None = None) -> ModelState:
-        """Run EM close to the maximum, then Newton's method to the maximum.
+        """Run EM until it is close to the maximum, then Newton's method.
 
-        EM starts near these shares of all cells. Where an event is certain, it hardly moves.
+        EM starts close to the shares `near`. It would hardly move if an event were certain there.
         """
         start = None if near is None else np.maximum(near, _SMALLEST)
         coefficients: Floats | None = None
@@ -108,7 +108,7 @@ class LatentModel:
         return found if self.added else self._polish(found)
 
     def solve_twice(self, near: Floats) -> ModelState:
-        """Solve from two starts: from either alone, EM may end at a lower peak."""
+        """Solve from two starts: from one start alone, EM may end at a lower peak."""
         states = self.solve(near=near), self.solve()
         return max(states, key=lambda state: state.log_likelihood)
 
@@ -243,7 +243,7 @@ class LatentModel:
 
 @lru_cache(maxsize=2)  # 8 MB for 1,024 cells
 def find_contrasts(cells: int) -> Floats:
-    """Return orthonormal directions in which this many masses keep their sum."""
+    """Return orthonormal directions in which `cells` masses keep their sum."""
     return np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
 
 

@@ -36,9 +36,9 @@ class LatentProfiles:
     model : LatentModel
         The model with its reports.
     top : ModelState
-        Its maximum, with very large coefficients if the likelihood keeps rising.
+        The maximum, with very large coefficients if the likelihood keeps rising.
     best : ModelState
-        The same, or a state close to it with moderate coefficients.
+        `top`, or a state close to it with moderate coefficients.
     level : float
         Confidence level of one interval, in (0, 1).
     """
@@ -53,7 +53,7 @@ class LatentProfiles:
         return float(chdtri(1, 1 - self.level)) / 2
 
     def coefficient_interval(self, column: int, *, error: float) -> tuple[float, float]:
-        """Find where the likelihood, all else refitted, falls to the limit; maybe at infinity."""
+        """Find where the profile likelihood falls to the limit; an end may be infinite."""
         value = float(self.best.coefficients[column])
         reach = sqrt(2 * self._allowed)
         own = self.model.design[:, column]
@@ -61,7 +61,7 @@ class LatentProfiles:
         error = min(error, _LONGEST / np.abs(own).max())
 
         def refit(at: float, near: Floats) -> tuple[float, Floats]:
-            """Return the root of the deviance minus the limit; negative inside the interval."""
+            """Return how far the root of the deviance exceeds its limit, and the shares."""
             moved = replace(others, offset=own * at)
             state = moved.solve_twice(near)
             drop = self.top.log_likelihood - state.log_likelihood
@@ -122,8 +122,8 @@ class LatentProfiles:
     def _left(self, u: Floats, barrier: float = 0.0) -> float:
         """Return how far the log-likelihood is above the limit; negative outside the region.
 
-        A `barrier` falls evenly as log odds move away from 0, so that a search does not get stuck
-        where nobody or everybody has the event: there the likelihood is flat.
+        With `barrier`, the result falls evenly as log odds move away from 0. This keeps a search
+        from getting stuck where nobody or everybody has the event: there the likelihood is flat.
         """
         masses, coefficients = self._split(u)
         odds = np.abs(self.model.offset + self.model.design @ coefficients)

@@ -75,7 +75,7 @@ class LatentLogisticFit:
     standard_errors : ndarray of float64, shape (p,)
         Computed from the observed information; infinite for infinite coefficients.
     covariance : ndarray of float64, shape (p, p)
-        Covariance of the coefficients, if all are finite.
+        Covariance of the coefficients; meaningful only if all are finite.
     low, high : ndarray of float64, shape (p,)
         Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
         never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
@@ -84,7 +84,7 @@ class LatentLogisticFit:
     tests : tuple of SignificanceTest
         Likelihood-ratio test of each coefficient against zero.
     predictor_tests : tuple of SignificanceTest
-        Likelihood-ratio test of each predictor: all its coefficients are zero.
+        Likelihood-ratio test that all coefficients of a predictor are zero, for each predictor.
     log_likelihood : float
         Without the multinomial coefficient.
     level : float
@@ -92,10 +92,10 @@ class LatentLogisticFit:
     total : int
         Reports n.
     answered_share : float
-        Estimated share of people who answered the outcome and all predictors: the model describes
-        them.
+        Estimated share of people who answered the outcome and all predictors: those whom the model
+        describes.
     cells : int
-        Latent cells of the table.
+        Number of latent cells in the table.
     """
 
     names: tuple[str, ...]
@@ -132,9 +132,9 @@ def fit_latent_logistic(
     variables : sequence of Variable
         Outcome and predictors. The outcome has two answers, 1 being the event.
     trends : collection of int, optional
-        Places among `variables` of the predictors whose answers are steps of equal length: each has
-        one coefficient, for one step. Other predictors have one for each answer except the first,
-        which is the reference.
+        Indices in `variables` of the predictors whose answers are equal steps: each of these has
+        one coefficient, for a single step. Any other predictor has a coefficient for each answer
+        except the first, which is the reference.
     names : sequence of str, optional
         Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
@@ -158,9 +158,9 @@ def fit_latent_logistic(
     Notes
     -----
     The distribution of the predictors is unrestricted and estimated jointly, as are the shares of
-    all combinations with a refusal, so nothing is assumed about who refuses. Uses EM over the
-    latent cells, then Newton steps. Standard errors come from the full observed information over
-    the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
+    all combinations with a refusal, so nothing is assumed about who refuses. The fit runs EM over
+    the latent cells, then Newton steps. Standard errors come from the full observed information
+    over the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
     docs/methods/comparing.md. Valid for one look at the data, with the amount of data fixed in
     advance.
 
@@ -204,7 +204,7 @@ def fit_latent_logistic(
     for column, error in enumerate(errors):
         ends[column] = profiles.coefficient_interval(column, error=float(error))
         after_each()
-    # The end on the side of the estimate is infinite too.
+    # A coefficient is infinite only if the end of its interval on that side is, too.
     outward = np.where(fit.coefficients < 0, ends[:, 0], ends[:, 1])
     infinite = (inside is not fit) & np.isinf(outward) & (np.abs(fit.coefficients) > FAR)
     tests = tuple(_test_without(problem, fit, [column]) for column in range(len(labels)))
@@ -331,9 +331,9 @@ def _adjust(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Standardized:
-    """The share of the event in all rows if they had the predictors of `design`.
+    """The share of the event in all rows if their predictors were those of `design`.
 
-    With `less`, the difference from the share with that design.
+    With `less`: that share minus the one with the design `less`.
     """
 
     design: Floats

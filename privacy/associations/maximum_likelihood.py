@@ -17,7 +17,7 @@ _NEWTON_EVERY = 50
 _TINY = 1e-18
 _SUM_WEIGHT = 1e3
 _GAP = 1e-10  # distance of the log-likelihood from its maximum
-_ROUNDING = 1e-14  # relative rounding error of its gradient
+_ROUNDING = 1e-14  # relative rounding error of the gradient
 _LAST_BITS = 1e-11
 
 
@@ -26,7 +26,7 @@ class NotSettledError(ArithmeticError):
 
 
 def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
-    """Refuse flat counts without any report, and a channel that does not match their cells."""
+    """Refuse counts that are all 0 or not flat, and a channel that does not match them."""
     check_whole_counts("counts", counts)
     if counts.ndim != 1 or not counts.any():
         raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
@@ -60,13 +60,13 @@ def maximize_likelihood(
     channel : ndarray of float64, shape (reported, cells)
         Probabilities of the reported cell given the true one.
     start : ndarray of float64, shape (cells,), optional
-        Where the search begins under a model. Without a model, a start inside the simplex whose
-        image is the reported shares is the maximum itself.
+        Where the search begins under a model. Without a model, `start` is used only if it is the
+        maximum: inside the simplex, with the reported shares as its image.
     project : callable, optional
-        Maps expected true counts to the model's most likely shares: the M step. Without it
-        the shares are free.
+        Maps expected true counts to the model's most likely shares: the M step. Without
+        `project`, the shares are free.
     tolerance : float, optional
-        How far a share under a model may still move in a round.
+        The largest move of a share in a round that counts as converged, under a model.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def maximize_likelihood(
     -----
     p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
     likelihood. Free shares have converged when the log-likelihood is within 1e-10 of its maximum:
-    by concavity the maximum cannot exceed it by more than n (max(channel' (l / (channel p))) - 1).
+    by concavity, the maximum is at most n (max(channel' (l / (channel p))) - 1) higher.
     Shares under a model have converged when none moves by more than `tolerance` in a round. The
     slower EM is, the less this guarantees: refine the result where it must be exact.
 
@@ -168,12 +168,12 @@ class _Climb:
         for halvings in range(20):
             moved: Floats = shares + (target - shares) / 2**halvings
             if self.height(moved) > start:
-                # Never to 0, because EM could not raise a share from there.
+                # Keep shares above 0, because EM could not raise them from there.
                 return np.maximum(moved, _TINY)
         return shares
 
     def extrapolate(self, first: Floats, once: Floats, twice: Floats) -> Floats:
-        """Extrapolate two EM steps if the likelihood rises; the length is that of equation S3."""
+        """Extrapolate two EM steps if that raises the likelihood, by the length of equation S3."""
         moved, bent = once - first, twice - 2 * once + first
         bend = float(np.linalg.norm(bent))
         if bend == 0:
@@ -181,7 +181,7 @@ class _Climb:
         length = float(np.linalg.norm(moved)) / bend
         if length <= 1:
             return twice
-        # Never to 0 in one step, because EM keeps a share of 0 at 0.
+        # Divide no share by more than 100, because EM keeps a share of 0 at 0.
         far = np.maximum(first + 2 * length * moved + length**2 * bent, twice / 100)
         # One more EM step returns to the model and to shares that sum to one.
         settled = self.step(far / far.sum())

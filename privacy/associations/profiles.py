@@ -22,10 +22,10 @@ from privacy.checks import Floats, check_distribution, check_level, check_not_ne
 # The smallest share. It keeps ratios defined, and its effect on results is negligible.
 _FLOOR = 1e-12
 _HAIR = 1e-9
-_STEP = 1e-30  # for the complex-step derivative, which takes no difference and loses no digits
+_STEP = 1e-30  # of the complex-step derivative, which subtracts nothing and so loses no digits
 _SLACK = 1e-3  # tolerance for the drop in likelihood, which is about 1 to 10
 _STARTS = (0.95,)
-_BEST_STARTS = 3  # starts kept among those that mix extreme points
+_BEST_STARTS = 3  # the best mixtures of extreme points, kept as starts
 _MIXES = 150
 _PULLS = 40
 
@@ -116,9 +116,9 @@ class LikelyShares:
     -----
     The region is convex. An estimand is minimized and maximized over it by sequential quadratic
     programming, in coordinates u in which the region is nearly a ball: shares = best + axes u.
-    Estimands such as a difference of ratios have several local extremes, so there are many starting
-    points: mixtures of the points where the parts are extreme. These lie inside because the region
-    is convex.
+    Estimands such as a difference of ratios have several local extremes, so searches also start
+    from mixtures of the points where the sums of parts are extreme. Mixtures lie inside because the
+    region is convex.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class LikelyShares:
         )
 
     def without(self, cells: NDArray[np.bool_]) -> LikelyShares | None:
-        """Return the likely shares that are 0 in some cells; None if there are none."""
+        """Return the likely shares that are 0 in `cells`; None if no likely shares are."""
         rest = ~cells
         if not rest.any():
             return None
@@ -282,7 +282,7 @@ class LikelyShares:
         return list(np.vstack([even, weights]) @ np.array(ends))
 
     def _quadratic_starts(self, gradient: Callable[[Floats], Floats]) -> list[Floats]:
-        """Return points on the way to the end that a quadratic likelihood would have."""
+        """Return points on the way to the extreme under a quadratic likelihood."""
         zero = np.zeros(self._axes.shape[1])
         direction = -gradient(zero)
         length = float(np.linalg.norm(direction))
@@ -292,7 +292,7 @@ class LikelyShares:
         return [self._pull(full * part, zero) for part in _STARTS]
 
     def _pull(self, u: Floats, inside: Floats) -> Floats:
-        """Move a point towards an inside point until it lies inside; the region is convex."""
+        """Move `u` towards the point `inside` until it lies in the region, which is convex."""
         if self._holds(u):
             return u
         kept, dropped = 0.0, 1.0

@@ -24,12 +24,12 @@ _MOST_ROUNDS = 1000  # far more than are needed
 
 
 class TooFewRowsError(ValueError):
-    """The table has fewer different rows than there should be segments."""
+    """The table has fewer different rows than the segments requested."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Segments:
-    """Profiles of answers, the largest first; equally large ones by their shares, highest first.
+    """Profiles of answers by size, largest first; ties by their shares of Yes, highest first.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class EstimatedSegments:
     spread : ndarray of float64, shape (segments,)
         Root mean square shift of the shares of each segment in the parametric bootstrap.
     size_spread : ndarray of float64, shape (segments,)
-        Root mean square shift of its size.
+        Root mean square shift of the size of each segment.
     """
 
     total: int
@@ -96,12 +96,12 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
     -----
     Rows are points with coordinates 0 and 1, weighted by their shares. The iteration starts from
     every set of different rows among the ten with the largest shares, so with up to three questions
-    it starts from every set. Where it stops, the single row whose move to another segment lowers
-    the objective most is moved, and so on until no move lowers it. This matters because many rows
-    are equally far from two centres. Nothing is random. The result is the one with the smallest
-    objective. A row with the same distance from two centres belongs to the first of them, and the
-    first of several equal objectives wins; values are equal if their first ten decimals are. The
-    result may still be a local minimum.
+    it starts from every set. Where the iteration stops, it moves the row whose move to another
+    segment lowers the objective most, and continues until no move lowers it. These moves matter
+    because many rows are equally far from two centres. Nothing is random. The division with the
+    smallest objective is returned. A row with the same distance from two centres belongs to the
+    first of them, and the first of several equal objectives wins; values are equal if their first
+    ten decimals are. The result may still be a local minimum.
 
     References
     ----------
@@ -170,7 +170,7 @@ def _exchange(
     sizes: Floats,
     distances: Floats,
 ) -> None:
-    """In each settled start, move the one row that lowers the objective most, if any does."""
+    """From each settled start, make the move that lowers the objective most, if any does."""
     own = nearest[settled][:, :, None] == np.arange(sizes.shape[1])
     weight, size = weights[:, None], sizes[:, None]
     # Moving a row moves both centres; a segment's only row is at its centre and gains nothing.
@@ -220,12 +220,13 @@ def estimate_segments(
 
     Notes
     -----
-    Each sample draws as many reports as there are from the most likely table, scrambles them, and
-    repeats the estimate. Its segments are matched to the estimated ones so that the centres, each
-    weighted by the size of its segment, move least. A sample whose table has too few rows counts as
-    a shift of 1 everywhere. The seed is fixed. The spread describes how far shares typically move.
-    It is not an interval: the most likely table has less noise than its sampling distribution where
-    shares are 0, and matching makes shifts smaller where segments are not distinct.
+    From the most likely table, each sample draws as many people as there are reports, scrambles
+    their answers, and repeats the estimate. Its segments are matched to the estimated ones so that
+    the centres, each weighted by the size of its segment, move least. A sample whose table has too
+    few rows counts as a shift of 1 everywhere. The seed is fixed. The spread describes how far
+    shares typically move. It is not an interval: the most likely table has less noise than its
+    sampling distribution where shares are 0, and matching makes shifts smaller where segments are
+    not distinct.
 
     References
     ----------

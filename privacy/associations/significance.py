@@ -20,7 +20,7 @@ from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_shares, check_whole_counts
 
-# Below this expected count in any cell Pearson's statistic is not close to chi-square.
+# Pearson's statistic is not close to chi-square if a cell's expected count is below this.
 SMALLEST_EXPECTED = 5.0
 
 
@@ -79,9 +79,10 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Notes
     -----
     The latent test compares the maximum of the likelihood over all tables with the maximum
-    over those in which, among the cells where both answered, rows and columns are independent;
-    chi-square with (answers_1 - 1)(answers_2 - 1) degrees of freedom, conservative where a
-    share is at 0. A Pearson test with expected counts below 5 in a larger table is approximate.
+    over those whose rows and columns are independent in the cells where both were answered;
+    the statistic is chi-square with (answers_1 - 1)(answers_2 - 1) degrees of freedom, and the test
+    is conservative where a share is at 0. A Pearson test with expected counts below 5 in a larger
+    table is approximate.
 
     References
     ----------
@@ -163,7 +164,7 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
 
 
 def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values of several tests so that all decisions together keep their level.
+    """Adjust p-values of several tests so that all decisions together keep the level.
 
     Parameters
     ----------

@@ -42,15 +42,15 @@ class Variable:
         How many of the categories, counting from the first, are answers; the others mean refused
         or not asked.
     gate : RandomizedResponse, optional
-        Mechanism of a second symbol that says whether the question was answered: code 0 means yes,
-        and with any other, the question's true code is 0. A report's code is then that of the gate
-        times k plus that of the question. See `gated`.
+        Mechanism of a second symbol that says whether the question was answered: code 0 means yes;
+        with any other code, the question's true code is 0. A report's code is then the gate's code
+        times k plus the question's code. See `gated`.
 
     Raises
     ------
     ValueError
-        If the categories are not a partition of the codes, or answered is below one or above their
-        number.
+        If the categories are not a partition of the codes, or `answered` is not between one and
+        their number.
 
     Examples
     --------
@@ -110,8 +110,8 @@ class Variable:
         """Probabilities of the reported category (row) given the true one (column).
 
         A true code is reported in another category with probability c for each code of that
-        category, whichever code it was; so combining codes loses only detail. Behind a gate,
-        reports whose gate does not say "answered" are one category, whatever their bit is.
+        category, whichever code it is; so combining codes loses only detail. Behind a gate, all
+        reports whose gate does not say "answered" are one category, whatever the item's code is.
         """
         if self.gate is not None:
             return self._gated_channel(self.gate)
@@ -132,7 +132,7 @@ class Variable:
         )
 
     def gather(self, counts: NDArray[np.int64], *, axis: int) -> NDArray[np.int64]:
-        """Add up the counts of codes that belong to one category, along one axis."""
+        """Add up the counts of each category's codes along one axis."""
         gathered = [counts.take(category, axis=axis).sum(axis=axis) for category in self.categories]
         return np.stack(gathered, axis=axis)
 

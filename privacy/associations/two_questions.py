@@ -1,4 +1,4 @@
-"""The relationship of two randomized questions: difference, odds ratio, correlation.
+"""The relationship between two randomized questions: difference, odds ratio, correlation.
 
 Grouping people by their reported answers would compare mixtures of the true groups. Everything here
 is computed from the likelihood of the table of true answers.
@@ -36,13 +36,13 @@ class AssociationEstimate:
     estimate : float or None
         Value at the most likely shares; None where it is not defined (0 / 0).
     low, high : float
-        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The whole
-        range where it is plausible that nobody is counted.
+        Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
+        interval is the whole range where it is plausible that nobody is counted.
     level : float
         Confidence level.
     design_error : float or None
         Only for the two shares and their difference: the standard error if the share `supposed` of
-        either group had the event. It does not depend on how often the event was reported. None
+        each group had the event. It does not depend on how often the event was reported. None
         where nobody seems to be in a group.
     """
 
@@ -57,7 +57,7 @@ class AssociationEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """Differences in the share of an answer between two groups by another question.
+    """Differences in the share of an answer between two groups defined by another question.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Association:
     odds_ratio : AssociationEstimate
         Odds ratio of the event, first group against second.
     log_odds_ratio : AssociationEstimate
-        Its natural logarithm, with the standard error; ends may be infinite.
+        Natural logarithm of the odds ratio, with a standard error; ends may be infinite.
     phi : AssociationEstimate
         Correlation of event and group.
     test : SignificanceTest

@@ -1,8 +1,9 @@
 """An alert about a share, given at most once as reports arrive: the sparse vector technique.
 
-A distance is checked repeatedly. Noise on the threshold is drawn once, noise on the distance for
-every look, and the first look whose noisy distance reaches the noisy threshold ends the series. All
-looks together then cost as much as one comparison, however many there are.
+A distance is compared with a threshold at every look. Noise on the threshold is drawn once, noise
+on the distance anew for every look, and the first look whose noisy distance reaches the noisy
+threshold ends the series. All looks together then cost as much as one comparison, however many
+there are.
 
 Nothing here draws noise. The functions give the distance, the scales of the noise, and how often an
 alert comes.
@@ -40,14 +41,14 @@ _ROUNDING = 1e-12
 
 
 def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> NDArray[np.int64]:
-    """Find how many reports with a code are surely more than a given share of all.
+    """Find the least count of a code that is surely above a given share of all reports.
 
     Parameters
     ----------
     people : array_like of int
         Numbers of reports n, at least 0.
     share : float
-        Share of reports that show the code if the true share lies on the line, in (0, 1).
+        Share of reports that show the code if the true share equals the alert's line, in (0, 1).
     level : float
         Level of the confidence sequence, in (0, 1).
 
@@ -69,13 +70,13 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
         W(S, n) = B(S + 1/2, n - S + 1/2) / (B(1/2, 1/2) p**S (1 - p)**(n - S))
 
     with p = share. If the true share is p, W is a nonnegative martingale, so by Ville's inequality
-    it ever reaches 1 / (1 - level) with probability at most 1 - level.
+    W ever reaches 1 / (1 - level) with probability at most 1 - level.
 
     u(n + 1) is u(n) or u(n) + 1, so one report added or removed changes S - u(n) by at most one.
-    Above p n, W grows with S. One more report multiplies W by (S + 1/2) / (p (n + 1)) if it shows
-    the code, which is at least 1 for S >= u(n): hence u(n + 1) <= u(n) + 1. If it does not show
-    the code, W is multiplied by (n - S + 1/2) / ((1 - p) (n + 1)), which is at most 1 for
-    S > p (n + 1): hence u(n + 1) >= u(n).
+    Above p n, W grows with S. If one more report shows the code, it multiplies W by (S + 1/2) / (p
+    (n + 1)), which is at least 1 for S >= u(n): hence u(n + 1) <= u(n) + 1. If it does not show the
+    code, W is multiplied by (n - S + 1/2) / ((1 - p) (n + 1)), which is at most 1 for S > p (n +
+    1): hence u(n + 1) >= u(n).
 
     References
     ----------
@@ -144,7 +145,7 @@ def first_alert_probabilities(
     distances : sequence of int
         Distance at each look, at least one.
     threshold : int
-        What the noisy distance must reach, before noise on the threshold.
+        Threshold for the noisy distance, before noise is added to this threshold.
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
 
@@ -194,7 +195,7 @@ def choose_alert_threshold(*, looks: int, epsilon: float | Fraction, level: floa
     Returns
     -------
     int
-        The least such threshold.
+        The least threshold that has this level.
 
     Raises
     ------
@@ -234,7 +235,7 @@ def noticed_share(
     epsilon: float | Fraction,
     chance: float,
 ) -> float:
-    """Find the true share that gives an alert with a given chance in a single look.
+    """Find the true share that gives an alert with a given chance at a single look.
 
     Parameters
     ----------
@@ -251,12 +252,12 @@ def noticed_share(
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
     chance : float
-        The chance, in (0, 1).
+        Chance of an alert, in (0, 1).
 
     Returns
     -------
     float
-        The share, rounded up to a tenth of a percent; above 1 if no share is noticed so often. The
+        The share, rounded up to a tenth of a percent; above 1 if no share has this chance. The
         number of reports with the code plus noise is treated as a normal variable.
 
     Raises

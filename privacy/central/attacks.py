@@ -42,7 +42,7 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
     epsilon : float
         Loss of everything that is published, in nats, at least 0.
     delta : float, optional
-        Its delta, in [0, 1].
+        Delta of everything that is published, in [0, 1].
 
     Returns
     -------
@@ -57,8 +57,9 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
 
     Notes
     -----
-    The attacker knows both neighbours, has any computing power, and thinks both equally likely.
-    The bound is (1 + TV)/2 for the largest total variation distance that (epsilon, delta) allows.
+    The attacker knows both neighbours, has unlimited computing power, and thinks both equally
+    likely. The bound is (1 + TV)/2 for the largest total variation distance that (epsilon, delta)
+    allows.
 
     References
     ----------
@@ -90,7 +91,7 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     Returns
     -------
     float
-        (1 + TV)/2, TV the total variation distance between the noise and the noise plus one.
+        (1 + TV)/2, with TV the total variation distance between the noise and the noise plus one.
 
     Raises
     ------
@@ -100,9 +101,9 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
     Notes
     -----
     Neighbours: one report added or removed, which changes the count by one. The best attacker says
-    "counted" if the difference is at least 1. One noise and the difference of two are symmetric and
-    log-concave, so TV is their probability of 0. With one noise term, this is P(Z >= 0) - P(Z >= 1)
-    = tanh(1/(2b)): the attack reaches `success_bound` at epsilon = 1/b.
+    "counted" if the difference is at least 1. One noise term and the difference of two are
+    symmetric and log-concave, so TV is the probability that they are 0. With one noise term, this
+    is P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack reaches `success_bound` at epsilon = 1/b.
 
     References
     ----------
@@ -277,7 +278,8 @@ def reconstruct(
     Returns
     -------
     Reconstruction
-        Share of bits recovered by rounding the least-squares solution, and what was counted.
+        Share of bits recovered by rounding the least-squares solution; numbers of people and
+        groups.
 
     Raises
     ------
@@ -289,8 +291,9 @@ def reconstruct(
     Neighbours: one person's bit changes from 1 to 0, which lowers each count of a group with that
     person by one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
     attacker is right about one bit more often than `success_bound` if both values are equally
-    likely. Exact counts are solved once there are about as many groups as people, whatever their
-    smallest size. Unless Laplace noise is small compared with sqrt(people), rounding fails.
+    likely. Exact counts determine all bits once there are about as many groups as people, however
+    large the smallest group is. Unless Laplace noise is small compared with sqrt(people), rounding
+    fails.
 
     The noise here is a demonstration: numpy's generator is not suitable for a release.
 

@@ -1,4 +1,4 @@
-"""A lower bound for the privacy loss of a mechanism, computed from runs of it."""
+"""A lower bound for the privacy loss of a mechanism, computed from repeated runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def audited_epsilon(
     hits : int
         Runs on the first table in which the event happened, 0 <= hits <= runs.
     other_hits : int
-        Runs on the neighbouring table in which it happened, 0 <= other_hits <= runs.
+        Runs on the neighbouring table in which the event happened, 0 <= other_hits <= runs.
     runs : int
         Independent runs on each of the two tables, at least 1.
     delta : float, optional

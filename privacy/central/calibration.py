@@ -30,7 +30,8 @@ MOST_CELLS = 4096  # cells that one report may change
 LEAST_EPSILON = Fraction(1, 10**9)  # with less, a release is useless
 # A Gaussian's sigma is a multiple of 1 / 64: exact as a float, and wider by a hundredth at most.
 _STEP = Fraction(1, 64)
-# From this variance on, a sum of discrete Gaussians is itself one, to more digits than a float.
+# At this variance or more, a sum of discrete Gaussians is a discrete Gaussian to more digits than a
+# float has.
 _WIDE = 4.0
 # How many standard deviations of a convolved sum are kept; exp(-98) is missing at each end.
 _KEPT = 14
@@ -54,7 +55,7 @@ class TableNoise:
     epsilon : float
         Loss in nats when one report is added or removed, rounded up.
     delta : float
-        Its delta; 0 for Laplace noise.
+        Delta that belongs to `epsilon`; 0 for Laplace noise.
     rho : float
         The same loss in zero-concentrated privacy, rounded up.
     """
@@ -92,8 +93,8 @@ def analytic_gaussian_scale(*, epsilon: float, delta: float, sensitivity: float 
     Notes
     -----
     Solves Phi(D / (2 sigma) - epsilon sigma / D) - exp(epsilon) Phi(-D / (2 sigma) - epsilon sigma
-    / D) = delta by bisection, D the sensitivity. Releases do not use it directly: their noise is
-    discrete, and `choose_table_noise` checks the discrete delta.
+    / D) = delta by bisection, with D the sensitivity. Releases do not use this sigma directly:
+    their noise is discrete, and `choose_table_noise` checks the discrete delta.
 
     References
     ----------
@@ -129,10 +130,11 @@ def discrete_gaussian_delta(
     variance : float or Fraction
         sigma squared of every cell, positive and at most 2**42.
     squared_sensitivity : int
-        Number s of cells that one report changes by one, from 1 to 4096: its symbols if it is added
-        or removed; two for every symbol whose code changes if it is replaced.
+        Number s of cells that one report changes by one, from 1 to 4096: the number of its symbols
+        if the report is added or removed; two for every symbol whose code changes if it is
+        replaced.
     epsilon : float
-        The level in question, at least 0 and finite.
+        The epsilon at which delta is computed, at least 0 and finite.
 
     Returns
     -------
@@ -148,9 +150,9 @@ def discrete_gaussian_delta(
     -----
     The loss at noise Z is (sum of Z_i + s / 2) / sigma**2 over the changed cells, so delta is the
     expectation of (1 - exp(epsilon - loss))+. The sum of s discrete Gaussians has probabilities
-    proportional to exp(-m**2 / (2 s sigma**2)) times the number of ways, a theta function of the
-    lattice A(s - 1), which from sigma**2 = 4 on is the same for all m to within 1e-16. Below 4 the
-    sum is convolved.
+    proportional to exp(-m**2 / (2 s sigma**2)) times a theta function of the lattice A(s - 1). If
+    sigma**2 is 4 or more, this function is the same for all m to within 1e-16; otherwise, the
+    distribution of the sum is found by convolution.
 
     References
     ----------
@@ -176,7 +178,7 @@ def discrete_gaussian_delta(
     for start in range(least, last, _CHUNK):
         sums = np.arange(start, min(start + _CHUNK, last), dtype=np.float64)
         total += _excess(sums, gaussian_terms(sums, width), spread, cells, epsilon)
-    # The missing terms at either end, which fall at least geometrically.
+    # The missing terms at each end, which fall at least geometrically.
     beyond = float(gaussian_terms(np.array([float(last)]), width)[0]) / -expm1(-last / width)
     below = beyond if least < 0 else 0.0
     return min(total * _SLACK + beyond + below, 1.0)
@@ -228,7 +230,7 @@ def choose_table_noise(
         Largest number s of table symbols in one report, from 1 to 4096. A report added or removed
         changes one cell of each by one.
     epsilon : float or Fraction
-        In nats, at least 1e-9 and finite. A float is read as the decimal that it prints: .3 is
+        In nats, at least 1e-9 and finite. A float is read as the decimal that Python prints: .3 is
         3 / 10.
     delta : float, optional
         In [0, 1); 0 allows Laplace noise only.
@@ -236,8 +238,8 @@ def choose_table_noise(
     Returns
     -------
     TableNoise
-        Laplace noise with b = s / epsilon, or Gaussian noise with the least multiple of 1 / 64 as
-        sigma whose **discrete** delta is at most delta.
+        Laplace noise with b = s / epsilon, or Gaussian noise whose sigma is the least multiple of 1
+        / 64 with a **discrete** delta of at most `delta`.
 
     Raises
     ------
@@ -282,7 +284,7 @@ def choose_table_noise(
 
 
 def _least_sigma(cells: int, *, epsilon: float, delta: float, at_most: float) -> Fraction | None:
-    """Find the least private sigma on the grid, or None if its variance is not below a limit."""
+    """Find the least sigma on the grid that meets delta; None if its variance reaches a limit."""
     start = analytic_gaussian_scale(epsilon=epsilon, delta=delta, sensitivity=sqrt(cells))
     sigma = max(floor(start / _STEP), 1) * _STEP
     while discrete_gaussian_variance(variance=sigma**2) < min(at_most, MOST_VARIANCE):
@@ -313,7 +315,7 @@ def _excess(sums: Floats, chances: Floats, variance: float, cells: int, epsilon:
 
 
 def _convolved_delta(variance: float, cells: int, epsilon: float) -> float:
-    """Compute the same delta for narrow noise, whose sum is not a discrete Gaussian."""
+    """Compute delta for narrow noise, whose sum is not a discrete Gaussian."""
     single = np.arange(-60, 61, dtype=np.float64)
     base, chances = gaussian_terms(single, variance), np.ones(1)
     # Square and multiply; every step keeps a window of `_KEPT` standard deviations.

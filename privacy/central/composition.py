@@ -132,9 +132,9 @@ def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
     Notes
     -----
     Valid for a series whose epsilons were fixed beforehand, but not as a rule for when to stop.
-    With equal epsilons it is `privacy.mechanism.composition_with_delta.advanced_composition`. The
-    proof is the same: losses lie within +-epsilon, their means are at most epsilon (exp(epsilon) -
-    1), and Azuma's inequality bounds the rest.
+    With equal epsilons, it equals `privacy.mechanism.composition_with_delta.advanced_composition`.
+    The proof is the same: losses lie within +-epsilon, their means are at most epsilon
+    (exp(epsilon) - 1), and Azuma's inequality bounds the rest.
 
     References
     ----------
@@ -172,7 +172,7 @@ def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
     Raises
     ------
     ValueError
-        If there are no epsilons, or one is not positive and finite.
+        If there are no epsilons, or an epsilon is not positive and finite.
 
     References
     ----------

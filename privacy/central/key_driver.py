@@ -1,6 +1,6 @@
-"""Which one answer best predicts another, from scrambled reports: scores of rules, and estimates.
+"""Which answer best predicts another, from scrambled reports: scores and estimates of rules.
 
-A rule predicts a person's answer to one question, the outcome: the same as to a predictor, the
+A rule predicts a person's answer to one question, the outcome: the answer to a predictor, its
 opposite, always Yes, or always No. All questions are yes/no, each with its own channel: a report
 shows the true answer with probability t, and d = 2 t - 1.
 """
@@ -63,10 +63,10 @@ class RuleEstimate:
         return min(self.gains)
 
     def find_least_gain(self, critical: float) -> float:
-        """Return the lower end of the gain, `critical` standard errors below.
+        """Return the smallest of the gains, each less `critical` standard errors.
 
-        The rule beats the better constant only if it beats both, so both of its tests must reject,
-        and neither needs a correction for the other.
+        The rule beats the better constant only if it beats both constants, so the tests against
+        both must reject, and neither test needs a correction for the other.
         """
         ends = zip(self.gains, self.gain_standard_errors, strict=True)
         return min(gain - critical * error for gain, error in ends)
@@ -121,16 +121,16 @@ def rule_scores(
     total : int
         n, all reports, at least 0. Each has a code for the outcome and every predictor.
     predictors : sequence of RandomizedResponse
-        The channel of each predictor, with two symbols. That of the outcome is not needed, because
-        it is the same for all rules.
+        The channel of each predictor, with two symbols. The outcome's channel is not needed,
+        because it is the same for all rules.
 
     Returns
     -------
     list of int
         In the order of `list_rules`: (n + r (2 N_j - n)) / 2 and (n - r (2 N_j - n)) / 2 for each
-        predictor with r = d_min / d_j, then the same for N = S with r = d_min, for which a constant
-        is a predictor without noise. d_min is the smallest slope of any predictor. Multiplied by
-        `FACTOR` and rounded down.
+        predictor with r = d_min / d_j, then the same for N = S with r = d_min, because a constant
+        is a predictor without noise. d_min is the smallest slope of any predictor. All scores are
+        multiplied by `FACTOR` and rounded down.
 
     Raises
     ------
@@ -141,23 +141,23 @@ def rule_scores(
     Notes
     -----
     *Sensitivity.* One more report raises every score by at least 0 and at most `FACTOR`, so the
-    scores are monotone, and a choice needs the rate epsilon / `FACTOR`. Proof: the report adds
-    (1 + r) / 2 to a score if the rule is right for its codes and (1 - r) / 2 if it is wrong, and
-    0 < r <= 1 because d_min is the smallest slope and no slope exceeds 1. Times `FACTOR` that is
+    scores are monotone, and a choice needs the rate epsilon / `FACTOR`. Proof: the report adds (1 +
+    r) / 2 to a score if the rule is right for its codes and (1 - r) / 2 if it is wrong, and 0 < r
+    <= 1 because d_min is the smallest slope and no slope exceeds 1. Times `FACTOR`, this lies
     between 0 and `FACTOR`. Rounding down never turns a rise into a fall, and a rise of at most a
     whole number stays at most that number. At r = 1, a report for which the rule is right adds
     `FACTOR`.
 
     *One scale.* With a_j = d_y d_j and b_j = (1 - a_j) / 2, and theta_j the fraction of people for
-    whom the rule is right, E N_j = n (b_j + a_j theta_j). Hence the expected score is
-    n / 2 + n d_y d_min (theta_j - 1/2) for every rule, constants included (a = d_y): the best
-    score is that of the best rule, and a gap of g reports is one of g / (d_y d_min) people.
+    whom the rule is right, E N_j = n (b_j + a_j theta_j). Hence the expected score is n / 2 + n d_y
+    d_min (theta_j - 1/2) for every rule, constants included (a = d_y): the best rule has the best
+    expected score, and a gap of g reports stands for g / (d_y d_min) people.
 
     If all channels are equal, the scores of predictors are N_j and n - N_j. Otherwise they have the
-    same differences as (N_j - b_j n) / a_j, times d_y d_min. Those scores move in both directions,
-    by up to (1 + a) / (2 a), and would be drawn with noise of 2 times that, which is 1 / a + 1 in
-    people. Adding n / 2 to all of them changes no choice and makes them monotone: the noise is
-    1 / a, a fifth less for two coins.
+    same differences as (N_j - b_j n) / a_j, times d_y d_min. The latter scores move in both
+    directions, by up to (1 + a) / (2 a), and would need noise of twice that, which is 1 / a + 1 in
+    people. Adding n / 2 to all scores changes no choice and makes them monotone: the noise is 1 /
+    a, a fifth less for two coins.
 
     References
     ----------
@@ -236,15 +236,15 @@ def estimate_rule(
     outcome, predictor : RandomizedResponse
         The channels, with two symbols.
     says_same : bool
-        Whether the rule predicts the predictor's answer, or the opposite.
+        Whether the rule predicts the predictor's answer rather than its opposite.
     noise_variance : float, optional
         Variance v of the noise of one cell, at least 0.
 
     Returns
     -------
     RuleEstimate
-        share is theta = (N / n - b) / a with its standard error sqrt(l (1 - l) / n) / a, in which
-        l = N / n; the noise of a release adds v.
+        share is theta = (N / n - b) / a with its standard error sqrt(l (1 - l) / n) / a, where l =
+        N / n and N is the number of reports that agree with the rule; noise adds to the error.
 
     Raises
     ------

@@ -26,7 +26,7 @@ def median_scores(
     Parameters
     ----------
     counts : sequence of int
-        Number of reports of each point, from the lowest to the highest; at least two points.
+        Number of reports showing each point, from the lowest to the highest; at least two points.
     other_probability : int or Fraction
         The channel's c, with 0 <= c < 1 / points; 0 if answers are not scrambled.
     others : int, optional
@@ -82,7 +82,7 @@ def median_scores(
 
 
 def median_sensitivity(points: int, *, other_probability: int | Fraction) -> Fraction:
-    """Find the largest change of any of `median_scores` by one added or removed report.
+    """Find the most that one added or removed report can change any of `median_scores`.
 
     Parameters
     ----------
@@ -104,11 +104,12 @@ def median_sensitivity(points: int, *, other_probability: int | Fraction) -> Fra
     Notes
     -----
     |D_j| - (N_j - c n) is the larger of D_j - N_j + c n and -D_j - N_j + c n. A report of a point
-    below j moves the first by 1 - (2 j - a) c, one of a point above it by -1 - (2 j - a) c, one of
-    j itself by -1 - (2 j - a) c, and one of another code by -(2 j - a) c. The largest of these is
-    1 + (a - 2) c, for a report of the lowest point at j = 1 and one of the highest point at itself.
-    The second is the first for the reversed scale. Neither the larger of two numbers nor max(0,
-    ...) moves farther than they do. The scores may move in different directions.
+    below j moves the first by 1 - (2 j - a) c, one of a point above j by -1 - (2 j - a) c, one of
+    j itself by -1 - (2 j - a) c, and one of another code by -(2 j - a) c. The largest of these
+    moves is 1 + (a - 2) c: at j = 1 by a report of the lowest point, and at the highest point by a
+    report of that point. The second number is the first for the reversed scale. Neither the larger
+    of two numbers nor max(0, ...) moves farther than its arguments. The scores may move in
+    different directions.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def scaled_scores(
 def scaled_sensitivity(
     points: int, *, other_probability: int | Fraction, factor: int = FACTOR
 ) -> int:
-    """Find the largest change of any of `scaled_scores` by one added or removed report.
+    """Find the most that one added or removed report can change any of `scaled_scores`.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def discrete_laplace_bound(*, scale: float | Fraction, level: float = 0.95) -> i
     Returns
     -------
     int
-        The least z with P(|Z| >= z) <= 1 - level: with at least that probability, the noise is
+        The least z with P(|Z| >= z) <= 1 - level: with probability `level` or more, the noise is
         closer to zero.
 
     Raises
@@ -232,8 +232,8 @@ def discrete_gaussian_probability(value: ArrayLike, *, variance: float | Fractio
 
     Notes
     -----
-    From variance 1 on, the sum comes from Poisson's summation formula:
-    sqrt(2 pi sigma**2) (1 + 2 sum of exp(-2 pi**2 sigma**2 k**2)).
+    For a variance of 1 or more, the sum comes from Poisson's summation formula: sqrt(2 pi sigma**2)
+    (1 + 2 sum of exp(-2 pi**2 sigma**2 k**2)).
 
     References
     ----------
@@ -294,7 +294,7 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
     Returns
     -------
     float
-        E Z**2, less than sigma squared; equal to eight digits from variance = 1.2 upwards.
+        E Z**2, less than sigma squared; both agree to eight digits if `variance` is 1.2 or more.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The mean of a rating scale from a protected table.
 
 The counts of all points are released with noise. They give the mean of the reported points. The
-channel pulls this mean towards the middle of the scale, so it is inverted.
+channel pulls this mean towards the middle of the scale, which inverting the channel undoes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TableMean:
     low, high : float
         Ends, inside the scale.
     parts : SpreadParts
-        Its standard error in points, and its parts.
+        Standard error of `value` in points, and its parts.
     """
 
     value: float
@@ -60,7 +60,7 @@ def table_mean(
         Noisy count of each point; they may be negative, but their sum n is at least 1. The symbol
         has no other codes.
     points : sequence of float
-        Value of each point, finite, as many as counts and at least two that differ.
+        Value of each point, finite; as many as counts, not all equal.
     other_probability, slope : float
         c and d of the channel: a report shows a point with probability c + d p.
     noise_variance : float

@@ -27,7 +27,7 @@ from privacy.mechanism.subsampling import subsampled_epsilon
 
 # Covers the rounding of a handful of operations, so that a loss is never understated.
 _SLACK = 1 + 1e-14
-# Probability omitted at either end of a binomial. It is added to delta.
+# Probability omitted at each end of a binomial. It is added to delta.
 _TAIL = 1e-20
 # Limits on the table: rows (possible answers of the others) and probabilities in total.
 _ROWS = 1024
@@ -72,10 +72,10 @@ def reader_epsilon(*, mechanism: RandomizedResponse, epsilon: float) -> float:
     mixtures is largest where the code of one answer has likelihood e and all others have 1. Symbols
     are scrambled and released independently, so the results of several symbols add up.
 
-    If the loss about a replaced code also has a delta, the result has delta (t - c r) <= d delta,
-    with r = exp(result). With P, Q and R_o the chances of one event given the code of the first
-    answer, of the second, and of each further one, the first answer's chance exceeds r times the
-    second's by (t - c r) P + (c - t r) Q + (1 - r) c sum of R_o. Q and R_o are at least
+    If the loss about a replaced code also has a delta, the result holds with delta' = delta (t - c
+    r) <= d delta, where r = exp(result). With P, Q and R_o the chances of one event given the code
+    of the first answer, of the second, and of each further one, the first answer's chance exceeds r
+    times the second's by (t - c r) P + (c - t r) Q + (1 - r) c sum of R_o. Q and R_o are at least
     exp(-epsilon) (P - delta); with these values, the terms with P cancel.
 
     References
@@ -150,7 +150,7 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
         Number n of honest people whose reports are counted, at least 1, including the person in
         question.
     epsilon : float
-        The level in question, at least 0 and finite.
+        The epsilon at which delta is computed, at least 0 and finite.
 
     Returns
     -------
@@ -169,14 +169,14 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     no live updates. It protects the answer, not participation; n must be a published lower bound on
     honest reports.
 
-    If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to
-    the person's own bit. Delta is the larger of the two hockey-stick divergences between that sum
-    for a bit that is 1 with probability t and with probability 1 - t, and the largest over m. Up to
-    2,048 people every m is tried; with more, blocks of neighbouring m are bounded together, which
-    raises epsilon by at most about .1 %, or .5 % at ten million.
+    If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to the
+    person's own bit. Delta is the largest, over all m and both directions, of the hockey-stick
+    divergences between that sum for a bit that is 1 with probability t and for one that is 1 with
+    probability 1 - t. Up to 2,048 people every m is tried; with more, blocks of neighbouring m are
+    bounded together, which raises epsilon by at most about .1 %, or .5 % at ten million.
 
     The worst case is often, but not always, that all others agree (m = 0): two coins, n = 1,000 and
-    delta = 1e-9 give .200571 for it, but .200613 for m = 1.
+    delta = 1e-9 give an epsilon of .200571 for m = 0, but .200613 for m = 1.
 
     Examples
     --------
@@ -216,8 +216,8 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
     Notes
     -----
     The conditions are those of `exact_count_delta`, which is bisected; m questions cost m epsilon
-    at m delta. A delta below 4e-20, or 1e-13 with many people, gives the local epsilon. Takes .2 s
-    for a thousand people and 1.5 s for ten million.
+    at m delta. A delta below 4e-20, or 1e-13 with many people, gives the local epsilon. The search
+    takes .2 s for a thousand people and 1.5 s for ten million.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
     people : int
         Number n of honest people whose reports are shuffled, at least 1.
     epsilon : float
-        What a reader may learn, in nats, positive and finite.
+        Epsilon that a reader may learn, in nats, positive and finite.
     delta : float
         In (0, 1).
 
@@ -268,8 +268,8 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
     Notes
     -----
     Bisects the threshold with `privacy.mechanism.shuffling.shuffle_delta`, whose bound holds for
-    more than the count. `exact_count_delta` is smaller and would allow more: 2.570063 instead of
-    2.302143 in the example. The server still learns the local epsilon.
+    readers of more than the count. `exact_count_delta` is smaller and would allow a larger result:
+    2.570063 instead of 2.302143 in the example. The server still learns the local epsilon.
 
     Examples
     --------
@@ -315,7 +315,8 @@ def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], flo
 
     A row stands for a block: from m to m + `skipped` of the others have the answer 1. It leaves
     `skipped` people out, which can only raise delta, because adding an independent report to a
-    count is post-processing. More ones than zeros is the mirror image, whose two directions swap.
+    count is post-processing. A row with more ones than zeros would mirror another one, with the two
+    directions swapped.
     """
     width = 8 + min(others + 1, int(21 * (others * t * c) ** 0.5 + 92))
     rows = max(min(_ROWS, _CELLS // width), 1)

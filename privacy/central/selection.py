@@ -1,7 +1,7 @@
 """The choice of one of several options by score: probabilities and accuracy of the result.
 
 Only probabilities and accuracy are computed here. Scores are whole numbers or fractions, so that
-rounding never decides between two of them.
+rounding never decides between two options.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def selection_rate(
     Returns
     -------
     Fraction
-        epsilon / sensitivity if monotone, otherwise epsilon / (2 sensitivity). A library that
-        adds noise to the scores takes its scale, 1 / rate.
+        epsilon / sensitivity if monotone, otherwise epsilon / (2 sensitivity). A library that adds
+        noise to the scores takes the scale 1 / rate.
 
     Raises
     ------
@@ -187,8 +187,8 @@ def selection_bound(
     Returns
     -------
     float
-        (2 sensitivity / epsilon) (ln candidates + tau) with exp(-tau) = 1 - level; half of that
-        if monotone. The gap exceeds it with probability at most 1 - level.
+        (2 sensitivity / epsilon) (ln candidates + tau) with exp(-tau) = 1 - level; half of that if
+        monotone. The gap exceeds this bound with probability at most 1 - level.
 
     Raises
     ------
@@ -239,5 +239,5 @@ def _check_fraction(name: str, value: object) -> Fraction:
     """Refuse floats, which would make the choice depend on their rounding."""
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ValueError(f"{name} must be whole or a fraction, got {value!r}")
-    # Plain integers: those of numpy would overflow.
+    # Use plain integers, because those of numpy would overflow.
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)

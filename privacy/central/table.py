@@ -1,7 +1,7 @@
 """Shares from a protected table: standard errors, intervals, and the number of people needed.
 
 A released cell is the count of one code plus noise. All codes of a symbol are released, so their
-noisy sum stands for the number of people, and a share is the ratio of the two.
+noisy sum stands for the number of people, and a share is the ratio of a cell to this sum.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SpreadParts:
     ----------
     people, scrambling, publication : float
         Standard errors as fractions, from who took part, from scrambling on the device, and from
-        the noise of the release. Their squares add up to that of the total.
+        the noise of the release. Their squares add up to the square of `total`.
     total : float
         The standard error of the share.
     """
@@ -98,7 +98,7 @@ def table_standard_error(
     Returns
     -------
     SpreadParts
-        total is the root of (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2) / n**2) / d**2.
+        total is the square root of (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2) / n**2) / d**2.
 
     Raises
     ------
@@ -108,8 +108,8 @@ def table_standard_error(
     Notes
     -----
     A first-order approximation of the ratio of a noisy cell to the noisy sum. It is accurate enough
-    for at least `least_people` people. People: p (1 - p) / n. Scrambling: the rest of l (1 - l) /
-    (n d**2).
+    for at least `least_people` people. The square of `people` is p (1 - p) / n, and that of
+    `scrambling` is the rest of l (1 - l) / (n d**2).
 
     Examples
     --------
@@ -174,13 +174,13 @@ def table_interval(
 
     Notes
     -----
-    A score interval: all l with (r - l)**2 <= z**2 (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2)
-    / n**2), r the noisy count divided by the noisy n. They are mapped by (l - c) / d and cut to
-    [0, 1]. If the noise of n is so wide that the set has no ends, the interval is [0, 1].
+    A score interval: all l with (r - l)**2 <= z**2 (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2) /
+    n**2), with r the noisy count divided by the noisy n. The ends are mapped by (l - c) / d and cut
+    to [0, 1]. If the noise of n is so wide that the set has no ends, the interval is [0, 1].
 
     For a declared question, c = 0, the interval is half a count wider at both ends: at a true share
-    of 0 or 1 only integer noise is left, and without this the coverage of a 95 % interval falls to
-    .82 at b = 1/3.
+    of 0 or 1 only integer noise is left, and without this widening the coverage of a 95 % interval
+    falls to .82 at b = 1/3.
 
     Valid for one look, and only if the true n is at least `least_people`. With such an n of at
     least 20, the coverage of 95 % intervals was at least .93 in simulations with k = 2, 3 and 5,
@@ -211,7 +211,6 @@ def table_interval(
     square = float(ndtri((1 + check_level(level)) / 2)) ** 2
     noisy, n = np.broadcast_arrays(noisy, n)
     found = noisy / n
-    square = float(ndtri((1 + check_level(level)) / 2)) ** 2
     if c > 0:
         lowest, highest = _score_ends(found, n=n, k=k, v=v, square=square)
     else:
@@ -263,10 +262,11 @@ def least_people(
 
     With fewer people, shares are published only if the noise raises the sum by chance, and their
     intervals may rarely cover: with 120 people, b = 20 and a declared question that nobody affirms,
-    shares are published in .03 of all cases, and .55 of these intervals cover. Published *and*
-    wrong were at most .034 of all cases in simulations with k from 2 to 5, local epsilons from .5
-    to 2.94, declared questions, b from 1/2 to 20, and true shares from 0 to 1. Where a survey never
-    counts fewer than 10 b reports, because it seals none below a minimum, this cannot happen.
+    shares are published in .03 of all cases, and .55 of these intervals cover. Intervals were
+    published *and* wrong in at most .034 of all cases in simulations with k from 2 to 5, local
+    epsilons from .5 to 2.94, declared questions, b from 1/2 to 20, and true shares from 0 to 1.
+    Where a survey never counts fewer than 10 b reports, because it seals none below a minimum, this
+    cannot happen.
 
     Examples
     --------
@@ -301,7 +301,7 @@ def _score_ends(
 
 
 def _check_channel(other_probability: float, slope: float) -> tuple[float, float]:
-    """Refuse a channel that reveals nothing; c = 0 and d = 1 is that of a declared question."""
+    """Refuse a channel that reveals nothing; a declared question has c = 0 and d = 1."""
     c = check_share("other_probability", other_probability, ends="[)")
     d = check_number("slope", slope)
     if not 0 < d <= 1 - c + 1e-12:

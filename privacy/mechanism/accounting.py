@@ -1,7 +1,7 @@
 """The privacy loss of a whole survey: a ledger of its questions and their basic sum.
 
-The basic sum is what surveys state; `privacy.mechanism.composition_with_delta` has
-the weaker bounds that need a delta.
+Surveys state the basic sum; `privacy.mechanism.composition_with_delta` has the weaker
+bounds that need a delta.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Entry:
     name : str
         Name of the question, unique in the ledger.
     epsilon : float
-        Epsilon of its report in nats, positive and finite; a "select several" is one entry
-        with the sum of its items.
+        Epsilon of the question's report in nats, positive and finite; a "select several" is one
+        entry with the sum over its items.
     parents : tuple of str, optional
-        Names of the questions whose answers decide whether it is asked; none for a top-level
-        question. Questions linked in this way, directly or indirectly, form a block.
+        Names of the questions whose answers decide whether this one is asked; empty for a
+        top-level question. Questions linked in this way, directly or indirectly, form a block.
     same_fact : str, optional
         Name of another question that asks about the same fact; empty if there is none.
 
@@ -74,14 +74,14 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     Raises
     ------
     ValueError
-        If there are no entries, one is not an Entry, a name occurs twice, a parent is unknown,
+        If there are no entries, one is of another type, a name occurs twice, a parent is unknown,
         parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is not
         finite.
 
     Notes
     -----
     Branches not taken do not reduce the sum: a dependant reports "not asked" through its own
-    mechanism. Which blocks were drawn is public, so drawing does not amplify privacy either.
+    mechanism. The drawn blocks are public, so drawing does not amplify privacy either.
 
     References
     ----------
@@ -306,7 +306,7 @@ def _reach(tells: Mapping[str, set[str]], name: str) -> frozenset[str]:
 def _add_largest(
     blocks: Sequence[Sequence[Entry]], drawn: int | None, names: frozenset[str]
 ) -> float:
-    """Add up the named entries in the blocks with the largest sums of them."""
+    """Add up the entries in `names` over the blocks in which their sums are largest."""
     if drawn is not None:
         drawn = check_whole("drawn", drawn, at_least=1, at_most=len(blocks))
     values = {

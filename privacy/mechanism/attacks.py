@@ -38,7 +38,7 @@ def posterior(
     Returns
     -------
     float, or ndarray of float64 of shape (k,)
-        p t / (c + d p): probability that a person's truth is this symbol, given that the code
+        p t / (c + d p): probability that a person's truth is this symbol, given that the report
         shows it.
 
     Raises

@@ -39,7 +39,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     epsilons : sequence of float
         Epsilon of every report of one person, each positive and finite; they may differ.
     epsilon : float
-        The level in question, at least 0 and finite.
+        The epsilon at which delta is computed, at least 0 and finite.
 
     Returns
     -------
@@ -54,16 +54,17 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Notes
     -----
     Every epsilon-private mechanism is dominated by binary randomized response with losses
-    +e and -e, probabilities 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
+    +e and -e of probability 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
     k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation
     of (1 - exp(epsilon - L))+, raised by 1e-11 of itself to allow for rounding. Equal
     epsilons are merged into one binomial.
 
     If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first moved to
     a grid whose width is the basic sum / 2**17. A loss between two grid points is split between
-    them so that both total probabilities stay the same: the old pair is a post-processing of the
-    new one, so the result is an upper bound. The excess falls with the square of the grid's width;
-    in trials with 100 different values from 0.1 to 1.1 it stayed below 1e-5 in epsilon.
+    them so that its probability under each hypothesis stays the same: the old pair of distributions
+    is a post-processing of the new pair, so the result is an upper bound. The excess falls with the
+    square of the grid's width; in trials with 100 different values from 0.1 to 1.1 it stayed below
+    1e-5 in epsilon.
 
     References
     ----------
@@ -109,8 +110,8 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Bisects `exact_delta`, whose notes say when it is exact, down to neighbouring floats, and
-    returns the upper end.
+    Bisects `exact_delta` down to neighbouring floats and returns the upper end. The notes of
+    `exact_delta` say when it is exact.
 
     Examples
     --------
@@ -160,8 +161,8 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
 
     Notes
     -----
-    From epsilon = ln 2 on, this is worse than the basic sum; below that, it is better only if
-    m > 2 ln(1 / delta) / (2 - exp(epsilon))**2. `exact_composition` is never worse.
+    If epsilon is ln 2 or more, this bound is worse than the basic sum; otherwise, it is better only
+    if m > 2 ln(1 / delta) / (2 - exp(epsilon))**2. `exact_composition` is never worse.
 
     References
     ----------
@@ -202,7 +203,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    This is worse than the basic sum for surveys of typical size.
+    This bound is worse than the basic sum for surveys of typical size.
 
     References
     ----------
@@ -237,7 +238,7 @@ def _composed_losses(
 
 
 def _repeated_losses(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Binary randomized response repeated: with l flips the loss is (m - 2 l) epsilon."""
+    """Repeat binary randomized response m times: with l flips, the loss is (m - 2 l) epsilon."""
     flips = np.arange(count + 1)
     losses: NDArray[np.float64] = np.multiply(count - 2.0 * flips, epsilon, dtype=np.float64)
     return losses, scipy.stats.binom.pmf(flips, count, expit(-epsilon))
@@ -251,7 +252,7 @@ def _losses_on_a_grid(
     for epsilon, count in groups:
         losses, chances = _repeated_losses(epsilon, count)
         cells = np.floor(losses / step).astype(np.int64)
-        # Share x for the upper point, 1 - x for the lower, so that the sum of chance times
+        # The upper point gets a share x and the lower 1 - x, so that the sum of chance times
         # exp(-loss), the probability under the other hypothesis, is unchanged.
         upper = np.clip(np.expm1(cells * step - losses) / np.expm1(-step), 0.0, 1.0)
         moves = np.bincount(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from privacy.checks import check_integer
 
 SCALE = 2**32
-# Below this, a browser computes 2**32 times the difference exactly.
+# For differences below this, a browser computes 2**32 times the difference exactly.
 MAX_RANGE = 2**20
 
 
@@ -43,7 +43,7 @@ def draw_report(
     symbols : int
         Number of symbols k.
     threshold : int
-        Keep threshold, out of scale.
+        Keep threshold, out of `scale`.
     scale : int
         Number of values that a random word can have; smaller than 2**32 only in tests, which
         enumerate all words.
@@ -100,7 +100,7 @@ def round_to_bit(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not an integer, the range is empty or too wide, or value is outside.
+        If an argument is not an integer, the range is empty or too wide, or value is outside it.
 
     Notes
     -----
@@ -140,7 +140,7 @@ def draw_blocks(
     blocks : int
         Number of blocks, at least 1.
     drawn : int
-        How many of them to draw, from 1 to blocks.
+        Number of blocks to draw, from 1 to `blocks`.
     random_uint32 : callable, optional
         Source of independent uniform integers in [0, 2**32).
 
@@ -152,7 +152,7 @@ def draw_blocks(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not an integer or out of range.
+        If an argument is not an integer or is out of range.
 
     Notes
     -----

@@ -103,7 +103,7 @@ class RandomizedResponse:
         Raises
         ------
         TypeError, ValueError
-            If a parameter is not an integer or out of range.
+            If a parameter is not an integer or is out of range.
 
         Examples
         --------
@@ -140,8 +140,8 @@ class RandomizedResponse:
         TypeError
             If symbols is not an integer.
         ValueError
-            If epsilon is not positive and finite, or so small or so large that no integer
-            threshold realizes it.
+            If epsilon is not positive and finite, or so small that no integer threshold realizes
+            it.
 
         Examples
         --------
@@ -220,12 +220,12 @@ class RandomizedResponse:
         Raises
         ------
         TypeError, ValueError
-            If symbol is not an integer or out of range.
+            If symbol is not an integer or is out of range.
 
         Notes
         -----
-        Always draws u, then v until v falls below the largest multiple of k - 1; how many draws
-        that takes does not depend on the symbol. The result is selected by arithmetic.
+        Always draws u, then v until v is below the largest multiple of k - 1 up to 2**32. The
+        number of draws does not depend on the symbol. The result is selected by arithmetic.
 
         Examples
         --------

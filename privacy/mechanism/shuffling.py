@@ -1,7 +1,7 @@
 """The privacy that shuffling one question's reports would add: a calculation, not a promise.
 
-Every function here computes what sealing would add for one question, and holds only under the
-conditions listed at `shuffle_delta`. If one of them fails, only the local epsilon holds.
+Every function here computes the privacy that sealing would add for one question. It is valid only
+under the conditions listed at `shuffle_delta`. If one fails, only the local epsilon holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.special import betainc
 from privacy.checks import check_not_negative, check_share, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Probability omitted at either end of the sums. It is added to delta, so the result stays an
+# Probability omitted at each end of the sums. It is added to delta, so the result stays an
 # upper bound.
 _TAIL = 1e-20
 # Size of the table of counts for k > 2; larger only where the minimum of 24 columns requires it.
@@ -40,7 +40,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     people : int
         Number n of honest people who answer, at least 1, including the person in question.
     epsilon : float
-        The level in question, at least 0 and finite.
+        The epsilon at which delta is bounded, at least 0 and finite.
 
     Returns
     -------
@@ -63,8 +63,8 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     - n counts honest people and is a published lower bound. Fake reports hide no one;
     - the reports of different people are drawn independently.
 
-    Method: each of the others sends, with probability k c, a symbol drawn uniformly (the
-    blanket), otherwise something that the attacker is assumed to know. Among the blanket's reports,
+    Method: with probability k c, each of the other people sends a symbol drawn uniformly (the
+    blanket), otherwise a symbol that the attacker is assumed to know. Among the blanket's reports,
     including the person's own, let a show the person's symbol, b the alternative, and o the rest.
     The bound is 1 / n times the expectation of
     ((t - c e) a + (c - t e) b + c (1 - e) o)+ / c with e = exp(epsilon), where
@@ -73,12 +73,12 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with
     (A + 1 - D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the
     corresponding comparison of a and b without o is **not** a bound: o reveals whether the person
-    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1 it gives 0.0023; the true value is 0.0203.
+    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1, it is 0.0023; the true delta is 0.0203.
 
-    Numerically: s = a + b runs over a window that misses less than 3e-20, which is added. For
-    k > 2 and many people, o is divided among some points of its range so that its mean is
-    preserved. The term is convex in o, so this can only raise the bound; in trials it raised the
-    resulting epsilon by less than 1e-6 of itself.
+    Numerically: s = a + b runs over a window that misses a probability below 3e-20, which is added
+    to the bound. For k > 2 and many people, o is divided among some points of its range so that its
+    mean is preserved. The term is convex in o, so the division can only raise the bound; in trials,
+    the resulting epsilon rose by less than 1e-6 of its value.
 
     References
     ----------
@@ -240,8 +240,8 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 
 
 def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
-    # C of the n - 1 others show one of the two symbols; s is C or C + 1, so a window one wider than
-    # that of C misses no more of s, under either hypothesis, than the window of C misses.
+    # C of the n - 1 others show one of the two symbols; s is C or C + 1. A window one count wider
+    # than that of C therefore misses no more of s, under either hypothesis, than C's misses of C.
     binom = scipy.stats.binom
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))
@@ -276,7 +276,7 @@ def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
 def _shares_at(
     points: NDArray[np.int64], *, trials: NDArray[np.int64], rate: float
 ) -> NDArray[np.float64]:
-    """Divide every o ~ Bin(trials, rate) between the points around it, keeping its mean.
+    """Divide every o ~ Bin(trials, rate) between the two points around it, keeping the mean.
 
     The excess is convex in o, so a spread that keeps the mean can only raise its expectation.
     """
@@ -300,7 +300,7 @@ def _expected_excess(
     """Compute the expectation of (slope a + offset)+ for a ~ Bin(s, 1/2), s the counts of each row.
 
     With m the smallest a that makes the term positive, B ~ Bin(s, 1/2) and B' ~ Bin(s - 1, 1/2),
-    it equals slope s/2 P(B' >= m - 1) + offset P(B >= m), and
+    the expectation is slope s/2 P(B' >= m - 1) + offset P(B >= m), and
     P(B' >= m - 1) = P(B >= m) + P(B' = m - 1) / 2. Along a row, m rises slowly, so each tail is
     computed once.
     """

@@ -18,7 +18,7 @@ def subsampled_epsilon(*, epsilon: float, fraction: float) -> float:
     epsilon : float
         Epsilon for the people who are asked, in nats, positive and finite.
     fraction : float
-        Fraction q of all people who are asked, in (0, 1].
+        Fraction q of the people that is asked, in (0, 1].
 
     Returns
     -------

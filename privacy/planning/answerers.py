@@ -29,7 +29,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExpectedReports:
-    """The reports expected for a question, from which a share of some people is estimated.
+    """The reports expected for a question, from which a share among some people is estimated.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class ExpectedReports:
     truth : ndarray of float64, shape (true,)
         Expected shares of people; they sum to one.
     event, counted : ndarray of float64, shape (true,)
-        1 for the truths whose share is wanted, and for those of the people that it refers to;
-        otherwise 0.
+        1 for the truths whose share is wanted (`event`), or among which the share is taken
+        (`counted`); otherwise 0.
     """
 
     channel: Floats
@@ -82,15 +82,15 @@ def expect_answers(
         Share of those asked who prefer not to say, in [0, 1); None if that is not offered.
     parent : array_like of float, shape (reported, 2), optional
         Channel of the codes that decide who is asked: probability of each reported class for
-        people who are not asked, and for those who are. None: those codes are not used.
+        people who are not asked, then for those who are. None: ignore these codes.
     answers : int or None, optional
-        Number of codes whose people count, at least 2; the other codes are those of `refusing`.
-        None: all but one for "prefer not to say" and one for "not asked".
+        Number of codes that are answers, at least 2; the others mean "prefer not to say", except
+        for one code for "not asked". None: all codes except one for each of these.
 
     Returns
     -------
     ExpectedReports
-        What the question's codes, with the parent's, are expected to be.
+        The codes expected for the question, combined with the parent's.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def expect_item(
     Returns
     -------
     ExpectedReports
-        What the codes of item and gate, with the parent's, are expected to be.
+        The codes expected for item and gate, combined with the parent's.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def assume_share(
     channel : array_like of float, shape (reported, true)
         As for `ExpectedReports`.
     numerator, denominator : array_like of float, shape (true,)
-        What each truth adds to the ratio: a share or a mean from 0 to 1, and 1 or 0.
+        What each truth adds to the ratio's numerator, from 0 to 1, and denominator, 1 or 0.
     counted : float
         Share of people who are counted, in (0, 1].
     share : float
@@ -235,8 +235,8 @@ def assume_share(
     Returns
     -------
     ExpectedReports
-        All who are counted are at one end or the other: the truths with numerator 1 have `share` of
-        them, those with 0 the rest. Truths of the same kind are equally frequent.
+        All people counted are at one of the two ends: a fraction `share` of them have truths with
+        numerator 1, the rest truths with 0. Truths of the same kind are equally frequent.
 
     Raises
     ------
@@ -288,9 +288,10 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
 
     Notes
     -----
-    The standard deviation of A - q B divided by the share of people who answer, with the weights of
-    least variance at the expected truth. It is that of the most likely share, and for a question's
-    own code alone that of the delta method. Assumes a fixed end and the normal approximation.
+    The standard deviation of A - q B, with the weights A and B of least variance at the expected
+    truth, divided by the share of people who answer. It equals that of the most likely share and,
+    for a question's own code alone, that of the delta method. Assumes a fixed end and the normal
+    approximation.
 
     Examples
     --------
@@ -322,7 +323,7 @@ def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = 0.
     reports : ExpectedReports
         What people are expected to report.
     people : int
-        People taking part, at least 1.
+        Number of people taking part, at least 1.
     level : float, optional
         Level of the interval, in (0, 1); for a watched survey
         `privacy.planning.precision.watched_level`.

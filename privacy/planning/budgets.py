@@ -37,7 +37,7 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 
     Notes
     -----
-    Assumes a fixed end. It is a standard error, not an interval.
+    Assumes a fixed end. The result is a standard error, not an interval.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def split_standard_error(
     Returns
     -------
     float
-        Standard error of one question if each gets a q-th of the epsilon.
+        Standard error for one question if each question gets a q-th of the epsilon.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def split_standard_error(
 
     Notes
     -----
-    Assumes a fixed end. It is a standard error, not an interval.
+    Assumes a fixed end. The result is a standard error, not an interval.
 
     References
     ----------
@@ -111,14 +111,14 @@ def subset_standard_error(
     questions : int
         Number of questions q, at least 1.
     drawn : int, optional
-        How many of them each person answers, from 1 to q.
+        Number m of questions that each person answers, from 1 to q.
     mechanism : RandomizedResponse
         The mechanism that a single question would have: its epsilon is the whole budget.
 
     Returns
     -------
     float
-        Standard error of one question, which the expected n m / q people answer at an m-th of
+        Standard error for one question if the expected n m / q people answer it, at an m-th of
         the epsilon.
 
     Raises
@@ -128,7 +128,7 @@ def subset_standard_error(
 
     Notes
     -----
-    Assumes a fixed end. It is a standard error, not an interval.
+    Assumes a fixed end. The result is a standard error, not an interval.
 
     References
     ----------

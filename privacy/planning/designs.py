@@ -69,8 +69,8 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Returns
     -------
     float
-        Variance of the mean from k symbols over that from one bit; above 1, the bit is better,
-        but gives only the mean.
+        Variance of the mean from k symbols divided by that from one bit; above 1, the bit is
+        better, but gives only the mean.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
 
 
 def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> float:
-    """Compare the people needed with those that the best known mechanism would need.
+    """Compare the number of people needed with that of the best known mechanism.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     -------
     float
         How many times as many people k-ary randomized response needs as subset selection, for the
-        same precision at the same epsilon; at least 1. It is 1 for k = 2 and, at a larger epsilon,
-        for more symbols.
+        same precision at the same epsilon; at least 1. It is 1 for k = 2 and, at a large epsilon,
+        also for more symbols.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     Notes
     -----
     Subset selection reports w of the k symbols. With z = w exp(epsilon) + k - w, the true one is
-    among them with probability p = w exp(epsilon) / z, and any other with probability
+    among these w with probability p = w exp(epsilon) / z, and any other one with probability
     q = w ((w - 1) exp(epsilon) + k - w) / ((k - 1) z). The variance of a share is
     l (1 - l) / (p - q)**2 for one report, with l = q + (p - q) share. The best w is taken; w = 1 is
     k-ary randomized response. A ratio of variances; assumes a fixed end.

@@ -178,7 +178,8 @@ def watched_half_width(
     number = people if expected is None else check_positive("expected", expected)
     shown = people * reported_share(share, mechanism)
     fewer = min(floor(shown), people - 1)
-    # Almost the identity: the ends are reported shares, and nothing is cut off at 0 or 1.
+    # A channel that is almost the identity: the ends are reported shares, and nothing is cut off at
+    # 0 or 1.
     found = clopper_pearson(
         successes=[fewer, fewer + 1],
         total=people,
@@ -204,7 +205,7 @@ def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
     Returns
     -------
     float
-        As `privacy.shares.looks.repeated_level` at the usual looks up to this time.
+        Value of `privacy.shares.looks.repeated_level` at the usual looks up to this time.
 
     Raises
     ------
@@ -238,8 +239,8 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        The number of people for which `watched_half_width` is at most the desired one, but with one
-        fewer is not, if the survey expects this number; 2**53 if more are needed.
+        A number of people for which `watched_half_width` is at most the desired one, but not with
+        one person fewer, if the survey expects that number; 2**53 if more are needed.
 
     Raises
     ------
@@ -248,8 +249,8 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes that the survey announces this number as expected before it opens. For 5 points or less
-    it takes about a third more people than a fixed end.
+    Assumes that the survey announces this number as expected before it opens. A half-width
+    of 5 points or less takes about a third more people than with a fixed end.
 
     Examples
     --------
@@ -276,7 +277,7 @@ def one_report_spread(*, share: float, mechanism: RandomizedResponse) -> float:
 
 
 def smallest_number(reached: Callable[[int], bool]) -> int:
-    """Find the smallest number of people that reaches a goal; more people reach it too."""
+    """Find the smallest number of people that reaches a goal, if all larger numbers do too."""
     high = 1
     while not reached(high):
         high *= 2

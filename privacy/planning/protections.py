@@ -22,8 +22,8 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
 from privacy.planning.precision import round_up_people, smallest_number
 
-# More people than this would allow even weaker scrambling of shuffled reports. Scrambling hides
-# almost nothing already, so the bound for this many people is used, which is conservative.
+# More people than this would allow even weaker scrambling of shuffled reports. Scrambling already
+# hides almost nothing, so larger surveys use the bound for this number, which is conservative.
 _MOST_SHUFFLED = 2**20
 # Thresholds out of 2**32 realize every epsilon between these.
 _STRONGEST, _WEAKEST = 1e-7, 22.0
@@ -64,12 +64,12 @@ def protected_standard_error(
     people : int
         People n who answer, at least 1.
     epsilon : float
-        What anyone who is not trusted can learn about one answer, in nats; at least 1e-7 and
+        Loss about one answer towards anyone who is not trusted, in nats; at least 1e-7 and
         finite, and at most 22 for shuffled reports. Without protection it has no effect.
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Added to every chance for shuffled reports, in (0, 1). The other protections add nothing.
+        Delta of shuffled reports, in (0, 1). The other protections have no delta.
 
     Returns
     -------
@@ -83,14 +83,14 @@ def protected_standard_error(
     Raises
     ------
     ValueError
-        If a number is out of range, or for shuffled reports with more than two answers.
+        If a number is out of range, or shuffled reports have more than two answers.
 
     Notes
     -----
-    Neighbours differ in one person's true answer. That moves one count up and another down. With
-    two answers one count says everything, because n is public, so the L1 sensitivity D is 1; with
-    more answers all k counts get noise, and D is 2. Laplace noise of scale b = D / epsilon has
-    variance 2 b**2; the discrete kind that Murmur draws has up to a sixth less. The estimate
+    Neighbours differ in one person's true answer, which moves one count up and another down. With
+    two answers, one count determines both, because n is public, so the L1 sensitivity D is 1; with
+    more answers, all k counts get noise, and D is 2. Laplace noise of scale b = D / epsilon has
+    variance 2 b**2; for the discrete kind that Murmur draws, it is less by up to 1/6. The estimate
     divides by the public n, so only the noise of the answer's own count matters.
 
     For two answers the local variance is p (1 - p) / n + e / ((e - 1)**2 n) with
@@ -151,12 +151,12 @@ def people_for_protected_standard_error(
     standard_error : float
         Desired standard error, in (0, 1).
     epsilon : float
-        What anyone who is not trusted can learn about one answer, in nats; at least 1e-7 and
+        Loss about one answer towards anyone who is not trusted, in nats; at least 1e-7 and
         finite, and at most 22 for shuffled reports. Without protection it has no effect.
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
-        Added to every chance for shuffled reports, in (0, 1). The other protections add nothing.
+        Delta of shuffled reports, in (0, 1). The other protections have no delta.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def people_for_protected_standard_error(
     Raises
     ------
     ValueError
-        If a number is out of range, or for shuffled reports with more than two answers.
+        If a number is out of range, or shuffled reports have more than two answers.
 
     Notes
     -----
@@ -244,8 +244,8 @@ def _shuffling_reaches(
 ) -> bool:
     """Whether readers learn at most epsilon from reports scrambled for the desired variance.
 
-    This computes one bound for each number of people; the variance would need one for each step of
-    a bisection.
+    This check computes one bound for each number of people; the variance would need a bound for
+    each step of a bisection.
     """
     scrambling = wanted * people - share * (1 - share)
     if scrambling <= 0:

@@ -29,7 +29,7 @@ def find_contradictions(
         c and d of the channel: a report shows the code with probability c + d p.
     level : array_like of float
         In (0, 1); for several codes together, `privacy.shares.intervals.simultaneous_level`. All
-        five broadcast against each other.
+        five arguments broadcast against each other.
 
     Returns
     -------
@@ -46,8 +46,8 @@ def find_contradictions(
     -----
     True if P(X <= S) <= (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d, for
     a binomial X. The tails are monotone in l, so no share in between makes this more likely. Valid
-    for one look at the data, with the amount of data fixed in advance; it is then much more
-    sensitive than `privacy.shares.intervals.confidence_sequence`, which holds at every look.
+    for one look at the data, with the amount of data fixed in advance; the test is then much
+    more sensitive than `privacy.shares.intervals.confidence_sequence`, which holds at every look.
 
     References
     ----------

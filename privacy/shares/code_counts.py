@@ -1,4 +1,4 @@
-"""The checked counts of one code, and the search for the ends of the shares not rejected."""
+"""The checked counts of one code, and the search for the ends of its interval."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CodeCounts:
         return self.misses / (1 - reported) - self.successes / reported
 
     def reported(self, share: Floats) -> Floats:
-        """l = c + d p, strictly between 0 and 1 because T is."""
+        """The reported share l = c + d p, strictly between 0 and 1."""
         return self.c + self.d * share
 
     @property
@@ -78,9 +78,9 @@ def search_ends(
 ) -> tuple[Floats, Floats]:
     """Find where the excess over the limit becomes 0, on both sides of the closest share.
 
-    The excess is convex in the share; its derivative is with respect to the reported share. From a
-    rejected end, Newton's steps approach the solution and never cross it. The outer side is
-    returned, so that only rejected shares are cut off.
+    `excess` is convex in the share; its derivative is with respect to the reported share. From a
+    rejected end, Newton's steps approach the solution and never cross it. The result therefore
+    cuts off rejected shares only.
     """
     inside = data.closest
     share = np.stack([np.zeros_like(inside), np.ones_like(inside)])

@@ -87,12 +87,12 @@ def likelihood_ratio_share(
     Notes
     -----
     The reports fall into three cells: the symbol, the other answers, the rest. With L the
-    log-likelihood of the cells and L(q) the highest one with the share q among the answers, q is
+    log-likelihood of the cells and L(q) its maximum given the share q among the answers, q is
     kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom. The
-    likely cells are a convex set, so the kept shares q form an interval. Valid for one look at the
+    likely cell shares form a convex set, so the q kept form an interval. Valid for one look at the
     data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n = 200,
     over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
-    where a share is near 0 or 1, or it is plausible that nobody answered, it is about .975.
+    where a share is near 0 or 1, or it is plausible that nobody answered, coverage is about .975.
 
     References
     ----------
@@ -186,7 +186,7 @@ def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
 
 
 def _best_log_likelihood(cells: _Cells, ratio: float) -> float:
-    """Find the highest likelihood with this ratio; it is concave in the share who answered."""
+    """Find the highest log-likelihood with this ratio; it is concave in the share who answered."""
     floors, d = cells.floors, cells.d
     slopes = (d * ratio, d * (1 - ratio), -d)
     starts = (floors[0], floors[1], floors[2] + d)

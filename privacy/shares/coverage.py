@@ -64,15 +64,15 @@ def exact_coverage(
     Raises
     ------
     ValueError
-        If a share, total, the channel or level is out of range, or the method is valid
-        at more than one look.
+        If a share, total, the channel or level is out of range, or `method` is
+        neither of the two.
 
     Notes
     -----
-    The counts S whose interval contains p form a range, found without inverting any interval: the
+    The counts S whose interval contains p form a range, found without computing any interval: the
     likelihood-ratio statistic of p is convex in S (a maximum of linear functions minus a linear
     one), and a Clopper-Pearson interval contains p if neither tail of the binomial at c + d p is
-    below (1 - level) / 2. So the sum over S is a difference of two distribution functions.
+    below (1 - level) / 2. The sum over S is therefore a difference of two distribution functions.
 
     References
     ----------
@@ -121,8 +121,8 @@ def choose_fixed_end_method(
     str
         "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true share
         0, .001, ..., 1 and, up to 2,000 reports, on both sides of every possible end of an
-        interval, where it is lowest. Otherwise "clopper_pearson". The choice does not depend on the
-        answers in the reports.
+        interval, where coverage is lowest. Otherwise "clopper_pearson". The choice does not depend
+        on the answers in the reports.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _last(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Find the furthest count towards the end for which `holds` is true, as at the start."""
+    """Find the last count from `start` to `end` for which `holds` is true, as at `start`."""
     at_end = holds(end)
     kept, dropped = start, end
     while (np.abs(dropped - kept) > 1).any():

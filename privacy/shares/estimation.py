@@ -50,7 +50,7 @@ def estimate_marginal_shares(
     total : array_like of int
         Reports n, at least 1.
     other_probability, slope : array_like of float
-        c and d of the channel. All four broadcast against each other.
+        c and d of the channel. All four arguments broadcast against each other.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def estimate_marginal_shares(
     Raises
     ------
     ValueError
-        If total is below 1, successes are not between 0 and total, either is not whole, or the
+        If total is below 1, successes are not between 0 and total, a count is not whole, or the
         channel is out of range. Without reports there is no estimate, only the interval [0, 1].
 
     Notes
@@ -125,8 +125,8 @@ def fit_joint_shares(
 
     Notes
     -----
-    l_j = max(c, S_j / mu), where mu makes them sum to one: the lowest cells are raised to their
-    floor c until none falls below it; at most k rounds.
+    l_j = max(c, S_j / mu), where mu makes the l_j sum to one: the lowest cells are raised to
+    their floor c until none falls below it, in at most k rounds.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def fit_joint_shares(
     c, d = c[..., None], d[..., None]
     free = np.ones(cells.shape, dtype=bool)
     while True:
-        # The cells at their floor take c each; the others share the rest by their counts.
+        # The cells at their floor take c each; the others share the rest in proportion.
         room = 1 - c * (~free).sum(axis=-1, keepdims=True)
         shared = np.where(free, cells, 0.0).sum(axis=-1, keepdims=True)
         reported = np.where(free, cells * (room / shared), c)

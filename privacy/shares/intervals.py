@@ -31,8 +31,8 @@ class Intervals:
     low, high : ndarray of float64
         Ends, 0 <= low <= high <= 1, as fractions.
     contradiction : ndarray of bool
-        True where no true share in [0, 1] agrees with the reports: then something other than
-        the stated mechanism produced them, and low = high is merely the nearest share.
+        True where no true share in [0, 1] agrees with the reports: something other than the
+        stated mechanism probably produced them, and low = high is merely the nearest share.
     level : ndarray of float64
         Confidence level of each interval, in (0, 1).
     method : str
@@ -86,10 +86,10 @@ def likelihood_ratio(
     Notes
     -----
     Keeps p if 2 (L(p*) - L(p)) <= the level's quantile of chi-square with one degree of freedom,
-    L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, p* the maximum over [0, 1]. Valid for one look
-    at the data, with the amount of data fixed in advance. Approximate: the lowest coverage of a
-    95 % interval with two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941
-    (n = 200). It is lower where few answers are swapped and n is small:
+    where L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, and p* in [0, 1] maximizes L. Valid for
+    one look at the data, with the amount of data fixed in advance. Approximate: the lowest coverage
+    of a 95 % interval with two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941 (n
+    = 200). Coverage is lower where few answers are swapped and n is small:
     `privacy.shares.coverage.choose_fixed_end_method` checks this.
 
     References
@@ -224,10 +224,10 @@ def confidence_sequence(
 
     with a = b = 1/2. W is a nonnegative martingale under p, so by Ville's inequality the
     probability that the true share is ever rejected is at most 1 - level, however often you look,
-    even after every report. Results are updated at a few looks only, which
-    `privacy.shares.looks.repeated_level` uses; this interval needs nothing but S and n.
+    even after every report. `privacy.shares.looks.repeated_level` makes use of the few looks at
+    which results are updated; this interval needs nothing but S and n.
 
-    It depends on (S, n) only, not on the order of reports. Do not intersect the intervals of
+    The interval does not depend on the order of reports. Do not intersect the intervals of
     different looks. Not valid with weights.
 
     References
@@ -292,8 +292,8 @@ def simultaneous_level(level: float, *, shares: int) -> float:
 
     Notes
     -----
-    Bonferroni's inequality: this holds however the intervals depend on each other and at every n,
-    for every method, provided that each single interval has its level.
+    By Bonferroni's inequality, the level holds at every n and for every method, however the
+    intervals depend on each other, provided that each interval alone has its level.
 
     References
     ----------

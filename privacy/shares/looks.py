@@ -1,4 +1,4 @@
-"""Levels of intervals that hold together at all looks: a group-sequential design.
+"""Levels at which intervals hold at all looks together: a group-sequential design.
 
 Results are updated at a few looks, planned before the survey opens. Each look spends a part of the
 error that is allowed for all looks together. The interval at a look is the ordinary one, at the
@@ -19,11 +19,11 @@ from scipy.special import ndtr, roots_legendre
 
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
 
-# Parts spent until the expected number of reports, and by all later looks together.
+# Parts of the error spent until the expected number of reports, and by all later looks.
 _UNTIL_EXPECTED, _LATER = 0.8, 0.2
 _TENTHS = 10  # at each look, at least a tenth of all reports are new
 _SAME = 1e-9
-# Sizes of the quadrature. The distance of two nodes must be less than the spread of a step.
+# Sizes of the quadrature. The distance between two nodes must be less than the spread of a step.
 _SIZES = tuple(2**power + 1 for power in range(6, 16))
 _WIDEST = 8.0  # standard errors; the probability beyond, 10**-15, is negligible
 
@@ -48,8 +48,8 @@ def spent_error(time: ArrayLike) -> Floats:
 
     Notes
     -----
-    Up to t = 1 this is the power family of Kim and DeMets with exponent 2. A fifth is left for
-    looks after more people than expected have answered, however many.
+    Up to t = 1 this is the power family of Kim and DeMets with exponent 2. A fifth of the
+    error is left for all looks after more people than expected have answered.
 
     References
     ----------
@@ -78,8 +78,8 @@ def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[flo
     times : sequence of float
         Reports at each look as a fraction of those expected; positive and ascending.
     error : float, optional
-        The error allowed for all looks together, in (0, 1). For m figures at once, a fraction of
-        that.
+        The error allowed for all looks together, in (0, 1). For m simultaneous figures, pass a
+        fraction of it.
 
     Returns
     -------
@@ -98,8 +98,8 @@ def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[flo
     have not crossed yet is integrated from look to look by Gauss-Legendre quadrature.
 
     The estimates of a share at different looks behave like B(t) / t as long as reports are
-    independent and the estimate is efficient (Scharfstein, Tsiatis and Robins). A look's value
-    depends on the looks before it and on no later one.
+    independent and the estimate is efficient (Scharfstein, Tsiatis and Robins). The value of
+    a look depends on earlier looks, never on later ones.
 
     References
     ----------
@@ -126,15 +126,15 @@ def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[flo
 
 
 def repeated_level(level: float, *, times: Sequence[float]) -> float:
-    """Find the level of a single interval at the last look for all looks to hold together.
+    """Find the level that the last look's interval needs so that all looks together have `level`.
 
     Parameters
     ----------
     level : float
         Confidence level for all looks together, in (0, 1).
     times : sequence of float
-        As for `critical_values`, up to the look in question. Empty if only one interval is shown at
-        all.
+        As for `critical_values`, up to the look in question. Empty if only one interval is ever
+        shown.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def planned_times(time: float) -> tuple[float, ...]:
     Parameters
     ----------
     time : float
-        Reports as a fraction of those expected, positive: the last look.
+        Reports at the last look as a fraction of those expected, positive.
 
     Returns
     -------
@@ -204,7 +204,7 @@ class _Paths:
         return float(self.masses @ outside)
 
     def inside(self, time: float, bound: float, *, step: float) -> _Paths:
-        """Follow the paths still inside at a later time; the next step has this length."""
+        """Follow the paths still inside at a later time; `step` is the length of the next one."""
         wanted = 4 * bound / sqrt(step)
         nodes, weights = _find_nodes(next((size for size in _SIZES if size > wanted), _SIZES[-1]))
         spread, places = sqrt(time - self.time), bound * nodes

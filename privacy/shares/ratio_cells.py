@@ -1,8 +1,8 @@
 """The cells of reports from which ratios of two means are estimated.
 
 A share among those who answered, the mean of a scale, an item behind a gate and a follow-up all
-have the same form: q = E[A] / E[B], where A and B are functions of the report. All methods for them
-need nothing else.
+have the same form: q = E[A] / E[B], where A and B are functions of the report. Methods for these
+ratios need nothing but the cells.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RatioCells:
 
     Notes
     -----
-    At the true q, A - q B has mean 0: `residuals`.
+    `residuals` returns A - q B, which has mean 0 at the true q.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class RatioCells:
         return self.numerator - ratio * self.denominator
 
     def turned(self) -> RatioCells:
-        """Return the same people with 1 - q instead of q."""
+        """Return the cells of the same people whose ratio is 1 - q instead of q."""
         return RatioCells(
             counts=self.counts,
             numerator=self.denominator - self.numerator,
@@ -127,7 +127,7 @@ def conditional_cells(
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
     event : collection of int
-        The codes of interest: at least one, some of `among`.
+        The codes of interest: at least one, all in `among`.
     among : collection of int
         The codes that mean "asked and answered".
 
@@ -164,7 +164,7 @@ def conditional_cells(
 def scale_cells(
     *, counts: Sequence[int], mechanism: RandomizedResponse, points: Sequence[float]
 ) -> RatioCells:
-    """Describe the mean of a rating scale, mapped to 0 to 1, among those who answered.
+    """Describe the mean of a rating scale, mapped to [0, 1], among those who answered.
 
     Parameters
     ----------

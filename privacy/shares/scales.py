@@ -1,4 +1,4 @@
-"""Intervals after a fixed end for means among some people, such as that of a rating scale."""
+"""Intervals after a fixed end for means among some people, such as the mean of a rating scale."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from privacy.shares.ratio_cells import RatioCells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
-# Stands for the number of reports with an unused code, whose share may be positive.
+# Replaces the count of a code that no report shows: its share may be positive.
 _HARDLY = 1e-9
-_GONE = -1 + 1e-15  # a share that has shrunk to nothing
+_GONE = -1 + 1e-15  # relative change of a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
 _MOST_TRIALS = 10_000  # hundreds are needed where nearly all reports are at one end
 
@@ -43,8 +43,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     Returns
     -------
     MeanInterval
-        Never empty. [0, 1] where it is plausible that nobody
-        is counted.
+        Never empty. [0, 1] where it is plausible that nobody is counted.
 
     Raises
     ------
@@ -60,9 +59,9 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     a scale are empty. If everybody chooses the same end of 7 points, only 82 % of 95 % intervals
     would contain the true mean at epsilon = ln 3, and 74 % at 4.
 
-    The ends are extremes of the ratio over likely shares, l_j in proportion to N_j / (e - h_j) with
-    h = A - q B, where q is moved until it is the ratio of its extreme shares (Dinkelbach). Valid
-    for one look at the data, with the amount of data fixed in advance. About 94 % or more of
+    The ends are extremes of the ratio over likely shares, l_j proportional to N_j / (e - h_j) with
+    h = A - q B, where q is moved until these shares have the ratio q (Dinkelbach). Valid for
+    one look at the data, with the amount of data fixed in advance. About 94 % or more of
     simulated 95 % intervals of scales at 100 to 1,000 reports contain the true mean, up to epsilon
     = 4; where fewer would, see `privacy.shares.joint.fallback.relaxed_likelihood_covers`.
 

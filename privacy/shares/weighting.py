@@ -45,7 +45,7 @@ class WeightedShare:
     effective_sample_size : float
         Number of equally weighted reports that would give the same precision.
     effective_successes : float
-        How many of these show the symbol; usually not a whole number.
+        How many of these reports show the symbol; usually not a whole number.
     approximate : bool
         Always True: an interval computed from the effective counts is approximate and must be
         shown as such. No confidence sequence exists with weights.
@@ -62,7 +62,7 @@ class WeightedShare:
 def post_stratify(
     *, estimates: ArrayLike, variances: ArrayLike, weights: ArrayLike
 ) -> PostStratifiedShare:
-    """Combine the estimates of all strata by their shares of the population.
+    """Combine the estimates of all strata, weighted by their shares of the population.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def weighted_share(
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
     is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: a
     large-sample approximation, best for weights that are unrelated to the answers. The effective
-    counts replace counts only in fixed-sample intervals, with `effective`
+    counts may replace counts only in fixed-end intervals, with `effective`
     (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a martingale of
     equally weighted reports and does not hold with weights.
 

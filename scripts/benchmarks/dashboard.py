@@ -1,9 +1,9 @@
-"""How much time and how many queries a results page takes.
+"""The time and the number of queries for a results page.
 
 The page of a closed survey has 50 questions of all types and 10⁶ reports; then 10⁴ reports, then 10
-questions; then the survey is open. The benchmark fails if the number of queries depends on either
-number. Processes keep the blocks that they rendered last, so the first request after a look takes
-longer. It is measured too.
+questions; then the survey is open. The benchmark fails if the number of queries depends on the
+questions or reports. Processes keep the blocks that they rendered last, so the first request after
+a look takes longer, and is also measured.
 """
 
 from __future__ import annotations

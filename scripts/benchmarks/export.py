@@ -1,4 +1,4 @@
-"""How much time and memory reports.csv of a closed wave takes.
+"""The time and memory needed for reports.csv of a closed wave.
 
 100 questions in full batches: first without declared questions or random subsets, then with two
 declared questions in the file, then with random subsets and a file for each block.

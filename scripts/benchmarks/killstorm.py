@@ -2,7 +2,7 @@
 
 This runs the storm of tests/system/attacks/test_storm.py ten times as long, and the same broken
 builds, which the checker must catch. Then the broker stops for two minutes, longer than a test can
-wait. All takes about half an hour; `--quick` makes 30 kills and runs one broken build.
+wait. The whole run takes about half an hour; `--quick` makes 30 kills and runs one broken build.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
 
 FLIPS, SHARE, HALF_WIDTH, LEVEL = 25, 0.2, 0.05, 0.95
-REFUSING = 0.05  # of those who are asked
+REFUSING = 0.05  # share of the people asked
 ANSWERING = 0.8  # at a gate
 # A scale of nine items, such as PHQ-9, with the shares of each answer to an item.
 ITEMS, HIGHEST, ITEM_MEAN, SCALE_HALF_WIDTH = 9, 3, 0.9, 1.0

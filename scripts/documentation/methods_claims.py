@@ -57,8 +57,8 @@ def is_confirmed(
 ) -> NDArray[np.bool_]:
     """Whether a share's interval lies above the line, or a difference's interval above 0.
 
-    It does if the likelihood ratio rejects the line, or equal shares. For each survey, `counts` has
-    a row with the reports of Yes in two equal groups: the claim's and all others.
+    The interval does if the likelihood ratio rejects the line, or equal shares. For each survey,
+    `counts` has a row with the reports of Yes in two equal groups: the claim's and all others.
     """
     first, second = counts[:, 0], counts[:, 1]
     free = _estimate(first / size)

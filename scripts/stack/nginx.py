@@ -16,7 +16,7 @@ from scripts.stack.stoppable import hold_signals
 
 HOST = "murmur.example"  # as in deploy/nginx.conf
 READY_SECONDS = 20.0
-# Debian installs nginx where only root looks for programs.
+# Debian installs nginx in a folder where only root looks for programs.
 _PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 
 

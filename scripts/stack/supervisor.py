@@ -26,7 +26,7 @@ FULL_BYTES = 1_000_000
 
 
 class Stopped(Exception):
-    """Ctrl-C, or the system's request to stop."""
+    """Raised on Ctrl-C, or when the system asks to stop."""
 
 
 class StopRequest:

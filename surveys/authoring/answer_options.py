@@ -21,7 +21,7 @@ def number_all(questions: Sequence[Question]) -> Iterator[tuple[int, Question]]:
 
 
 def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]:
-    """Number the questions that people answer, and leave out information texts."""
+    """Number the questions that people answer, without information texts."""
     return [
         (number, question)
         for number, question in number_all(questions)
@@ -30,7 +30,7 @@ def number_answered(questions: Sequence[Question]) -> list[tuple[int, Question]]
 
 
 def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
-    """Map primary keys to the names of questions in sentences: question 3, or text 1."""
+    """Map primary keys to what sentences call the questions: question 3, or text 1."""
     return {
         str(question.pk): call_question(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)
@@ -38,7 +38,7 @@ def call_all(questions: Sequence[Question]) -> Mapping[str, str]:
 
 
 def list_options(question: Question) -> tuple[Option, ...]:
-    """List the answers to choose from; those that Murmur provides are in the active language."""
+    """List the answers to choose from; Murmur's own answers are in the active language."""
     described = question.described
     if described.fixed_answers:
         return tuple(
@@ -96,7 +96,7 @@ def has_room_for_refusal(question: Question) -> bool:
 
 
 def find_words(question: Question) -> dict[tuple[str, int], str]:
-    """Map the name and code by which a rule refers to an answer to the answer's words."""
+    """Map the name and code of an answer in rules to the answer's words."""
     key, options = str(question.pk), list_options(question)
     if question.described.has_items:
         return {(item_name(key, option.code), 1): option.text for option in options}

@@ -1,4 +1,4 @@
-"""The total ε of a draft, and remedies that bring it within a limit in one step."""
+"""The total ε of a draft, and one-step remedies that bring this total within a limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOALS = {RECOMMENDED: LARGEST_UNCONFIRMED_EPSILON, LIMIT: LARGEST_TOTAL_EPSILON}
 class Offer:
     """The remedies for one of GOALS, and why other remedies are left out.
 
-    The offer is folded if a smaller total can be reached too.
+    The offer is folded if the offer before it, with a lower limit, has remedies.
     """
 
     goal: str
@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def total(self) -> str:
-        """Say the same in ε, for specialists."""
+        """State the total in ε, for specialists."""
         return (
             f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
             f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
@@ -88,7 +88,7 @@ class Budget:
 
     @property
     def largest(self) -> ManifestQuestion | None:
-        """The question with the largest ε, if that is above twice the mean and reveals much."""
+        """The question with the largest ε, if this ε is above twice the mean and reveals much."""
         asked = [one for one in self.manifest.questions if one.is_scrambled]
         # In other surveys, the ε of the questions do not add up to the total.
         is_sum = self.manifest.drawn is None and not self.manifest.coin_questions
@@ -121,7 +121,7 @@ class Budget:
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
-        """The remedies for each exceeded limit. None is listed twice, and none breaks a plan."""
+        """The remedies for each exceeded limit. No remedy is listed twice or breaks a plan."""
         return tuple(self._list_offers(tuple(RemedyKind)))
 
     def _list_offers(self, kinds: Sequence[RemedyKind]) -> Iterator[Offer]:
@@ -152,8 +152,8 @@ class Budget:
     def refusal(self) -> str:
         """Say in one line that browsers refuse the total, and which smallest steps would help.
 
-        It is empty if two coins alone exceed the limit. The launch checks say so, and no remedy
-        helps while coins are on.
+        The line is empty if two coins alone exceed the limit: the launch checks report this, and
+        no remedy helps while coins are on.
         """
         browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
         if not coins <= LARGEST_TOTAL_EPSILON < browsers:

@@ -1,4 +1,4 @@
-"""The differences that a change made to a draft: settings, questions, translations and plans."""
+"""What a change altered in a draft: settings, questions, translations and plans."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NAMES = {
     "comparison": "planned comparison",
     "release": "planned release",
 }
-_SHOWN_LETTERS = 60  # of a text that a translation belongs to
+_SHOWN_LETTERS = 60  # of the original of a changed translation
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Everything that an author decides, by the part of the draft that it concerns.
+    """Everything that an author decides, by the part of the draft concerned.
 
-    Values are compared; only those that differ are put into words.
+    All values are compared, but only those that differ are put into words.
     """
 
     values: Mapping[Key, Any]
@@ -102,7 +102,7 @@ def _show(key: Key, draft: Draft) -> Any:
 
 
 def compare_drafts(before: Draft, after: Draft) -> list[Change]:
-    """List what differs, with the values before and after; None for a missing value."""
+    """List the changed values, before and after the change; None for a missing value."""
     changes: list[Change] = []
     for key in dict.fromkeys([*before.values, *after.values]):
         if key == ORDER:
@@ -122,7 +122,7 @@ def _differ(key: Key, before: Mapping[Key, Any], after: Mapping[Key, Any]) -> bo
 
 
 def _compare_order(before: Draft, after: Draft) -> list[Change]:
-    """Say how the remaining questions were moved, by the names that they had before."""
+    """List the remaining questions in their old and new order, by their old names."""
     was, now = before.values[ORDER], after.values[ORDER]
     old = [before.called[str(pk)] for pk in was if pk in now]
     new = [before.called[str(pk)] for pk in now if pk in was]

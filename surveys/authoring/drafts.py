@@ -35,14 +35,14 @@ def load_draft(survey: Survey) -> None:
 def build_manifest(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
-    """Build the manifest that a launch would freeze now, with these questions or the stored ones.
+    """Build the manifest that a launch would freeze now; without `questions`, from stored ones.
 
     If there are too few blocks to draw from, the manifest asks everyone everything. Such a draft
     cannot be launched.
     """
     described = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
-    # A survey opens only if its author acknowledges every limit that it exceeds. Nobody answers a
-    # rehearsal or a demo, so these need no acknowledgement and count no other surveys.
+    # A survey opens only if its author acknowledges every limit that it exceeds. Rehearsals and
+    # demos have no real respondents: they need no acknowledgement and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
         return described
     elsewhere = count_elsewhere(manifest=described, survey=survey.pk)
@@ -96,7 +96,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ..
 
 
 def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseRequest, ...]:
-    """List the planned releases, with questions by these names, in the order of `names`."""
+    """List the planned releases; their questions are called and ordered as in `names`."""
     planned = []
     for plan in survey.planned_releases.all():
         kind = ReleaseKind(plan.kind)
@@ -116,7 +116,7 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
 
 
 def build_words(*, survey: Survey, manifest: Manifest) -> dict[str, str]:
-    """Map each other language to its words as they would be frozen; the manifest has the hashes."""
+    """Map each other language to the words to be frozen; the manifest has their hashes."""
     return {
         translation.language: write_words(manifest, texts=translation.texts)
         for translation in survey.translations.all()
@@ -136,7 +136,7 @@ def build_questions(questions: Sequence[Question]) -> tuple[ManifestQuestion, ..
 
 
 def name_questions(questions: Sequence[Question]) -> dict[str, str]:
-    """Map primary keys to the names of questions: Q3 on a page is q3 in a file."""
+    """Map primary keys to the names of questions: Q3 on a page is q3 in a manifest."""
     return {
         str(question.pk): question_name(number, is_answered=question.described.is_answered)
         for number, question in number_all(questions)

@@ -3,18 +3,18 @@
 SurveyError
 ├── NotDraft            a launched survey cannot change
 ├── TooManyQuestions    the author must remove one first
-├── BrokenRules         a change would break rules; `problems` lists which
+├── BrokenRules         a change would break rules, which `problems` lists
 ├── RuleError           the text of a rule cannot be read
 ├── ChangedMeanwhile    the survey is not what the author was shown
 ├── Overtaken           the values in a form were changed in another window
 ├── QuestionDeleted     the question of a form was deleted in another window
 ├── AddedTwice          a form was sent twice and would add the same question again
-├── PreviewOutdated     a text or file would not become what the author was shown
+├── PreviewOutdated     a text or file would give another result than its preview showed
 ├── InsertionOutdated   a draft or the source of its questions is not what the author was shown
-├── SelectionRefused    nothing can be done with the selected questions; `problems` says why
+├── SelectionRefused    the selected questions cannot be changed; `problems` says why
 ├── RemedyRefused       a step that changes strengths cannot be made or undone; `problems` says why
 ├── NotAcknowledged     the author has not acknowledged a limit that the survey exceeds
-└── NotLaunchable       something is missing; `problems` lists all of it
+└── NotLaunchable       the survey cannot be opened; `problems` lists the reasons
 """
 
 from collections.abc import Sequence

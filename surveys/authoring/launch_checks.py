@@ -31,7 +31,7 @@ from surveys.manifest.serialization import MOST_BYTES, serialize_manifest
 from surveys.manifest.strength import LARGEST_TOTAL_EPSILON, LARGEST_UNCONFIRMED_EPSILON
 from surveys.models import DAYS_BEFORE_DELETION, Survey
 
-_NEAR = 0.8  # the fraction of the largest size above which authors are told the size
+_NEAR = 0.8  # above this fraction of the maximum, authors are told the size
 
 
 def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
@@ -183,7 +183,7 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _check_texts(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Check that no score shows its name, which an import takes for a sum without a label."""
+    """Check that no score has its name as its text: imports read this as a sum without a label."""
     scores = [one for one in manifest.questions if one.score is not None and not one.is_second]
     if all(" " in one.text for one in scores):
         return  # no name has a space
@@ -296,7 +296,7 @@ def describe_early_deletion(
 
 
 def _check_half(manifest: Manifest) -> Iterator[str]:
-    """Check that only the author's pages wait until a sealed half is opened."""
+    """Check that opening a sealed half delays nothing but the author's own pages."""
     if not manifest.sealed_half:
         return
     others = {

@@ -1,4 +1,4 @@
-"""Problems that prevent an opening. Pages show the end of the text as a link to the repair."""
+"""Problems that prevent an opening. On pages, the end of each text links to the repair."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Variable names of questions: what they may be, and how names are suggested and corrected.
 
-A name is for files: a column is called used_cannabis instead of q3, the survey's own name. Files
-add endings for items (_2), for the question whether a "select several" was answered (_gate) and for
-randomized (_rnd) and rounded (_rounded) codes. No name has such an ending, so no two columns have
+Names are for files: a column is called used_cannabis instead of q3, the survey's own name. Files
+add endings for items (_2), for whether a "select several" question was answered (_gate) and for
+randomized (_rnd) and rounded (_rounded) codes. No name may end like that, so no two columns have
 the same name.
 """
 
@@ -27,7 +27,7 @@ _ENDINGS = re.compile(r"[0-9]+|gate|rnd|rounded")
 _NUMBERED = re.compile(r"[qt][0-9]+")  # the names of questions and texts in rules
 _STATA_STRING = re.compile(r"str[0-9]+")
 _MOST_WORDS = 3
-_LONGEST_ENDING = 8  # a last part up to this length stays when a name is cut
+_LONGEST_ENDING = 8  # when a name is cut, a last part of up to this length stays
 _WITHOUT_LATIN = "item"
 # Latin letters that Unicode does not decompose.
 _LETTERS = str.maketrans(
@@ -63,7 +63,7 @@ _STOP_WORDS = frozenset(_SAY_LITTLE.split())
 
 
 def find_name_problem(name: str, *, taken: Iterable[str]) -> str:
-    """Say what is wrong with a name and what to do; empty if nothing is.
+    """Say what is wrong with a name and how to correct it; empty if nothing is wrong.
 
     `taken` are the names of the survey's other questions.
     """
@@ -96,7 +96,7 @@ def _find_own_problem(name: str) -> str:
 
 
 def suggest_name(text: str, *, taken: Iterable[str]) -> str:
-    """Suggest a name from the words of a question, or item_a, item_b, … without Latin letters."""
+    """Suggest a name from a question's words; without Latin letters, item_a, item_b, …."""
     every = [word for word in re.findall("[a-z0-9]+", _to_latin(text)) if not _is_letter(word)]
     words = _from_first_letter(word for word in every if word not in _STOP_WORDS)
     words = words or _from_first_letter(every)
@@ -140,20 +140,20 @@ def _shorten(name: str, most: int = MAX_NAME_LENGTH) -> str:
 
 
 def _make_unique(name: str, taken: Iterable[str], *, plain: bool) -> str:
-    """Add a letter to a name that is taken: _b, _c, …. Always add one, from _a, if not `plain`."""
+    """Add a letter to a taken name: _b, _c, …. Unless `plain`, always add one, from _a on."""
     names = frozenset(map(str.lower, taken))
     if plain and name not in names and not _find_own_problem(name):
         return name
     for letters in _count_in_letters(skip=int(plain)):
         cut = name[: MAX_NAME_LENGTH - len(letters) - 1].rstrip("_")
-        # In a long survey most suffixes are taken, which is quicker to check than legality.
+        # In a long survey most suffixes are taken. This check is quicker than that of legality.
         if (found := f"{cut}_{letters}") not in names and not _find_own_problem(found):
             return found
     raise AssertionError("there are more names than questions")
 
 
 def _count_in_letters(*, skip: int) -> Iterator[str]:
-    """Yield a, b, …, z, aa, ab, … without the first `skip`."""
+    """Yield a, b, …, z, aa, ab, …, without the first `skip` of them."""
     for length in count(1):
         for place, letters in enumerate(product(ascii_lowercase, repeat=length)):
             if length > 1 or place >= skip:

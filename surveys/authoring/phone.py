@@ -14,8 +14,8 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 class Phone:
     """The words on the page. `control` is the type of the inputs; empty for a text to read.
 
-    A `tap` on a button answers and goes on, so `go_on` is empty, unless each answer in this survey
-    must be confirmed. A scale has the `shared` answers for each of its items.
+    A `tap` on a button answers and goes on, so `go_on` is empty, unless this survey has each answer
+    confirmed. Every item of a scale has the `shared` answers.
     """
 
     tag: str

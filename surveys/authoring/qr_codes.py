@@ -12,7 +12,7 @@ SCALE = 12  # pixels per module
 
 
 def _make(link: str) -> Any:
-    # Error correction level M restores 15 % of the code, enough for posters that are dirty or wet.
+    # Error correction level M restores 15 % of the code, enough for dirty or wet posters.
     # Many phones cannot read micro codes.
     return segno.make(link, error="m", boost_error=False, micro=False)
 

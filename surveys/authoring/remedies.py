@@ -27,7 +27,7 @@ NOT_UNDONE = (
 
 
 class Undo(TypedDict):
-    """What a step replaced, as a session keeps it. `stamp` is the draft's stamp after the step."""
+    """The values before a step, for the session. `stamp` is the draft's stamp after the step."""
 
     stamp: str
     done: str  # the sentence that says what the step did
@@ -99,7 +99,7 @@ def is_done_already(*, survey: Survey, goal: str, undo: Undo | None) -> bool:
 def undo_remedy(*, survey: Survey, undo: Undo | None, stamp: str) -> None:
     """Restore the strengths and the random subset from before a step.
 
-    Raises RemedyRefused unless `stamp`, from the author's form, and the draft match the step.
+    Raises RemedyRefused unless the step matches the draft and `stamp`, from the author's form.
     """
     locked = lock_draft(survey=survey)
     questions, manifest = _read(locked)

@@ -1,6 +1,6 @@
 """Find questions that ask for the same fact, within a survey or across surveys of one author.
 
-The ε of such questions add up: together, their codes reveal more about the fact than either alone.
+The ε of these questions add up: together, their codes reveal more about the fact than each alone.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def find_repeats(manifest: Manifest) -> list[Repeat]:
 
 
 def _share_item(one: ManifestQuestion, other: ManifestQuestion) -> bool:
-    """Return whether one is a scale with an item that the other also asks, with any answers."""
+    """Return whether a scale is involved and both ask the same item, with any answers."""
     if one.score is None and other.score is None:
         return False
     first, second = ({find_skeleton(text) for text, _ in each.statements} for each in (one, other))
@@ -93,7 +93,7 @@ def describe_similar(manifest: Manifest) -> Iterator[str]:
 
 
 def _say_repeats(manifest: Manifest, *, is_equal: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield one line for all repeats, if any, and names for the later and earlier questions.
+    """Yield one line about all repeats, if any, and words for the later and earlier questions.
 
     Example: questions 2 to 5 resemble question 1; question 9 resembles question 8.
     """
@@ -122,7 +122,7 @@ def _call(numbers: Sequence[int]) -> str:
 
 
 def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Name the questions that the author's other surveys also ask, and these surveys."""
+    """Name the questions that other surveys of the author also ask, with these surveys."""
     answered = [one.number for one in manifest.questions if one.is_answered]
     for numbers, titles in _find_elsewhere(survey, manifest):
         one = len(numbers) == 1

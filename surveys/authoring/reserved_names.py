@@ -1,4 +1,4 @@
-"""Names that no variable may have, because files or the programs that read them use them.
+"""Names that no variable may have: files, or the programs that read them, reserve these.
 
 All are in lower case, because SPSS and SQL ignore case.
 """

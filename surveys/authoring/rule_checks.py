@@ -28,8 +28,8 @@ def find_rule_problems(
 ) -> list[RuleProblem]:
     """List invalid rules and references, each with what to do about it.
 
-    `spoken` maps keys to what the author calls the questions now. Pass it if the questions have
-    already been renumbered. The first `since` questions are known to be valid.
+    `spoken` maps keys to the author's current names of the questions; pass it if the questions
+    have already been renumbered. The first `since` questions are known to be valid.
     """
     places = {str(question.pk): place for place, question in enumerate(questions)}
     spoken = call_all(questions) if spoken is None else spoken
@@ -43,7 +43,7 @@ def find_rule_problems(
         key = str(question.pk)
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)
-            # Which answers are possible is unknown if an earlier rule is invalid.
+            # If an earlier rule is invalid, nobody knows which answers are possible.
             problem = problem or (
                 "" if problems else _find_dead_end(spoken[key], question, earlier)
             )
@@ -165,7 +165,7 @@ def _find_dead_end(called: str, question: Question, earlier: Sequence[Asked]) ->
 
 
 def _as_asked(question: Question, scale: Question | None = None) -> Asked:
-    """Describe when a question is asked; a second code is asked and declined with its scale."""
+    """Describe when a question is asked; a second code's scale decides for both."""
     asked = scale or question
     return Asked(
         name=str(question.pk),

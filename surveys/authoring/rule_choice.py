@@ -1,6 +1,6 @@
 """Rules as choices: some earlier questions, answers to each, and one word that joins them.
 
-Choices are written as the text that authors could type, and that text is parsed. So rules have one
+Choices become the text that authors could also type, and that text is parsed. So rules have one
 notation and one parser (surveys.authoring.rule_text).
 """
 
@@ -21,7 +21,7 @@ MOST_CONDITIONS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A question by its primary key, and the names of the answers that satisfy the condition."""
+    """The key of a question, and the names of the answers that satisfy the condition."""
 
     key: str
     answers: tuple[str, ...]
@@ -40,7 +40,7 @@ class Conditions:
 
 
 def list_usable(earlier: Sequence[Question]) -> list[tuple[int, Question]]:
-    """List the questions that a rule can use, with their numbers."""
+    """List the questions that a rule can refer to, with their numbers."""
     return [(number, one) for number, one in number_answered(earlier) if name_answers(one)]
 
 

@@ -1,4 +1,4 @@
-"""The lines in which authors write a scale: items, the answers that they share, and bands.
+"""The lines in which authors write a scale: items, their shared answers, and bands.
 
 Drafts store the lines; manifests store their meaning (surveys.manifest.scores).
 """
@@ -77,7 +77,7 @@ def number_options(typed: str) -> str:
 
 
 def parse_band(line: str) -> Band:
-    """Read the totals of a band, before its name: “5–9 Mild”."""
+    """Read the totals of a band, which precede its name: “5–9 Mild”."""
     found = _BAND.fullmatch(line)
     if not found:
         raise ValueError("does not begin with totals, such as 5–9.")
@@ -93,7 +93,7 @@ def _read(number: str) -> int:
 
 
 def build_score(question: Question, *, scale: Question | None = None) -> Score | None:
-    """Build the score that a draft's lines describe; None for other types of questions.
+    """Build the score that a question's lines describe; None if its type has no score.
 
     For a second code, `scale` has the items.
     """

@@ -1,4 +1,4 @@
-"""What authors do with several questions of a draft at once; a deletion can be undone."""
+"""Changes to several questions of a draft at once. Authors can undo a deletion."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _RELEASE = ("kind", "questions", "epsilon_hundredths", "answer", "percent", "gro
 
 
 class Deletion(TypedDict):
-    """What was deleted, as a session keeps it. `stamp` is the draft's stamp after the deletion.
+    """The deleted rows, for the session. `stamp` is the draft's stamp after the deletion.
 
-    Comparisons and releases have their primary keys. `releases` are all releases that changed.
+    Comparisons and releases have their primary keys. `releases` are all changed releases.
     """
 
     stamp: str
@@ -73,7 +73,7 @@ def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) 
 
 @changes_draft(Kind.STRENGTHS)
 def set_strength(*, survey: Survey, keys: Collection[int], flips: int) -> Strengthened:
-    """Give scrambled questions one strength; other questions have none and do not change."""
+    """Give the scrambled questions one strength; the other questions have none."""
     questions = _find(survey, keys)
     chosen = [(number, one) for number, one in number_answered(questions) if one.pk in keys]
     rows = [one for _, one in chosen if one.described.is_scrambled]
@@ -96,7 +96,7 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    Questions that fit the one before only in type are left as they were.
+    A question that only has the type of the one before is left as it was.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -115,7 +115,7 @@ def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Sw
 
 @changes_draft(Kind.QUESTIONS)
 def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Question]:
-    """Copy questions, each to the place after the original, and return the copies.
+    """Copy each question to the place after the original, and return the copies.
 
     A copy has the rule of its original. Raises SelectionRefused if there is no room.
     """
@@ -135,7 +135,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
             taken.append(content["name"])
         if question.is_second:  # the copy refers to the copied scale, if there is one
             content["same_fact"] = scales.get(question.same_fact, question.same_fact)
-        # Placed after all others until every question has its place.
+        # Copies come last until all questions have their places.
         position = len(questions) + len(copies) + 1
         copies.append(survey.questions.create(position=position, **content))
         order.append(copies[-1])
@@ -147,7 +147,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
 
 @changes_draft(Kind.QUESTIONS)
 def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
-    """Delete questions and their plans, and return what is needed to undo that.
+    """Delete questions and their plans, and return the data for undoing this.
 
     Raises BrokenRules if a rule of another question needs one of them.
     """

@@ -1,4 +1,4 @@
-"""What authors do with drafts: edit, translate, copy and delete them, and launch them as waves."""
+"""Services for authors: edit, translate, copy and delete drafts, and launch them as waves."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ R = TypeVar("R")
 
 
 def changes_draft(kind: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Lock a draft, run a service, and record what the service changed in it, if anything.
+    """Lock a draft, run a service, and record the service's changes to the draft, if any.
 
     The draft is the survey of the argument `survey`, `question` or `translation`.
     """
@@ -138,7 +138,7 @@ class Switched:
 
 @changes_draft(Kind.SETTINGS)
 def save_draft(*, survey: Survey, page: SettingsPage | None = None, stamp: str = "") -> Switched:
-    """Store the edited settings of a draft: all, or those of one page.
+    """Store the edited settings of a draft: all settings, or those of one page.
 
     Raises Overtaken if the stored settings of the page no longer match the stamp, or if settings of
     other pages were changed and now contradict them. A change of `may_decline` also switches
@@ -210,7 +210,7 @@ def add_question(
 
 @changes_draft(Kind.QUESTIONS)
 def add_questions(*, survey: Survey, contents: Mapping[str, QuestionContent]) -> list[Question]:
-    """Add several questions at the end, or none.
+    """Add all these questions at the end, or none.
 
     Each question has a key. Its rule and its reference to the same fact name new questions by their
     keys and stored questions by their primary keys. Raises BrokenRules or TooManyQuestions.
@@ -241,7 +241,7 @@ def _with_name(
 ) -> QuestionContent:
     """Suggest a name if an answered question has none; raise BrokenRules if its name is wrong.
 
-    No suggestion is among `kept`, names that are reserved for other questions.
+    Never suggest a name in `kept`, which are reserved for other questions.
     """
     if not TYPES[content.get("type", QuestionType.YES_NO)].is_answered:
         return content | {"name": ""}
@@ -284,7 +284,7 @@ def _refuse_second_copy(
 def edit_question(
     *, question: Question, stamp: str = "", **content: Unpack[QuestionContent]
 ) -> str:
-    """Change a question, and return sentences about what else this changed or removed.
+    """Change a question, and return sentences about other things changed or removed.
 
     Raises Overtaken if the stored question no longer matches the stamp and has other content, and
     BrokenRules if a rule would no longer make sense.
@@ -314,7 +314,7 @@ def edit_question(
 
 
 def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
-    """Fit the bands of a second code to new totals of its scale, if none is lost; say so."""
+    """Fit a second code's bands to new totals of its scale, unless a band is lost; say so."""
     [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
     if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
         return ""
@@ -333,7 +333,7 @@ def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
 
 @changes_draft(Kind.PLANNED_COMPARISON)
 def plan_comparison(*, survey: Survey, names: Sequence[str]) -> None:
-    """Plan a comparison; `names` are those of its indicators and factors, the outcome first.
+    """Plan a comparison; `names` are its indicators and factors, the outcome first.
 
     Raises NotComparable if the draft has changed and no longer allows the comparison.
     """
@@ -379,7 +379,7 @@ def drop_planned_release(*, survey: Survey, pk: int) -> None:
 
 @changes_draft(Kind.QUESTIONS)
 def move_question(*, question: Question, step: int) -> bool:
-    """Swap places with the question above (step -1) or below (step 1); False if none is there."""
+    """Swap a question with the one above (step -1) or below (step 1); False if there is none."""
     questions = list(question.survey.questions.all())
     here = questions.index(question)
     there = here + step
@@ -396,7 +396,7 @@ def move_question(*, question: Question, step: int) -> bool:
 def place_questions(questions: Sequence[Question]) -> None:
     """Store the order of all questions of a survey."""
     rows = Question.objects.filter(pk__in=[question.pk for question in questions])
-    # Move rows to free positions first, so that no two ever share a position.
+    # Move rows to free positions first, so that two rows never share a position.
     rows.update(position=F("position") + _PARKED)
     for position, question in enumerate(questions, start=1):
         question.position = position
@@ -483,9 +483,9 @@ def copy_survey(
 
 
 def _copy_translations(survey: Survey, copied: Survey) -> None:
-    """Copy all translations. The copy's new title keeps the translation of the old one.
+    """Copy all translations. The copy's title keeps the translation of the old title.
 
-    If another text of the survey equals the old title, that text keeps the translation too.
+    Another text of the survey that equals the old title also keeps the translation.
     """
     sources = {source.text for source in list_texts(build_manifest(survey=copied, wave_number=1))}
     for translation in survey.translations.all():
@@ -567,7 +567,7 @@ def launch_survey(
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, manifest=manifest)
     record(locked, Verb.OPENED, Kind.SURVEY)
-    # Texts are stored after the commit: for a long survey this takes seconds, and uploads would
+    # Store texts after the commit: for a long survey this takes seconds, and uploads would
     # wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave

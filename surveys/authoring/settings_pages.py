@@ -1,4 +1,4 @@
-"""Summarize in a few words each page of a draft's settings."""
+"""Summarize each page of a draft's settings in a few words."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ def stamp_question(question: Question) -> str:
 
 
 def stamp_questions(questions: Iterable[Question]) -> str:
-    """Stamp which questions a survey has, regardless of their content and order."""
+    """Stamp the list of a survey's questions, regardless of their content and order."""
     return _stamp({"questions": sorted(question.pk for question in questions)})
 
 
 def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
-    """Stamp which questions, answers and plans a draft has, and the order of the questions.
+    """Stamp the questions of a draft in their order, with their answers and plans.
 
     Rules and plans contain codes, so the stamp includes the answer that each code stands for.
     """
@@ -45,7 +45,7 @@ def stamp_order(survey: Survey, questions: Sequence[Question]) -> str:
 
 
 def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]) -> str:
-    """Stamp the questions of a draft, and those that another survey offers to it."""
+    """Stamp the questions of a draft, and those of the survey that offers questions to it."""
     offered = [(question.pk, stamp_question(question)) for question in source]
     return _stamp({"questions": stamp_questions(questions), "source": offered})
 
@@ -53,7 +53,7 @@ def stamp_insertion(questions: Iterable[Question], *, source: Iterable[Question]
 def stamp_paste(
     text: str, *, questions: Iterable[Question], contents: Iterable[QuestionContent]
 ) -> str:
-    """Stamp a pasted text, the present questions, and those that the text would become."""
+    """Stamp a pasted text, the draft's questions, and the questions that the text becomes."""
     return _stamp(
         {"text": text, "questions": stamp_questions(questions), "contents": list(contents)}
     )
@@ -94,7 +94,7 @@ def stamp_translation(translation: Translation) -> str:
 
 
 def compare_stamps(sent: str, *, stored: str) -> None:
-    """Raise Overtaken if a form sent a stamp that differs from that of the stored values."""
+    """Raise Overtaken if a form's stamp differs from that of the stored values."""
     if sent and sent.partition(" ")[0] != stored:
         raise Overtaken
 

@@ -1,4 +1,4 @@
-"""How much of a survey is translated, in sentences for its author."""
+"""The progress and problems of a survey's translations, in sentences for its author."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def summarize_languages(*, survey: Survey, manifest: Manifest) -> str:
 
 
 def list_unused(manifest: Manifest, translation: Translation) -> list[tuple[str, str]]:
-    """List texts that have since been changed or deleted, each with its translation."""
+    """List translated texts that were later changed or deleted, with their translations."""
     used = {source.text for source in list_texts(manifest)}
     return [(text, words) for text, words in translation.texts.items() if text not in used]
 
@@ -118,7 +118,7 @@ def _find_differing_answers(manifest: Manifest, translation: Translation) -> Ite
 
 
 def describe_difference(source: SourceText, translated: str, own: Mapping[str, str]) -> str:
-    """Say what is wrong if an author's option "No" is translated differently from Murmur's "No".
+    """Say what is wrong if the author's own "No" is translated unlike Murmur's "No".
 
     `own` maps the answers that Murmur provides to their translations.
     """
@@ -145,7 +145,7 @@ def describe_missing(language: str, missing: Sequence[SourceText]) -> str:
 
 
 def _find_equal_answers(manifest: Manifest, language: str, words: str) -> Iterator[str]:
-    """Find answers to one question that have the same words in a translation."""
+    """Find different answers to one question that have the same translation."""
     translated = translate_manifest(manifest, language, words)
     for question in translated.questions:
         for first, second in _list_equal(question):

@@ -10,6 +10,6 @@ from surveys.models import Question
 
 
 def find_usual_strength(questions: Iterable[Question]) -> int:
-    """Return the most frequent flips of scrambled questions; the earliest if there is a tie."""
+    """Return the most frequent flips of scrambled questions; in a tie, the earliest."""
     found = Counter(one.flips for one in questions if one.described.is_scrambled)
     return found.most_common(1)[0][0] if found else TWO_COINS

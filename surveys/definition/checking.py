@@ -49,7 +49,7 @@ class Checked:
 
 
 def check_definition(definition: Any) -> Checked:
-    """Check a whole definition; raise InvalidDefinition if it is no definition at all."""
+    """Check a whole definition; raise InvalidDefinition if the document is not a definition."""
     checker = _Checker(cast(dict[str, Any], definition), find_structure_problems(definition))
     with share_cases(MOST_CASES):
         checker.check()
@@ -59,7 +59,7 @@ def check_definition(definition: Any) -> Checked:
 
 
 class _Checker:
-    """Checks each part that has the right structure."""
+    """Checks each part whose structure is right."""
 
     def __init__(self, definition: dict[str, Any], problems: list[Problem]) -> None:
         self.definition, self.checked = definition, Checked(problems=list(problems))
@@ -72,7 +72,7 @@ class _Checker:
         self.names = Names(questions)
         self._check_questions(questions)
         if self.checked.problems:
-            # Plans and translations depend on what the questions are.
+            # Plans and translations depend on the questions.
             self._check_references()
             return
         self._check_plans()
@@ -166,7 +166,7 @@ class _Checker:
         known.append(Question(pk=-place - 1, position=place + 1, **cast(QuestionContent, content)))
 
     def _check_references(self) -> None:
-        """Check the names in plans when nothing else about them can be checked."""
+        """Check only the names in plans when nothing else in the plans can be checked."""
         for pointer, name in self._list_references():
             if name not in self.names:
                 self.checked.problems.append(Problem(pointer=pointer, text=_unknown(name)))

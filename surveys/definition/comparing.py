@@ -1,4 +1,4 @@
-"""What differs between two definitions, unit by unit."""
+"""Compares two definitions, unit by unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Change:
 
 
 def list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """List what differs, in a definition's order. A stated default equals one that is left out."""
+    """List the differences in a definition's order. A stated default equals an omitted value."""
     before, after = _list_units(old), _list_units(new)
     changes = [
         _describe(unit, before.get(unit), after.get(unit))

@@ -78,7 +78,7 @@ class Definition(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Problem:
-    """What is wrong with a definition, and where: `pointer` is a JSON pointer (RFC 6901)."""
+    """A problem of a definition and its place: `pointer` is a JSON pointer (RFC 6901)."""
 
     pointer: str
     text: str

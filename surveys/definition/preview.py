@@ -1,4 +1,4 @@
-"""Describe what a definition becomes."""
+"""Describe the draft that a definition becomes."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class RuleReader:
         return False
 
     def _find(self, name: str, said: str, path: Path) -> Question | None:
-        """Find an earlier question; None if there is none, or if it has problems itself."""
+        """Find an earlier question; None if it is missing or has problems itself."""
         if name not in self.names:
             self._add(f"No question is named “{said}”.", *path)
         elif self.names[name] >= self.place:

@@ -1,4 +1,4 @@
-"""Compare a document with the JSON Schema, and say what differs in sentences for people."""
+"""Compare a document with the JSON Schema, and describe differences in sentences for people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def _build_validator() -> Draft202012Validator:
 def find_structure_problems(definition: Any) -> list[Problem]:
     """List where a document differs from the schema, at most MOST_PROBLEMS places.
 
-    Raises InvalidDefinition if it is not a definition of this version, or is too large to compare.
+    Raises InvalidDefinition if the document is not a definition of this version, or too large to
+    compare.
     """
     problems = measure(definition)
     _check_version(definition)

@@ -12,7 +12,7 @@ from surveys.access import Action, ask_again, list_needs
 from surveys.history.recording import record
 from surveys.models import Kind, Survey, Verb
 
-PUBLIC = "/s/"  # what respondents and readers load
+PUBLIC = "/s/"  # pages and files for respondents and readers
 # The views that send figures as files or to programs, and the kind of object that each sends.
 DOWNLOADS: Mapping[str, Kind] = {
     "aggregator:estimates_csv": Kind.ESTIMATES,

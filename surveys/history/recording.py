@@ -72,7 +72,7 @@ def _record_first_look(survey: Survey, *, account: int, day: date) -> None:
 
 
 def record_seen(survey: Survey) -> None:
-    """Write that the reader of this page saw results of the survey, once a day.
+    """Record, at most once a day, that the reader of this page saw results of the survey.
 
     The row is written before the results are sent, so that nobody sees results without a row.
     """
@@ -86,7 +86,7 @@ def _find_looks(survey: Survey, *, account: int, day: date) -> QuerySet[HistoryR
 
 
 def record_ending(survey: Survey, wave: Wave) -> None:
-    """Write that a date or cap closed a wave, unless written already; the survey is locked."""
+    """Record, once, that a date or cap closed a wave. The caller has locked the survey."""
     if wave.closed_at is None or wave.ending not in (Wave.Ending.DATE, Wave.Ending.CAP):
         return
     day = wave.closed_at.date()

@@ -1,4 +1,4 @@
-"""Hourly work on the history, and what happens to the history when the survey is deleted."""
+"""Hourly work on the history, and its changes when the survey is deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from surveys.history.recording import record_ending
 from surveys.models import HistoryChanges, HistoryRow, Survey, Verb, Wave, start_of, today
 
-# For how long workers may be off.
+# The longest time that workers may be off.
 DAYS_TO_HIDE = timedelta(days=7)
 _WRITE_AGAIN = (
     "UPDATE surveys_history SET number = number WHERE day >= %(since)s AND day < %(today)s",
@@ -22,7 +22,7 @@ _WRITE_AGAIN = (
 
 
 def record_endings() -> None:
-    """Write which surveys a date or cap closed on an earlier day.
+    """Record which surveys a date or cap closed on an earlier day.
 
     The end of a survey with a cap is the moment of its last report. A row of the
     same day would come between rows of acts by people, whose times are in a log. The row would

@@ -20,7 +20,7 @@ def public_link(path: str) -> str:
 
 
 def find_local_host(address: str) -> str:
-    """Return an address's host if only this computer or its network can open it; else empty."""
+    """Return the host if only this computer or its network can open the address; else empty."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     try:
         number = ipaddress.ip_address(host)

@@ -42,8 +42,8 @@ def switch_public_results(*, survey: Survey, off: bool) -> None:
 def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     """Close an open wave once every upload that is being committed has finished.
 
-    Later uploads find the wave closed. The waves of browsers and of coins close together, whichever
-    of them `wave_id` names. Raises NotOpen if the wave is closed or deleted.
+    Later uploads find the wave closed. The waves of browsers and of coins close together, even if
+    `wave_id` names only one. Raises NotOpen if the wave is closed or deleted.
     """
     named = Wave.objects.select_related("survey").get(pk=wave_id)
     if ending == Wave.Ending.OWNER:

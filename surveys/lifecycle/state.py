@@ -59,7 +59,7 @@ def _describe_end(wave: Wave) -> str:
 
 
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
-    """Say at how many people the wave closes or closed; empty if there is no cap.
+    """State the number of people at which the wave closes or closed; empty without a cap.
 
     A wave of coins has no cap of its own. It closes when the wave of browsers reaches its cap.
     """

@@ -1,8 +1,8 @@
 """The manifest for people who toss two coins themselves, without JavaScript or on paper.
 
-They have a separate wave, so everyone can tell which reports came from coins. People choose between
-browser and coins before they answer, so ε does not cover that choice. The reports of the two waves
-are estimated separately.
+These people have a separate wave, so everyone can tell which reports came from coins. People choose
+between browser and coins before they answer, so ε does not cover that choice. The reports of the
+two waves are estimated separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which questions share a page, as rows with the same answers.
+"""Finds questions that share a page, as rows with the same answers.
 
 In JavaScript: surveys/respondent/client/parts/grid.js. The items of a score are such rows too.
 """
@@ -19,7 +19,7 @@ TYPES_IN_GRIDS = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SCALE)
 def fits(before: ManifestQuestion, question: ManifestQuestion) -> bool:
     """Whether two questions can be rows of one table: same people, same answers.
 
-    With the same rule, all rows are asked or none, so the page reveals no more than one row.
+    With the same rule, all rows are asked or none, so the page reveals no more than a single row.
     """
     return (
         question.type in TYPES_IN_GRIDS
@@ -45,7 +45,7 @@ def drop_marks(questions: Sequence[ManifestQuestion]) -> tuple[ManifestQuestion,
 
 
 def list_grids(questions: Sequence[ManifestQuestion]) -> list[list[ManifestQuestion]]:
-    """Group the questions that share pages; most are alone."""
+    """Group the questions that share pages; most groups have one question."""
     grids: list[list[ManifestQuestion]] = []
     for question in questions:
         if question.together and grids:

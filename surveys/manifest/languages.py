@@ -76,7 +76,7 @@ def _walk(manifest: Manifest) -> Iterator[tuple[str, str, str]]:
         if one.name == "questions":
             for question in manifest.questions:
                 yield from _walk_question(question.called.capitalize(), question)
-        # A contact that is only an address or a number is the same in all languages.
+        # A contact that is only an address or a number needs no translation.
         elif one.name in WORDS and not (one.name == "contact" and manifest.contact_link):
             yield one.name, WORDS[one.name], getattr(manifest, one.name)
 

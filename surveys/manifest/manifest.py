@@ -68,7 +68,7 @@ class Limit(StrEnum):
 
 
 class Publication(TextChoices):
-    """What anyone may read of the results. Respondents are told before they answer."""
+    """The results that anyone may read. Respondents learn this before they answer."""
 
     NONE = "none", "Nothing"
     EXACT = "exact", "The results, after the survey has closed"
@@ -115,8 +115,8 @@ class Manifest:
     confirm_answers: bool = False
     # None in manifests that are older than this key; these publish nothing.
     publication: Publication | None = None
-    # Limits on what all releases together may reveal about one person. None unless the publication
-    # is protected.
+    # Limits on the information that all releases together may reveal about one person. None unless
+    # the publication is protected.
     release_epsilon_hundredths: int | None = None
     release_delta_nanos: int | None = None
     # Whether yes/no questions may also be answered with two coins, in a separate wave.
@@ -299,7 +299,7 @@ class Manifest:
         )
 
     def is_for_everyone(self, question: ManifestQuestion) -> bool:
-        """Return whether anyone may see its figures, because they describe no declared group.
+        """Return whether anyone may see the question's figures: they describe no declared group.
 
         If a declared question decides whether this one is asked, the figures describe exactly the
         people in a declared group.
@@ -313,7 +313,7 @@ class Manifest:
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """The first question that asks for the same fact, for every question; usually itself."""
+        """For every question, the first one about the same fact; usually the question itself."""
         first: dict[str, str] = {}
         for question in self.questions:
             first[question.name] = first.get(question.same_fact, question.name)
@@ -328,7 +328,7 @@ class Manifest:
         )
 
     def telling(self, question: ManifestQuestion) -> tuple[ManifestQuestion, ...]:
-        """List the questions whose codes reveal something about the answer to this one.
+        """List the questions whose codes reveal something about the answer to this question.
 
         These are the question itself and those that depend on it by a rule or ask for the same
         fact, directly or through others.
@@ -349,7 +349,7 @@ class Manifest:
     def is_told_by_others(
         self, question: ManifestQuestion, *, apart_from: ManifestQuestion | None = None
     ) -> bool:
-        """Return whether one person's other codes can also reveal something about this answer."""
+        """Return whether a person's other codes can also reveal something about this answer."""
         return any(
             self.drawn != 1 or self.blocks[one.name] == self.blocks[question.name]
             for one in self.telling(question)
@@ -408,7 +408,7 @@ class Manifest:
         """The questions for people who toss two coins: those that they answer with Yes or No."""
         mechanism = RandomizedResponse.from_flips(symbols=2, flips=TWO_COINS)
         asked = [one for one in self.questions if self.coins and one.is_answered_yes_or_no]
-        # The first question about a fact might not be among these, so find the first that is.
+        # These questions may lack the first question about a fact, so find the first among them.
         first: dict[str, str] = {}
         for one in asked:
             first.setdefault(self.facts[one.name], one.name)

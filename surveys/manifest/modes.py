@@ -1,4 +1,4 @@
-"""Who randomizes the answers of a wave."""
+"""The modes of a wave: who randomizes the answers."""
 
 from __future__ import annotations
 

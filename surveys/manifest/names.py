@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# Of a variable. With the longest ending that files add, it has 32 characters, Stata's limit.
+# Length of a variable. With the longest suffix in files, this makes 32 characters, Stata's limit.
 MAX_NAME_LENGTH = 20
 MAX_LABEL_LENGTH = 80
 MAX_SOURCE_LENGTH = 200  # of the name in an imported file
@@ -55,7 +55,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def rename_question(name: str, names: dict[str, str]) -> str:
-    """Replace the question in a name with its new name; raise KeyError if it is unknown."""
+    """Replace the question in a name with its new name; raise KeyError for an unknown question."""
     question, item = split_name(name)
     return item_name(names[question], item) if item else names[question]
 

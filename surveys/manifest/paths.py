@@ -13,7 +13,7 @@ from itertools import product
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.rules import holds, leaves
 
-# If paths differ by more pages than this, the time can show which path a person took.
+# If paths differ by more pages, the duration can show which path a person took.
 MOST_PAGES_APART = 2
 MAX_CASES = 20_000
 
@@ -43,7 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path; `drawn` blocks are asked, or all for None."""
+    """Find the shortest and the longest path, with `drawn` blocks per person or all for None."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True

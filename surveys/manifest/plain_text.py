@@ -29,14 +29,15 @@ _LATIN_NAME = re.compile(
 )
 # Small letters that look Latin, although Unicode's confusables do not list them.
 _ALSO = dict(zip("βεєкκмωχ", "beekkmwx", strict=True))
-# A text with a smaller fraction of Latin letters is in another script. There, as in Greek, a
-# capital and its small letter can look like different Latin letters, so case is folded first.
+# A text with a smaller fraction of Latin letters is in another script. In such scripts, as in
+# Greek, a capital and its small letter can look like different Latin letters, so case is folded
+# first.
 _LATIN_ENOUGH = 1 / 5
 # A capital I looks like a small l. Case makes no difference, so every i becomes an l.
 _ALIKE = str.maketrans("i10", "llo")
 _INSIDE_A_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s](?=[^\W\d_])")
 _ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
-# Similar texts have at most one difference for this many letters; short texts may have one too.
+# Letters for each difference that similar texts may have; short texts may have one too.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
 
@@ -176,7 +177,7 @@ def are_similar(one: str, other: str) -> bool:
 
 
 def differ_by_at_most(most: int, one: str, other: str) -> bool:
-    """Return whether at most this many letters, added, dropped or replaced, make the texts equal.
+    """Return whether adding, dropping or replacing at most `most` letters makes the texts equal.
 
     For each number of differences, the search finds how far the texts can agree if `other` is ahead
     by a given number of letters (Ukkonen 1985). This is fast for texts that differ a lot.
@@ -198,7 +199,7 @@ def differ_by_at_most(most: int, one: str, other: str) -> bool:
 
 
 def _could_differ_by(most: int, one: str, other: str) -> bool:
-    """Check quickly whether the lengths and the counts of letters allow so few differences."""
+    """Check quickly whether lengths and counts of letters allow at most `most` differences."""
     if abs(len(one) - len(other)) > most:
         return False
     here, there = _count_letters(one), _count_letters(other)

@@ -38,7 +38,7 @@ class FixedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class TypeDescription:
-    """What one type of question asks, sends and shows.
+    """A type of question: what people are asked and shown, and what is sent.
 
     The answers come from one of three places: fixed answers, options that the author writes, or
     whole numbers in a range.

@@ -73,7 +73,7 @@ class ManifestQuestion:
     name: str
     type: QuestionType
     text: str
-    # Its number among the questions that people answer, or among the information texts, from 1. The
+    # The number among the questions that people answer, or among the information texts, from 1. The
     # manifest that contains the question sets it.
     number: int = field(default=0, compare=False)
     flips: int = 0
@@ -89,12 +89,13 @@ class ManifestQuestion:
     limit: int | None = None
     gate_threshold: int | None = None
     follow_up: str = ""
-    # How the device computes the answer from items, if it does. `type` is then the type that
-    # carries the score. Items are never sent, so they are not answers of the question.
+    # How the device computes a score from items; None for other questions. For a score, `type` is
+    # the type that carries the score. Items are never sent, so they are not answers of the
+    # question.
     score: Score | None = None
     # The earlier question that asks for the same fact, in other words or with other answers.
     same_fact: str = ""
-    # Whether it shares a page with the question before it (surveys.manifest.grids).
+    # Whether the question shares a page with the previous question (surveys.manifest.grids).
     together: bool = False
     # The variable in files. Empty for texts, and in manifests that are older than this key: their
     # files use the name. The key is short because every respondent's page contains it.
@@ -206,8 +207,8 @@ class ManifestQuestion:
     def is_answered_yes_or_no(self) -> bool:
         """Whether people themselves choose Yes or No, and these are the only codes.
 
-        Nobody chooses a score: sentences about people who say Yes do not fit it, and people cannot
-        be relied on to add up a score and toss coins for it.
+        Nobody chooses a score: sentences about people who say Yes do not fit a score, and people
+        cannot be relied on to add it up and toss coins.
         """
         return self.has_only_yes_and_no and self.score is None
 
@@ -231,7 +232,7 @@ class ManifestQuestion:
 
     @property
     def answers(self) -> int:
-        """How many codes are answers. These come before the other codes."""
+        """How many codes are answers. The codes of answers come first."""
         return 2 if self.has_items or self.is_rounded else len(self.options)
 
     @property
@@ -318,7 +319,7 @@ class ManifestQuestion:
 
     @property
     def statements(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each text that people answer, with the possible answers; a follow-up is a second text."""
+        """Each text that people answer, with its possible answers; a follow-up is a second text."""
         answers = [option.text for option in self.options]
         if self.score is not None:
             shared = tuple(option.text for option in self.score.options)
@@ -345,7 +346,7 @@ class ManifestQuestion:
 
     @property
     def differing_codes(self) -> int:
-        """In how many codes the reports of two people can differ."""
+        """The number of codes in which the reports of two people can differ."""
         return len(self.list_differing(lambda _: 0.0))
 
     def list_differing(self, measure: Callable[[Symbol], float]) -> list[float]:

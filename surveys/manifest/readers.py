@@ -31,9 +31,9 @@ class Loss:
 
     @property
     def replaced(self) -> Loss:
-        """The loss about which of two reports a person sent, if this loss is about taking part.
+        """The loss about which of two reports a person sent, given this loss about taking part.
 
-        To replace a report is to remove one and add another, so ε doubles.
+        Replacing a report means removing one and adding another, so ε doubles.
         """
         return Loss(
             epsilon=2 * self.epsilon,
@@ -45,7 +45,7 @@ class Loss:
 class WorstReader:
     """The largest losses about any scrambled answer, in nats, to a reader and to the server.
 
-    `question` is the one about which the reader can learn most, and `loss` is the reader's loss.
+    A reader can learn most about `question`; `loss` is the reader's loss.
     """
 
     reader: float
@@ -97,7 +97,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
     )
     apart = reader_epsilon_by_distance(distance=min(1.0, slopes), epsilon=replaced.epsilon)
     bounds = (
-        # Each step adds at most δ times its slope, multiplied by e^ε of the steps before it.
+        # Each step adds at most δ times its slope, multiplied by e^ε of the previous steps.
         Loss(epsilon=several, delta=min(1.0, replaced.delta * slopes * exp(min(several, 700.0)))),
         Loss(epsilon=apart, delta=replaced.delta),
         replaced,

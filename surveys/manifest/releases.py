@@ -27,7 +27,7 @@ class ReleaseKind(TextChoices):
 
     @property
     def comes_while_open(self) -> bool:
-        """Whether such a release may be drawn before the close."""
+        """Whether a release of this kind may be drawn before the close."""
         return self == ReleaseKind.ALERT
 
     def sort_questions(self, chosen: Sequence[str], *, known: Iterable[str]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ _shared: ContextVar[list[int] | None] = ContextVar("shared", default=None)
 
 @contextmanager
 def share_cases(most: int) -> Iterator[None]:
-    """Limit all calls of `outcomes` inside to this many cases in total."""
+    """Limit all calls of `outcomes` in the block to `most` cases in total."""
     token = _shared.set([most])
     try:
         yield
@@ -179,7 +179,7 @@ def _answers(
         if asked.at_most is None or sum(chosen) <= asked.at_most:
             yield dict(zip(symbols, chosen, strict=True))
             continue
-        seen.count()  # combinations over the limit take time too
+        seen.count()  # invalid combinations take time too
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:

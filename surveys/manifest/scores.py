@@ -40,7 +40,7 @@ _OUTPUTS = {carrier: output for output, carrier in CARRIERS.items()}
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredItem:
-    """One line of a scale. A reversed item counts the highest value as the lowest."""
+    """One line of a scale. For a reversed item, the highest value counts as the lowest."""
 
     text: str
     weight: int = 1

@@ -145,7 +145,7 @@ def _parse_moment(text: str | None) -> datetime | None:
 _HINTS: dict[Any, dict[str, Any]] = {
     kind: get_type_hints(kind) for kind in (Manifest, ManifestQuestion, Option, *_SCORED)
 }
-# How to read the types that JSON lacks.
+# Readers for the types that JSON lacks.
 _READERS: dict[Any, Callable[[Any], Any]] = {
     datetime | None: _parse_moment,
     date | None: date.fromisoformat,

@@ -40,7 +40,7 @@ _TINY = 1e-6
 
 
 def strength_word(epsilon: float) -> str:
-    """Return the key of the word for this ε, the same in every language.
+    """Return the key of the word for this ε. Keys are the same in every language.
 
     The ε must include everything that a report reveals about the answer: its own code or codes, and
     those of other questions that reveal something about it.
@@ -55,8 +55,8 @@ def is_weak(word: str) -> bool:
 def largest_guess_in_tenths(epsilon: float) -> int:
     """Return how many guesses out of 100 can be right at this ε, in tenths, rounded up.
 
-    A guess is between two answers that are equally likely, so without the codes 50 are right. Up
-    to 99, the number is rounded up to a whole number.
+    A guess is between two equally likely answers, so 50 are right without the codes. Up to 99, the
+    number is rounded up to a whole number.
     """
     guesses = 100 / (1 + math.exp(-epsilon))
     if guesses > 99:
@@ -126,7 +126,7 @@ class Strength:
 
     @property
     def sentence(self) -> str:
-        """What happens to the codes. Its numbers never promise more than the mechanism gives."""
+        """What happens to the codes. The numbers never promise more than the mechanism gives."""
         if self.mechanism is None:
             return "How often each other code is sent depends on the number of answers."
         kept = count_true_codes(self.mechanism)
@@ -152,7 +152,7 @@ def name_flips(flips: int) -> str:
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
-    """Describe the strength of a question with `symbols` codes; None if that is not known yet."""
+    """Describe the strength of a question with `symbols` codes; None if the number is unknown."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

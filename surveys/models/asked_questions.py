@@ -25,11 +25,11 @@ from surveys.manifest.plain_text import find_skeleton
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models.people import find_people, surveys_of
 
-# Separates these keys from everything else that is derived from SECRET_KEY.
+# Separates these keys from all others that are derived from SECRET_KEY.
 _PURPOSE = b"murmur: what an author's surveys ask"
-# The key of the empty text counts all deleted surveys of the people. No question has this text.
+# The count for the empty text covers all deleted surveys of the people. No question has this text.
 _ANY_SURVEY = ""
-# A survey that ends this soon without any report does not count: its author found a mistake.
+# A survey that ends within this time without any report does not count: its author found a mistake.
 SECOND_THOUGHTS = timedelta(days=1)
 
 
@@ -146,7 +146,7 @@ def count_elsewhere(*, manifest: Manifest, survey: int) -> int:
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, people=people)
     living = others.values_list(models.Value("", models.TextField()), "survey")
     # In a single query, and before the counts, so that a survey that is deleted at the same time is
-    # found here or counted there.
+    # either found here or included in the counts.
     rows = list(living.union(_find_groups(people).values_list("people", models.Value(0))))
     groups = [people for people, _ in rows if people]
     return len(rows) - len(groups) + _count_deleted(asked, groups)

@@ -1,4 +1,4 @@
-"""What people did with a survey: day, number, account, verb and kind of object.
+"""Acts on a survey: day, number, account, verb and kind of object.
 
 Rows outlive the survey and its accounts, so they name them without foreign keys. Triggers refuse
 changes, and deletion before the stated day (migration `history`). docs/decisions says what the rows
@@ -16,7 +16,7 @@ from surveys.models.surveys import SLUG_LENGTH
 
 
 class Verb(models.TextChoices):
-    """What was done. Columns have no list of choices, so a new verb needs no migration."""
+    """The kind of act. Columns have no list of choices, so a new verb needs no migration."""
 
     CREATED = "created", "created"
     CHANGED = "changed", "changed"
@@ -39,7 +39,7 @@ class Verb(models.TextChoices):
 
 
 class Kind(models.TextChoices):
-    """What it was done with."""
+    """The object of the act."""
 
     SURVEY = "survey", "survey"
     SETTINGS = "settings", "settings"

@@ -1,6 +1,6 @@
 """Who may do what with a survey: roles of accounts, and of teams that are attached to surveys.
 
-Only surveys/access.py says what each role may do.
+Only surveys/access.py defines what each role may do.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class FormerMember(models.Model):
 
 
 class Invitation(models.Model):
-    """An address whose reader gets a role on a survey or in a team by accepting.
+    """An invitation: the reader of the address gets a role on a survey or in a team by accepting.
 
     The worker that sends the mail makes the link and stores only its hash.
     """

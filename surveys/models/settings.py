@@ -1,4 +1,4 @@
-"""What the author of a survey decides about it as a whole."""
+"""The settings of a whole survey, which its author chooses."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class SurveySettings(models.Model):
     quick_exit = models.BooleanField(default=True)
     # Whether yes/no questions may also be answered with two coins, without JavaScript or on paper.
     coins = models.BooleanField(default=False)
-    # What anyone may read of the results.
+    # The results that anyone may read.
     publication = models.CharField(
         max_length=16, choices=Publication.choices, default=Publication.NONE
     )
-    # Limits on what all releases together may reveal about one person, for protected publication:
-    # ε in hundredths, δ in 10⁻⁹.
+    # Limits on the information that all releases together may reveal about one person, for
+    # protected publication: ε in hundredths, δ in 10⁻⁹.
     release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # Whether a random half of the batches stays sealed after the close, until claims are tested.

@@ -56,7 +56,7 @@ class StoredText(models.Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """How to make a text; `key` is a hash of everything that determines its bytes."""
+    """How to make a text; `key` is a hash of everything that determines the text's bytes."""
 
     name: str
     key: bytes
@@ -125,7 +125,7 @@ def store_text(text: Text) -> bytes:
                 name=text.name,
                 defaults={"wave_id": text.wave, "key": text.key, "compressed": compressed},
             )
-    except DatabaseError as error:  # the caller can serve the text all the same
+    except DatabaseError as error:  # the caller can still serve the text
         logger.warning("A text could not be stored: %s", type(error).__name__)
     return compressed
 

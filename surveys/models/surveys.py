@@ -71,7 +71,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
 
 class Survey(SurveySettings):
     class Origin(models.TextChoices):
-        """Where the answers came from. The values are stored in files only."""
+        """The origin of the answers. The values are stored in files only."""
 
         SURVEY = "survey", "Survey"
         REHEARSAL = "rehearsal", "Rehearsal"

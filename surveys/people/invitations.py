@@ -103,7 +103,7 @@ def list_accepted_with(invitation: Invitation) -> list[Invitation]:
 
 
 def _is_valid(invitation: Invitation) -> bool:
-    # If it expires later than a new one would, the clock was set back, so its age is unknown.
+    # An invitation that expires later than a new one was sent before the clock was set back.
     is_timely = timedelta(0) < invitation.expires_at - timezone.now() <= VALID
     by = invitation.invited_by
     if by is None:

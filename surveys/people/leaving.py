@@ -1,4 +1,4 @@
-"""What happens to surveys and teams when an account goes: deleted by its owner, or closed.
+"""Handles surveys and teams when an account is deleted by its owner, or closed.
 
 While an account is the only owner of a survey, it hands the survey over first.
 """
@@ -45,7 +45,7 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people whom pages show to the account: in its teams, and on surveys that it owns."""
+    """Find the people whom pages show to the account: in its teams and on surveys it owns."""
     teams = TeamMember.objects.filter(account=account).values("team")
     surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (

@@ -33,7 +33,7 @@ def is_invitation_due() -> bool:
 
 
 def send_next_invitation() -> None:
-    """Send one mail; if that fails, all of them wait before the next attempt."""
+    """Send one mail; if sending fails, all mails wait before the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
     Invitation.objects.filter(expires_at__lte=now).delete()

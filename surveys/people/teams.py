@@ -1,7 +1,7 @@
 """Teams: people with one role each, on all surveys to which the team is attached.
 
-The owners of a team decide who is in it. On attached surveys they are owners, so they grant nothing
-that they lack. The history of each attached survey records the changes.
+The owners of a team decide who is in it. On attached surveys, these people are owners, so they
+grant no rights that they lack. The history of each attached survey records the changes.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def delete_team(*, team: Team, by: int) -> None:
 
 @transaction.atomic
 def attach(*, survey: Survey, team: Team, by: int) -> None:
-    """Give the people of a team their roles on a survey; only a member of the team may do so."""
+    """Give the members of a team their roles on a survey; only a member may do so."""
     _lock_alone(team)
     lock_survey(survey)
     if not can(by, Action.PEOPLE, survey) or find_role_in(account=by, team=team.pk) is None:

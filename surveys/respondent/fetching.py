@@ -52,12 +52,12 @@ HARMLESS = frozenset(
 
 
 class Unreadable(Exception):
-    """The address has no respondent's page to compare."""
+    """No respondent's page is at the address."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What a server sent."""
+    """A server's response."""
 
     url: str
     content: bytes

@@ -77,7 +77,7 @@ def build_early_page(wave: Wave, *, language: str) -> Text:
 
 
 def build_frozen(wave: Wave, language: str = "") -> Text:
-    """Describe a wave's manifest, or its words in a language. Neither ever changes."""
+    """Describe a wave's manifest, or its words in a language. These texts never change."""
     return Text(
         name=f"{wave.manifest_hash_hex} {f'words {language}' if language else 'manifest'}",
         key=bytes(wave.manifest_hash),

@@ -22,8 +22,8 @@ _TOKEN = re.compile(
     r"|(?P<sign>[{};,:])"
     r"|(?P<word>/(?!\*)|[^\s\"'/\\{};,:]+)"
 )
-# White space has no meaning on either side of the first signs. It has none after the second signs,
-# but it has a meaning before them: `a :hover` is not `a:hover`.
+# White space has no meaning around the first signs, or after the second signs. Before the second
+# signs, it has a meaning: `a :hover` is not `a:hover`.
 _NEVER_AROUND = "{};"
 _NEVER_AFTER = ",:"
 

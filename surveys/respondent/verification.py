@@ -3,8 +3,8 @@
 The pages depend only on the manifest, its words, the release and a few values from the host. This
 module regenerates them in each of the survey's languages, and compares every byte of them and of
 their headers. It does the same with every file that they name. It does not compare the pages for
-coins, for paper and for handing in a code, because they differ at each visit. It cannot see what a
-server sends to other people or at other times.
+coins, for paper and for handing in a code, because they differ at each visit. It cannot see a
+server's replies to other people or at other times.
 """
 
 from __future__ import annotations

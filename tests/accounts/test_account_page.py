@@ -1,4 +1,4 @@
-"""The account page: short cards, one's own sessions, and leaving."""
+"""The account page: short cards, the user's sessions, and leaving."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_log_of_the_stack_that_runs_here_is_named(settings: Settings, tmp_pa
 
 def test_a_server_that_is_not_there_is_named_with_the_reason(settings: Settings) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can start to
+        taken.bind(("127.0.0.1", 0))  # no process listens on this port, and none can start to
         settings.EMAIL_BACKEND = f"{BACKENDS}smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = taken.getsockname()
         written = StringIO()

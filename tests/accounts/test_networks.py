@@ -1,4 +1,4 @@
-"""Which network a request comes from: behind a proxy, and however the address is written."""
+"""The network of a request: behind a proxy, and in every spelling of the address."""
 
 from __future__ import annotations
 

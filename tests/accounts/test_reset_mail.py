@@ -67,7 +67,7 @@ def silent_server() -> Iterator[int]:
 
 
 def let_pass(time: timedelta) -> None:
-    """Act as if every row had been stored that much earlier."""
+    """Act as if every row had been stored earlier, by `time`."""
     for row in AccountMail.objects.all():
         row.asked_at -= time
         row.due_at -= time
@@ -300,7 +300,7 @@ def test_the_page_says_where_a_mail_is_that_nobody_sends(
     settings.BEHIND_PROXY = behind_proxy
     page = client.get(DONE, REMOTE_ADDR=address).text
     assert re.findall(r"<code>([^<]+)</code>", page) == ([place] if place else [])
-    # Nobody is told to wait for a mail that is never sent, wherever they are.
+    # No visitor is told to wait for a mail that is never sent, at this computer or elsewhere.
     for text in (page, client.get(RESET, REMOTE_ADDR=address).text):
         assert ("This installation sends no e-mail" in text) == (backend != "smtp")
         assert ("Check your e-mail" in text or "will send you" in text) == (backend == "smtp")

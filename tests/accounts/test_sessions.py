@@ -134,7 +134,7 @@ def test_somebody_whose_session_has_ended_reads_so_on_the_sign_in_page(
     assert page.redirect_chain == [(f"/accounts/login/?next={wanted}&ended=1", 302)]
     assert 'id="ended"' in page.text
     assert f'name="next" value="{wanted}"' in page.text
-    # A visitor who was never signed in is not told so.
+    # A visitor who was never signed in is not told that a session ended.
     assert Client().get(wanted)["Location"] == f"/accounts/login/?next={wanted}"
 
 

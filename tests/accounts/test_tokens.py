@@ -83,7 +83,7 @@ def test_a_form_that_is_sent_twice_says_so_and_offers_another(person: User) -> N
     assert find_token(page.context["text"]) == person.tokens.get(name="Token 7") != old
     # The button was pressed twice: nothing more is revoked.
     assert client.post(NEW, sent | {"replaced": old.pk}).status_code == 409
-    # Only one's own token with this name is replaced, and only a changed form is an error.
+    # Only the account's own token with this name is replaced, and only a changed form is an error.
     foreign, text = make_token(user=make_user(), name="Token 7", scopes=[Scope.RESULTS], days=30)
     for other in (foreign.pk, person.tokens.get(name="Token 8").pk, "²", "9" * 30, "0"):
         assert client.post(NEW, sent | {"replaced": other}).status_code == 409

@@ -218,7 +218,7 @@ def test_an_open_wave_gives_one_batch_per_message_unless_the_batch_is_full(
     monkeypatch.setattr("aggregator.batches.sealing.MAX_BATCH", 25)
     monkeypatch.setattr(tasks, "BATCHES_PER_MESSAGE", 4)
     tasks.seal_wave(wave.pk)
-    assert sealed == [30, 25, 25, 25, 25]  # then it is the turn of other messages
+    assert sealed == [30, 25, 25, 25, 25]  # then other messages have their turn
 
 
 def test_without_a_broker_the_sweep_remembers_due_work_and_raises(
@@ -315,7 +315,7 @@ def test_a_verification_that_died_or_has_a_future_time_does_not_block_the_next()
     assert not claim_verification(now=now + timedelta(hours=11))
     assert claim_verification(now=now + timedelta(hours=24))  # nothing was stored in between
     store_differences([])
-    Upkeep.objects.update(ended_at=now + timedelta(days=9))  # by a clock that was set back since
+    Upkeep.objects.update(ended_at=now + timedelta(days=9))  # the clock was later set back
     assert claim_verification(now=now + timedelta(hours=48))
 
 

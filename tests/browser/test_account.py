@@ -1,4 +1,4 @@
-"""A second factor in Chromium: set up, used, recovered; a session ended; and every page of it."""
+"""A second factor in Chromium: set up, used, recovered; a session ended; all of its pages."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ ACCEPTS = """async (texts) => {
       return manifest.questions.map(({ block }) => block);
     });
 }"""
-# The page's own steps, with random numbers that the test supplies.
+# The page's own steps, with random numbers from the test.
 VISIT = """async (cases) => {
     const { checkManifest } = await import("/report/manifest.js");
     const { drawBlocks, randomizeReport } = await import("/randomize.js");

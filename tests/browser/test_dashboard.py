@@ -163,7 +163,7 @@ def test_a_look_reaches_the_open_page(chromium: Browser, live: LiveApplication) 
     assert wave.batches.count() == 3
     with page.expect_response(lambda response: "/panel" in response.url) as polled:
         pass
-    assert polled.value.status == 204  # a batch without a look does not either
+    assert polled.value.status == 204  # a batch without a look changes nothing either
     expect(page.locator("#survey-status")).to_contain_text("500 sealed reports")
 
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)

@@ -1,4 +1,4 @@
-"""Two people edit a draft at once in Chromium: nothing is lost, and the later one is told."""
+"""Two people edit a draft at once in Chromium: nothing is lost, and the later person is told."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SENDS = """([url, token, tag, body]) => {
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """A page that a person has open, the words typed there, and the notice for the later one."""
+    """A person's open page, the words typed there, and the notice if the person saves later."""
 
     kind: str
     words: str
@@ -157,11 +157,11 @@ def test_two_people_save_everything_at_once(chromium: Browser, live: LiveApplica
 
 
 def _save_again(told: list[Edit], survey: Survey) -> None:
-    """Let the later ones save once more, with what the page proposes."""
+    """Let the later people save once more, with the proposed values."""
     for edit in told:
         if edit.button:
             edit.save()
-            if edit.is_told():  # of the other edit, who was also told the first time
+            if edit.is_told():  # the person of the other edit, who was also told the first time
                 edit.save()
                 assert not edit.is_told()
         else:

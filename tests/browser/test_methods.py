@@ -55,7 +55,7 @@ def test_sections_open_below_their_links_and_close_again(reader: Reader) -> None
     expect(section).to_be_in_viewport()
     expect(effect).to_have_attribute("aria-expanded", "true")
     expect(effect).to_have_attribute("aria-controls", section.get_attribute("id") or "none")
-    # Several can be open.
+    # Several sections can be open.
     page.get_by_role("link", name="People per group").click()
     expect(page.locator(SECTION)).to_have_count(2)
     start, width = width_of(page)

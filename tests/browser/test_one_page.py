@@ -158,7 +158,7 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect(page.locator(".question-differs .tag")).to_have_count(0)
     assert set(survey.questions.values_list("flips", flat=True)) == {33}
 
-    # An open disclosure stays open, even below a new one that a larger total adds.
+    # An open disclosure stays open, even below another that a larger total adds.
     page.get_by_text("Plan a comparison", exact=True).click()
     for number in range(30):
         add_question(survey=survey, text=f"Number {number}?")
@@ -278,7 +278,7 @@ def test_two_tabs_keep_their_own_drafts_and_a_full_storage_is_said(
     texts = set(survey.questions.values_list("text", flat=True))
     assert texts == {"In the first?", "In the second?"}
 
-    page.wait_for_url("**/questions#*")  # the newest is in place
+    page.wait_for_url("**/questions#*")  # the newest version is in place
     page.add_init_script(NO_ROOM)
     page.reload()
     expect(page.locator(TEXT)).to_be_visible()

@@ -49,7 +49,7 @@ def test_an_author_plans_a_comparison_by_keyboard(chromium: Browser, live: LiveA
     assert_fits_and_is_accessible(page)
     card.get_by_role("button", name="Remove Q4 by Q3 (North)").click()
     expect(page.locator("#planned")).not_to_contain_text("Q4 by Q3 (North)")
-    # If a comparison cannot be made, the form says why and keeps the choice.
+    # If a comparison is impossible, the form gives the reason and keeps the choice.
     page.get_by_text("Plan a comparison", exact=True).click()
     page.get_by_label("Outcome").select_option("q1")
     page.get_by_label("Groups").select_option("q1")

@@ -112,7 +112,7 @@ def swap(original: str, mutant: str) -> str:
 
 
 def p_value(page: Page, *, k: int, symbol: int, n: int) -> float:
-    """Return how likely the production source is to give counts this far from expected."""
+    """Return the chance that the production source gives counts at least this far from expected."""
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)
     arguments = {"k": k, "threshold": mechanism.threshold, "symbol": symbol, "n": n}
     observed = np.array(page.evaluate(COUNT, arguments))

@@ -17,7 +17,7 @@ from tests.support.manifests import make_manifest
 from tests.support.scores import carry, draw_score
 from tests.vectors import make_scores
 
-# What a manifest's questions count for each list of chosen answers; null where refused.
+# The scores of a manifest's questions for each list of chosen answers; null where refused.
 COUNT = """async (cases) => {
     await import("/parts/score.js");
     const { additions } = await import("/visit/additions.js");

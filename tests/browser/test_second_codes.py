@@ -113,7 +113,7 @@ def test_a_second_code_that_contradicts_its_scale_is_refused(parts: Page) -> Non
 
 
 def make_pair(*, items: int = 0, more: int = 0, **settings: Any) -> Wave:
-    """A scale of which the total and the band are sent, and a question that hangs on the band."""
+    """A scale that sends total and band, and a question that depends on the band."""
     survey = make_survey(title="Stress", questions=("Is it cold?",), **settings)
     asked = describe("Working,")
     if items:

@@ -40,7 +40,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 class Study:
-    """A researcher's tab, and pictures of what it showed."""
+    """A researcher's tab, and pictures of its pages."""
 
     def __init__(self, page: Page, *, world: World, pictures: Path) -> None:
         self.page = page

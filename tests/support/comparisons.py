@@ -1,4 +1,4 @@
-"""A wave whose answers are related, and comparisons of its questions as the workers make them."""
+"""A wave with related answers, and comparisons of its questions as workers make them."""
 
 from __future__ import annotations
 

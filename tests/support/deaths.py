@@ -1,4 +1,4 @@
-"""A process dies at any moment of a transaction: what was not committed is undone."""
+"""A process dies at any moment of a transaction; uncommitted changes are undone."""
 
 from __future__ import annotations
 

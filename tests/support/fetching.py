@@ -1,4 +1,4 @@
-"""Everything that someone can fetch of a survey by its name."""
+"""Fetch every address of a survey that someone can reach by its name."""
 
 from __future__ import annotations
 

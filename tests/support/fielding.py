@@ -54,7 +54,7 @@ def send_people(wave: Wave, *, people: int, seed: int = 20261122) -> None:
 
 
 def process(wave: Wave, *, accepts: bool = True) -> None:
-    """Do what the workers do, and let the owner accept the proposed background of the rows."""
+    """Do the workers' tasks, and let the owner accept the proposed background of the rows."""
     while seal_next_batch(wave_id=wave.pk):
         pass
     update_snapshot(wave_id=wave.pk)

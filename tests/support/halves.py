@@ -1,4 +1,4 @@
-"""Waves that keep half of their reports sealed, and what verification says about them."""
+"""Waves that keep half of their reports sealed, and the findings of verification."""
 
 from __future__ import annotations
 

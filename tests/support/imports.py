@@ -1,4 +1,4 @@
-"""What a module imports, read from its source."""
+"""Find the imports of a module in its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests that were never a survey."""
+"""Manifests without a survey."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author types into the form for each type of question."""
+"""The form data of each type of question, as an author types them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from surveys.views.people.teams import _find_team
 
 @contextmanager
 def losing_the_role(survey: Survey) -> Iterator[None]:
-    """Take away the owner's roles on a survey and in its teams once a view has asked for them."""
+    """Take away the owner's roles on a survey and in its teams after a view has read them."""
     owner = survey.owner
 
     def remove() -> None:

@@ -46,7 +46,7 @@ def running_redis(*options: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
     """Run a server whose new databases have all tables, because they are copies of a template."""
-    # Tests that kill a server start their own, so this one need not survive a power cut.
+    # Tests that kill a server start their own, so the shared one need not survive a power cut.
     with running_postgres(settings={"fsync": "off"}) as server:
         first = Server(server)
         with django_db_blocker.unblock(), django_on(first.application_url):

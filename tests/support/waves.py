@@ -92,7 +92,7 @@ def count_all(wave: Wave) -> None:
 
 
 def make_full_survey(**settings: Any) -> Survey:
-    """Make a closed survey with something in every table, also for people who toss coins."""
+    """Make a closed survey with rows in every table, including those about coins."""
     wave = make_wave(coins=True, **settings)
     for each in Wave.objects.filter(survey=wave.survey):
         send(each, b"\1\0\1", report_id=bytes([each.pk % 250]) * 32)

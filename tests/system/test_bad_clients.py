@@ -23,7 +23,7 @@ BODY_DEADLINE, HEADER_DEADLINE = 3.0, 10.0
 # Added to each deadline for busy machines.
 SLACK = 4.0
 PIECE = 1_000_000
-# One connection may briefly use this much of the hundreds of megabytes sent over it.
+# The memory that a connection may briefly use for the hundreds of megabytes sent over it.
 MAX_GROWTH_MEGABYTES = 64
 TCP_REPAIR = 19  # closes a socket without notifying the other side
 numbers = itertools.count()
@@ -120,7 +120,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     started = time.monotonic()
     headers = crowd.hang(HEAD[:-20], count=200) + crowd.hang(b"", count=50)
     bodies = crowd.hang(half_body, count=200) + crowd.hang(half_page, count=20)
-    # They really are still hanging while others are served.
+    # The slow clients are still connected while others are served.
     wait_until(lambda: open_sockets(target) >= before + 400, seconds=BODY_DEADLINE)
     assert_others_are_served(target)
     served = time.monotonic() - started
@@ -159,7 +159,7 @@ def test_one_byte_per_second_does_not_extend_the_deadlines(target: Target, crowd
 
 
 def has_ended(connection: socket.socket) -> bool:
-    """Whether the other side closed the connection; anything that it sent earlier is ignored."""
+    """Whether the other side closed the connection; data that it sent earlier is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):

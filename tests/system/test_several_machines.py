@@ -1,6 +1,6 @@
 """Two machines on one PostgreSQL, each with web, worker, beat and its own folder.
 
-They share only the database, the two Redis servers and the key that signs sessions.
+The machines share only the database, the two Redis servers and the key that signs sessions.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machine
         tally: Tally = sending.result(timeout=60)
     print(f"closed after {seconds:.2f} s; {dict(tally.statuses)}, {dict(tally.failures)}")
     assert seconds < 5
-    # Reports were sent before and after the closing, and no report had another outcome.
+    # Some reports came before the closing and some after; no report had another outcome.
     assert set(tally.statuses) == {201, 410}
     assert not tally.failures
     assert min(tally.statuses.values()) > 1000

@@ -1,4 +1,4 @@
-"""Work recovers: broker stopped or emptied, two beats, workers that race or hang."""
+"""Work recovers: the broker stopped or emptied, two beats, workers that race or hang."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from scripts.stack.world import World, make_world
 # Fifteen weak yes/no questions give 32,768 patterns: enough for every report to be unique.
 QUESTIONS = 15
 ONE_BATCH_IS_DUE = 100  # 2K raw reports
-# As left by a worker that died between finding the work and doing it.
+# The state left by a worker that died between finding the work and doing it.
 LOOK = """
 from django.utils import timezone
 from aggregator.upkeep.due import find_due_work, remember_due_work
@@ -337,7 +337,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
         code = SEAL_WITHOUT_WAITING.format(wave=waves[0])
         assert world.stack.manage("shell", "-v", "0", "-c", code) == "None\n"
     printed = race_sealers(world, folder=tmp_path, names=("a", "b", "c"))
-    # If any sealer did no work, this was not a race.
+    # If a sealer did no work, the sealers did not race.
     assert all(printed), printed
     for wave in waves:
         assert_each_counted_once(world, wave, reports)

@@ -34,13 +34,13 @@ class DifferenceLine:
     answer: str
     group: str
     text: str
-    note: str  # says that it may be zero; otherwise empty
+    note: str  # says that the difference may be zero; otherwise empty
     found: GroupDifference
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRows:
-    """One share or mean, with a row for each group, labelled by the group."""
+    """One share or mean, with one row for each group and its name."""
 
     label: str
     among: str
@@ -93,7 +93,7 @@ def build_block(
 
 
 def count_answers(question: ManifestQuestion) -> int:
-    """Count the answers, or shares and means, that have a row for each group."""
+    """Count the answers (or shares and means) of a question; each has a row per group."""
     if question.is_declared:
         return question.k
     return sum(one.shown for one in estimands_of(question))
@@ -170,13 +170,13 @@ def _list_differences(
 
 
 def list_compared(result: BreakdownResult) -> list[int]:
-    """List the groups whose differences are shown: one of two that make up everybody."""
+    """List the groups whose differences are shown: only one if two groups make up everybody."""
     shown = [group.code for group in result.shown]
     return shown[:1] if _are_everybody(result) else shown
 
 
 def _are_everybody(result: BreakdownResult) -> bool:
-    """Whether two groups are shown that make up everybody: the difference is between them."""
+    """Whether exactly two groups are shown, and they include everybody."""
     return len(result.shown) == 2 and sum(group.n or 0 for group in result.shown) == result.n
 
 
@@ -198,7 +198,7 @@ def write_difference(
 ) -> str:
     """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1).
 
-    With `shown`, the two figures beside it, the difference is that of their rounded values.
+    If `shown` has the two figures beside the difference, their rounded values are subtracted.
     """
     width = found.high - found.low
     digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)

@@ -37,7 +37,7 @@ MOVER = "mover"
 
 
 class GroupCounter:
-    """Counts everything by the groups of a declared question, batch by batch."""
+    """Counts codes and joint tables by the groups of a declared question, batch by batch."""
 
     def __init__(self, manifest: Manifest, question: ManifestQuestion) -> None:
         columns = Columns.of(manifest)

@@ -2,7 +2,7 @@
 
 The file of rows has everybody's codes. If it marks the groups, a breakdown reveals nothing new, and
 every level that pages show is shown. If it does not, exact counts of a group are linear equations
-about which rows are its members, so a group needs ten people for each equation (`equations.py`),
+about which rows are its members. A group then needs ten people for each equation (`equations.py`),
 and so do the hidden groups together.
 
 Subtracting the shown groups from the published totals of a question gives the hidden groups
@@ -10,8 +10,8 @@ together. These must therefore contain many people, or nobody, in every set of p
 the same questions: each block of a random subset. A group that is hidden among all people stays
 hidden in each block, and each block hides more groups until its hidden groups are large together.
 
-No estimate of a group uses another declared question: it would cross the two. Counts of another
-declared question are released only if the file of rows has both.
+No estimate of a group uses another declared question, because this would cross the two. Counts of
+another declared question are released only if the file of rows has both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Hidden:
     """The hidden codes of a declared question, for all people and for those asked each block."""
 
     everywhere: frozenset[int]
-    by_block: Mapping[int, frozenset[int]]  # empty if blocks hide no others
+    by_block: Mapping[int, frozenset[int]]  # empty if no block hides more codes
     least: int  # people that a group needs
 
     def of(self, manifest: Manifest, question: ManifestQuestion) -> frozenset[int]:
@@ -77,6 +77,6 @@ def find_hidden_levels(manifest: Manifest, levels: Levels) -> Hidden:
 
 
 def count_people(counts: GroupCounts) -> list[int]:
-    """Count the people of each group; every column counts every report."""
+    """Count the people of each group, in the first column, because each counts every report."""
     people: list[int] = counts.columns[0].sum(axis=1).tolist()
     return people

@@ -27,7 +27,7 @@ class GroupSize:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupEstimate:
-    """The estimate of one share or mean in one group; `low` and `high` end its 95 % interval.
+    """The estimate of one share or mean in one group; its interval runs from `low` to `high`.
 
     The fields are those of `aggregator.results.estimate.Estimate`. `n` counts the group's reports
     in which the question was asked.
@@ -111,7 +111,7 @@ class CrossedCount:
 class BreakdownResult:
     """Everything that a breakdown shows; `n` counts all reports.
 
-    `least` is how many people a group needs.
+    `least` is the number of people that a group needs.
     """
 
     n: int
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """None: each estimate has its own status, and there is no joint table."""
+        """No contradiction: each estimate has its own status, and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property
@@ -136,12 +136,12 @@ class BreakdownResult:
 
     @property
     def shown(self) -> tuple[GroupSize, ...]:
-        """The groups that have rows: those that are not hidden and have people."""
+        """The groups that have rows: they are not hidden and have people."""
         return tuple(group for group in self.groups if group.n)
 
     @cached_property
     def estimates_by_key(self) -> dict[tuple[str, str, int], GroupEstimate]:
-        """By question, estimand and group."""
+        """The estimates by question, estimand and group."""
         return {(one.question, one.estimand, one.group): one for one in self.estimates}
 
     @cached_property
@@ -150,5 +150,5 @@ class BreakdownResult:
 
     @cached_property
     def crossed_by_key(self) -> dict[tuple[str, int, int], CrossedCount]:
-        """By question, code and group."""
+        """The crossed counts by question, code and group."""
         return {(one.question, one.code, one.group): one for one in self.crossed}

@@ -3,7 +3,7 @@
 Each question is safe by itself (`hiding.py`), but its groups can be added to and subtracted from
 groups of other questions, of the rows and of rules. In the order of the survey, each question is
 shown unless such a sum reveals something about few people. The choice depends only on declared
-answers and the chosen background, never on who looked at what first.
+answers and the chosen background, never on the order in which breakdowns are opened.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Part:
 
     marks: NDArray[np.int64]  # which combinations the file of rows distinguishes
     people: NDArray[np.int64]
-    conditions: Groups  # of rules, and of comparisons with other blocks
+    conditions: Groups  # groups of rules, and of comparisons with other blocks
     groups: Mapping[str, Groups]  # the shown groups of each question
     needed: int
 

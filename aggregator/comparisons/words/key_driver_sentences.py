@@ -20,7 +20,7 @@ NOT_PLANNED = (
 
 
 def describe_best(ranking: Ranking) -> str:
-    """Name the best predictor and how often it is right, beside the better constant."""
+    """Name the best predictor; say how often it and the better constant are right."""
     constant, best = ranking.constant, ranking.best
     if not any(rule.is_shown for rule in ranking.rules if rule.predictor):
         return NOTHING_SHOWN
@@ -67,7 +67,7 @@ def list_rule_rows(ranking: Ranking) -> list[FigureRow]:
 
 
 def describe_lines(ranking: Ranking) -> str:
-    """Say what the intervals hold for, what the mark means, and which answers have no line."""
+    """Explain the intervals and the mark, and name the answers without a line."""
     said = [describe_together(ranking.together, of="rules")]
     if any(rule.rating is Reliability.CAUTION for rule in ranking.rules):
         said.append(CAUTION)

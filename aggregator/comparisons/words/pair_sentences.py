@@ -58,7 +58,7 @@ class PairLine:
 
     @property
     def request(self) -> dict[str, str]:
-        """The form fields to compare this pair; empty if no comparison can."""
+        """The form fields that compare this pair; empty if no form can."""
         factors = [one for one in (self.first, self.second) if isinstance(one, Factor)]
         outcome = self.second if self.first in factors else self.first
         if not factors and not self.second.is_number:

@@ -31,7 +31,7 @@ NO_EFFECT_OF_ONE = "This predictor is not clearly related to the outcome."
 NOTHING_SHOWN = "Too few people took part to say anything about these predictors."
 LAST_AND_FIRST = "shares: last and first point"
 HIGHER, LOWER, MATTERS = "higher odds", "lower odds", "related"
-# A test of several coefficients is not known to hold at several looks.
+# No test of several coefficients is known to hold at several looks.
 NOT_AT_LOOKS = "not tested: results were watched"
 
 
@@ -39,13 +39,14 @@ NOT_AT_LOOKS = "not tested: results were watched"
 class TermLine:
     """One answer to a predictor, or a factor as a whole.
 
-    `share` and `reference` are shares if everybody gave this answer, or the reference.
+    `share` is the outcome's share if everybody gave this answer, `reference` if everybody gave the
+    reference.
     """
 
     name: str
     sentence: str
     odds_ratio: str
-    detail: str = ""  # the answers behind the shares, if not in the name
+    detail: str = ""  # the answers that the shares assume, unless the name says so
     share: str = NOTHING
     reference: str = NOTHING
     difference: str = NOTHING
@@ -107,7 +108,7 @@ def _write_factor(test: FactorTest, together: Together, factor: Indicator) -> Te
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceMenu:
-    """The answers that can be a factor's reference; the first is the present one."""
+    """The answers that can be a factor's reference; the first is the current reference."""
 
     place: int  # of the factor among the indicators of the comparison
     label: str
@@ -139,7 +140,7 @@ def list_references(
 def list_tests(result: RegressionResult, *, planned: int = 0) -> str:
     """Name what the intervals cover jointly: the predictors, or all tests if there are more.
 
-    `planned` says how many comparisons were planned, if this is one of them.
+    `planned` is the number of planned comparisons for a planned one, and otherwise 0.
     """
     if planned:
         return name_planned(result.together, planned)

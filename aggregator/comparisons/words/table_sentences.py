@@ -29,7 +29,7 @@ NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question 
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
-# Measured in such tables with half of the cells empty; in all others, coverage is .93 or more.
+# Coverage measured with half of the cells empty; in all other tables it is .93 or more.
 NEARER_92 = (
     "Both questions have people without an answer. If several cells of the true table are empty, "
     "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
@@ -72,7 +72,7 @@ def _is_shown(share: AssociationEstimate) -> bool:
 
 
 def _describe_too_few(result: TwoQuestionsResult, group: Indicator, shown: Sequence[bool]) -> str:
-    """Begin a sentence about too few people; it names their answer if only one group is small."""
+    """Begin a sentence about too few people; name the group's answer if only one is small."""
     if len(set(shown)) == 1:
         return f"Too few people took part ({whole(result.n)})"
     said = (_describe_no(group), group.said_text)[shown[1]]
@@ -97,7 +97,7 @@ def name_groups(group: Indicator) -> tuple[str, str]:
 
 
 def describe_others(group: Indicator) -> str:
-    """Say who everyone else is; empty if the groups have names of their own."""
+    """Say who everyone else is; empty if both groups have names."""
     if not group.is_known:
         return ""
     declined = ", or would not say" if group.question.refusal else ""
@@ -105,7 +105,7 @@ def describe_others(group: Indicator) -> str:
 
 
 def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
-    """Write how many people are in the two groups: counted if declared, otherwise estimated."""
+    """Write the sizes of the two groups: counted if declared, otherwise estimated."""
     if group.is_known:
         first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))
         return f"n = {whole(first)}", f"n = {whole(second)}"
@@ -185,7 +185,7 @@ def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> A
 
 
 def shows_test(result: TwoQuestionsResult) -> bool:
-    """Whether p says anything: not where nothing varies, or too few people answered."""
+    """Whether the p-value is shown: not if nothing varies or too few people answered."""
     is_shown = rate_difference(result) is not Reliability.NOT_SHOWN
     return is_shown and result.test.method != NO_VARIATION
 
@@ -298,7 +298,7 @@ def _write_means(
 
 
 def _write_unclipped(figure: AssociationEstimate) -> str:
-    """The unbiased estimate, if it differs because it lies outside the possible range."""
+    """The unbiased estimate, if it lies outside the possible range."""
     if figure.raw is None or figure.estimate is None or abs(figure.raw - figure.estimate) < 0.0005:
         return ""
     return f"unclipped {points(figure.raw, 1)}"

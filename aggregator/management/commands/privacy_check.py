@@ -1,4 +1,4 @@
-"""`manage.py privacy_check`: run the system checks tagged `privacy`, and query all servers."""
+"""`manage.py privacy_check`: run the system checks tagged `privacy`, including those of servers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How many people were asked a question behind a rule: the same figure wherever it appears.
 
-Earlier answers decide whether somebody is asked, so the share is estimated from them. The
-question's own code "not asked" is used only where that is impossible.
+Earlier answers decide who is asked, so the share is estimated from these answers. The question's
+own code "not asked" is used only where that is impossible.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def estimate_asked(
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
     """Count the people for whom a rule holds, if it reads one answer that is sent as it is.
 
-    None if its groups are not shown, or for several such answers, which would be crossed.
+    None if that answer's groups are not shown, or if the rule reads several symbols.
     """
     event = counted.find_event(estimand.question)
     if event is None or not counted.may_tell(event):
@@ -69,7 +69,7 @@ def _state(share: float, *, symbols: tuple[str, ...]) -> Method:
 
 
 def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
-    """Estimate from the several symbols that the rule reads."""
+    """Estimate the share from the several symbols that the rule reads."""
     found = counted.find_parents(estimand.question)
     if found is None or not counted.may_use(found):
         return None

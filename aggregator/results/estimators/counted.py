@@ -60,7 +60,7 @@ class TableCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """The counts as of the looks of a wave, and what may be said about them.
+    """The counts as of a wave's looks, and which figures may use them.
 
     `told` names the declared questions whose sizes are shown: none before the close.
     `broken_down_by` names the declared question if these are the counts of one of its groups, or of
@@ -110,12 +110,12 @@ class Counted:
             if estimand.symbol in (axis.symbol.name for axis in found.table.own):
                 if self.may_use(found):
                     return found
-                # An item needs its gate even without the rule.
+                # An item still needs the table with its gate, but not the symbols of the rule.
                 return found.without_parents() if estimand.gate else None
         return None
 
     def find_parents(self, question: ManifestQuestion) -> TableCounts | None:
-        """Find a table with all that the question's rule reads."""
+        """Find a joint table with all symbols that the question's rule reads."""
         return next((found for found in self._list_tables(question) if found.table.parents), None)
 
     def find_event(self, question: ManifestQuestion) -> Event | None:
@@ -130,8 +130,8 @@ class Counted:
         )
 
     def may_use(self, found: TableCounts) -> bool:
-        """Whether a table may be used: while people watch, and in small groups, nothing depends on
-        an answer that is sent as it is (`equations.find_condition`).
+        """Whether a table may be used: while people watch, and in small groups, no figure depends
+        on an answer that is sent as it is (`equations.find_condition`).
         """
         if not list_conditions(found.table):
             return True
@@ -164,7 +164,7 @@ class Counted:
         cells, minimum = self.symbols[symbol].cells, self.manifest.crowd
         if self.broken_down_by:
             if symbol != self.broken_down_by:
-                return False  # it would cross two declared questions
+                return False  # the figure would cross two declared questions
             if sum(count > 0 for count in cells) == 1:
                 return symbol in self.told  # everybody here is known to be in this group
         return symbol in self.told and may_tell_classes(cells, classes, minimum=minimum)

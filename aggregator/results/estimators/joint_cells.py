@@ -63,7 +63,7 @@ class LatentCells:
         )
 
     def for_ratio(self) -> RatioCells:
-        """Weight the reports by weights that were chosen before any report came."""
+        """Weight the reports; the weights were fixed before any report arrived."""
         numerator, denominator = fixed_weights(
             channel=self.channel,
             numerator=[cell.numerator for cell in self.true],
@@ -151,7 +151,7 @@ def _gather(
 
 
 def _build_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
-    """Return the probability of each class of reported codes for each class of true ones."""
+    """Return the probability of each class of reported codes, given each class of true codes."""
     sizes = np.bincount(classes)
     if symbol.threshold is None:
         return np.eye(len(sizes))
@@ -163,14 +163,14 @@ def _build_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
 def _list_true(
     table: JointTable, asked: Sequence[_TrueCell], not_asked: _TrueCell
 ) -> Iterator[_TrueCell]:
-    """List what can be true: people are asked if and only if the rule holds."""
+    """List the possible true cells: people are asked if and only if the rule holds."""
     rule = table.question.rule
     for combination in product(*(range(axis.size) for axis in table.parents)):
         if rule is None or (table.parents and _holds(rule, table, combination)):
             cells = [*asked]
         elif table.parents:
             cells = [not_asked]
-        else:  # the table does not say for whom it holds
+        else:  # the table does not say for whom the rule holds
             cells = [*asked, not_asked]
         for cell in cells:
             yield replace(cell, classes=(*combination, *cell.classes))
@@ -198,7 +198,7 @@ def _class_own(axis: Axis, estimand: Estimand) -> tuple[int, ...]:
 
 
 def _find_kind(code: int, estimand: Estimand) -> tuple[bool, float, float]:
-    """Return whether a code means "asked", and what it adds to numerator and denominator."""
+    """Return whether a code means "asked", and what it adds to the ratio's two parts."""
     if code == estimand.question.not_asked_code:
         return False, 0.0, 0.0
     question = estimand.question

@@ -22,21 +22,21 @@ from privacy.shares.intervals import METHODS, Method, simultaneous_level
 from surveys.manifest.questions import Symbol
 from surveys.planning.figures import COMPARED_AT
 
-# At most one false alarm in a hundred surveys, at all looks together.
+# At most one survey in a hundred has a false alarm, at all looks together.
 ALARM_LEVEL = 0.99
-# At most five false contradictions in a hundred questions.
+# At most five questions in a hundred have a false contradiction.
 CONTRADICTION_LEVEL = 0.95
 
 
 def find_alarm_level(symbols: Sequence[Symbol]) -> float:
-    """Return the level at which each code is tested, at all looks together."""
+    """Return the level at which each code is tested for an alarm, at all looks together."""
     return simultaneous_level(ALARM_LEVEL, shares=_count_codes(symbols))
 
 
 def find_contradiction_level(symbols: Sequence[Symbol], *, others: int) -> float:
     """Return the level at which a question's codes, and its other intervals, are tested.
 
-    Chance then makes any of them empty in at most five of a hundred questions.
+    By chance, at most five questions in a hundred then have an empty interval.
     """
     return simultaneous_level(CONTRADICTION_LEVEL, shares=_count_codes(symbols) + others)
 
@@ -86,7 +86,7 @@ class _CodeIntervals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Codes:
-    """Codes of all symbols, or sums of them: how many reports show each, and by which channel."""
+    """Codes of all symbols, or sums of codes: the reports that show each, and its channel."""
 
     successes: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -124,7 +124,7 @@ class _Codes:
         main, simultaneous = self.levels.main, self.levels.simultaneous
         return _CodeIntervals(
             main=self._widen_empty(self._find_ends((main,), chosen_at=main)),
-            # Of the same kind as the main interval around them.
+            # By the same method as the main interval around them.
             inner=self._find_ends(self.levels.inner, chosen_at=main),
             simultaneous=self._widen_empty(
                 self._find_ends((simultaneous,), chosen_at=simultaneous)
@@ -134,8 +134,8 @@ class _Codes:
     def _widen_empty(self, ends: _Ends) -> _Ends:
         """Replace empty intervals by those at the level for testing contradictions.
 
-        Each of these contains the empty one, so it covers the true share at least as often. An
-        interval that is empty at this level too contradicts the design.
+        The wider interval covers the true share at least as often as the empty one. If it is empty
+        too, the counts contradict the design.
         """
         low, high, contradiction = ends.low.copy(), ends.high.copy(), ends.contradiction.copy()
         for row, code in np.argwhere(ends.contradiction).tolist():
@@ -151,7 +151,7 @@ class _Codes:
         return replace(ends, low=low, high=high, contradiction=contradiction)
 
     def _find_ends(self, levels: Sequence[float], *, chosen_at: float) -> _Ends:
-        """Find the ends at all levels by the method that is chosen for one level."""
+        """Find the ends at all levels, by the method for the level `chosen_at`."""
         methods = self._choose_methods(level=chosen_at)
         now = [self.levels.now(level) for level in levels]
         shape = (len(levels), len(methods))
@@ -213,7 +213,7 @@ class MarginalShares:
     joint_shares: Mapping[str, NDArray[np.float64]]  # by symbol
     standard_errors: NDArray[np.float64]
     effective_sample_sizes: NDArray[np.float64]
-    # By whether the complement is the share of interest.
+    # The key says whether the complement is the share of interest.
     design_errors: Mapping[bool, NDArray[np.float64]]
     intervals: _CodeIntervals
     contradicting: frozenset[str]  # symbols with a code that contradicts the design
@@ -275,7 +275,7 @@ class MarginalShares:
         )
 
     def estimate(self, estimand: Estimand, event: Event | None = None) -> Estimate:
-        """Estimate the share of the estimand's codes, or of codes that mean the same."""
+        """Estimate the share of the estimand's codes, or of `event`, which means the same."""
         event = event or Event(symbol=estimand.symbol, codes=estimand.event)
         row, is_complement = _find_row(event, self.counts)
         place, own = self.places[row], self.counts[estimand.symbol]
@@ -306,9 +306,9 @@ class MarginalShares:
 
 
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
-    """Return the event that is estimated, and whether it is the complement, which is a single code.
+    """Return the event to estimate: a complement if that is a single code; and say if it is one.
 
-    Therefore the same share is computed in the same way wherever it is shown.
+    Thus the same share is computed in the same way wherever it is shown.
     """
     k = counts[event.symbol].symbol.k
     if len(event.codes) == 1 or len(event.codes) < k - 1:
@@ -323,7 +323,7 @@ def _positive(size: float) -> float | None:
 
 
 def _fit_joint_shares(counts: Mapping[str, SymbolCounts]) -> dict[str, NDArray[np.float64]]:
-    """Fit all symbols with the same number of codes in one call."""
+    """Fit the joint shares; one call fits all symbols with the same number of codes."""
     joint: dict[str, NDArray[np.float64]] = {}
     for k in {each.symbol.k for each in counts.values()}:
         alike = {name: each for name, each in counts.items() if each.symbol.k == k}

@@ -73,7 +73,7 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """How an estimate is found at any level, and from which symbols."""
+    """A way to find an estimate at any level, and the symbols that it uses."""
 
     name: str
     find: Callable[[float], Found]
@@ -119,7 +119,7 @@ def build_estimate(
     *,
     is_cautious: bool = False,
 ) -> Estimate:
-    """Build an estimate from what a method finds at each level."""
+    """Build an estimate from the intervals that a method finds at each level."""
     if is_cautious:
         levels = replace(levels, inner=())
     computed_at = {

@@ -25,7 +25,7 @@ def may_cross_files(manifest: Manifest, found: Combinations) -> bool:
 
 
 def list_crossings(found: Combinations, block: int) -> Groups:
-    """Return who was asked each block other than this one, as one column per block."""
+    """Return, in one column per other block, who was asked that block."""
     crossings: Groups = np.delete(found.masks, block, axis=1) == 1
     return crossings
 
@@ -36,7 +36,7 @@ def _hides_few(manifest: Manifest, found: Combinations, block: int) -> bool:
     needed = count_people_needed(manifest, block=block)
     both = people @ crossings
     sizes = np.concatenate([both, people.sum() - both])
-    # The search finds sums of fewer than C people; sizes are compared with all that are needed.
+    # The search is sure to find only sums of fewer than C people; sizes must reach `needed`.
     if ((sizes > 0) & (sizes < needed)).any():
         return False
     conditions, _ = find_condition_groups(manifest, found, part=block)

@@ -21,8 +21,8 @@ PEOPLE_FOR_EQUATION = 10
 def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
-    Each symbol with k codes gives k - 1, and a joint table adds those of each interaction of its
-    axes. With a block, only its questions count.
+    Each symbol with k codes gives k - 1 equations, and a joint table adds those of each interaction
+    of its axes. If `block` is given, only its questions count.
     """
     symbols = [
         symbol
@@ -45,17 +45,17 @@ class Condition:
 
     symbol: str
     classes: tuple[int, ...]  # of its codes; no rule distinguishes codes of one class
-    needed: int  # people in each class
+    needed: int  # the people that each class needs
 
 
 def find_condition(
     manifest: Manifest, tables: Iterable[JointTable], *, mask: int | None
 ) -> Condition | None:
-    """Find what the rules of one part read; None without rules, and if figures would say too much.
+    """Find what the rules of one part read; None without rules, or if they could be crossed.
 
     Every rule gives equations about the people who satisfy it. `needed` people are enough for all
     of these together. Rules that read several declared questions, or different answers for a block,
-    could be crossed: then no figure depends on any of them.
+    could be crossed: then no figure depends on any of these rules.
     """
     reading = [one for one in tables if one.mask == mask and list_conditions(one)]
     axes = [axis for one in reading for axis in one.axes if axis.symbol.threshold is None]

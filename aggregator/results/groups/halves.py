@@ -13,12 +13,12 @@ EQUATIONS_OF_A_CLAIM = 2
 
 
 def can_tell_groups(wave: Wave) -> bool:
-    """Whether no table by declared groups can say anything about few people of a half, or of both.
+    """Whether no table by declared groups can reveal anything about few people in the halves.
 
-    In each half, every combination of declared answers has nobody or enough people. The same then
-    holds for every union of combinations, and for both halves together. Enough means the crowd, and
-    ten people for each equation of a breakdown and of all claims: the file of rows may leave a
-    group out later.
+    In each half, every combination of declared answers must have nobody or enough people. The same
+    then holds for every union of combinations, and for both halves together. "Enough" means the
+    crowd, and ten people for each equation of a breakdown and of all claims, because the file of
+    rows may leave a group out later.
     """
     manifest = wave.description
     equations = count_equations(manifest) + MOST_CLAIMS * EQUATIONS_OF_A_CLAIM

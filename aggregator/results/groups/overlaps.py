@@ -29,7 +29,7 @@ Matrix = NDArray[np.float64]
 MOST_ORDERS = 1000
 FEW_ORDERS = 10
 MOST_STEPS = 200_000_000_000
-ENOUGH = 14  # times that a support is found on average; exp(-14) of searches miss it
+ENOUGH = 14  # mean number of times that a support is found; exp(-14) of searches miss it
 SEED = 20261125
 ROWS_AT_ONCE = 1_000  # so that memory does not grow with the number of people
 ROWS_SEARCHED = 256
@@ -45,25 +45,25 @@ def leave_few(
     needed: int,
     sure: int,
 ) -> bool:
-    """Whether figures about the new groups, with all others, reveal something about few people.
+    """Whether figures about all groups reveal something about few people.
 
-    Everybody in a row has the same mark and is in the same groups; `people` counts them. Few means
-    fewer than `needed`. What the known groups and the marks alone say does not count. Only about
-    one search in a million misses a support of `sure` people.
+    Everybody in a row has the same mark and is in the same groups; `people` counts each row. Few
+    means fewer than `needed`. Facts that follow from the known groups and the marks alone do not
+    count. Only about one search in a million misses a support of `sure` people.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)
     generator, found = np.random.default_rng(SEED), 0.0
     orders = _count_orders(groups)
     for drawn in range(1, orders + 1):
-        times = generator.exponential(size=len(people)) / people  # when the first person comes
+        times = generator.exponential(size=len(people)) / people  # of first arrivals
         order = np.argsort(times)
         first = _find_first(cells, order)
 
         def read(rows: Rows, first: Rows = first) -> Matrix:
-            """Read the groups of rows, less those of the first row with the same mark.
+            """Read the groups of rows, minus those of the first row with the same mark.
 
-            That row is in the basis, so functions are 0 there, and the marks play no further part.
+            Functions are 0 in that first row, which is in the basis, so marks need no columns.
             """
             less: Matrix = groups[rows].astype(float) - groups[first[cells[rows]]]
             return less
@@ -82,7 +82,7 @@ def leave_few(
         if found >= ENOUGH:
             return False
         if drawn >= FEW_ORDERS and found * orders < ENOUGH / 2 * drawn:
-            return True  # all orders together will not be enough
+            return True  # even all orders together would miss too much
     return True
 
 
@@ -92,9 +92,9 @@ def _count_orders(groups: Groups) -> int:
 
 
 def _find_chance(time: float, *, support: int) -> float:
-    """Return how likely it is that at most one of these people comes before a time.
+    """Return the probability that at most one of `support` people comes before `time`.
 
-    Each comes after an exponentially distributed time with a mean of 1.
+    Each person comes after an exponentially distributed time with a mean of 1.
     """
     return float(np.exp(-time * support) * (1 + support * np.expm1(time)))
 
@@ -102,7 +102,7 @@ def _find_chance(time: float, *, support: int) -> float:
 def _find_first(cells: Rows, order: Rows) -> Rows:
     """Find the first row of each cell."""
     first = np.empty(cells.max(initial=-1) + 1, dtype=np.intp)
-    first[cells[order[::-1]]] = order[::-1]  # the last assignment stays
+    first[cells[order[::-1]]] = order[::-1]  # of several assignments, the last stays
     return first
 
 
@@ -144,6 +144,6 @@ def _eliminate(matrix: Matrix, *, row: int, found: int) -> None:
 
 
 def _is_spanned(functions: Matrix, groups: Matrix) -> bool:
-    """Whether the known groups span the functions, both read in the rows of the basis."""
+    """Whether the groups span the functions; both have their values in the rows of the basis."""
     found, *_ = np.linalg.lstsq(groups, functions, rcond=None)
     return bool((np.abs(groups @ found - functions) < ZERO).all())

@@ -12,7 +12,7 @@ def hide_small_groups(
 
     `already` are codes that are hidden for another reason. One small group alone could be found by
     subtracting the others from the total, so the next smallest are hidden with it, until the hidden
-    groups together reach the minimum. If nobody is in any of them, the total says so, and only
+    groups together reach the minimum. If all hidden groups are empty, the total says so, and only
     `already` stays hidden.
     """
     hidden = _hide(counts, minimum=minimum, already=already)
@@ -34,8 +34,8 @@ def _hide(counts: Sequence[int], *, minimum: int, already: Collection[int] = ())
 def may_tell_classes(counts: Sequence[int], classes: Sequence[int], *, minimum: int) -> bool:
     """Whether figures for classes of groups reveal no more than the groups that are shown.
 
-    Each class must be large enough, and the hidden groups must share a class: otherwise the shown
-    groups could be subtracted from it.
+    Each class must be large enough, and the hidden groups must share a class. Otherwise subtracting
+    the shown groups from a class would reveal some of the hidden groups.
     """
     sizes: dict[int, int] = {}
     for count, own in zip(counts, classes, strict=True):

@@ -19,13 +19,13 @@ from surveys.manifest.manifest import Manifest
 
 
 def find_told(manifest: Manifest, found: Combinations) -> tuple[str, ...]:
-    """Name the questions whose sizes are shown, after the close."""
+    """Name the declared questions whose group sizes are shown after the close."""
     nobody = np.zeros(len(found.people), dtype=np.int64)
     groups = list_size_groups(manifest, found)
 
     def may_add(shown: Sequence[str], new: Sequence[str]) -> bool:
         if not shown and len(new) == 1:
-            return True  # its small groups are hidden, and there is nothing else to subtract
+            return True  # small groups are hidden, and no other question can be subtracted
         return not leave_few(
             join_groups(groups, shown),
             join_groups(groups, new),
@@ -59,7 +59,7 @@ def join_groups(groups: Mapping[str, Groups], names: Sequence[str]) -> Groups:
 def admit(
     names: Sequence[str], may_add: Callable[[Sequence[str], Sequence[str]], bool]
 ) -> tuple[str, ...]:
-    """Admit all, or else each in turn that may be added to those already admitted."""
+    """Admit all names if possible; otherwise each in turn that may join those already admitted."""
     if not names or may_add((), names):
         return tuple(names)
     shown: list[str] = []

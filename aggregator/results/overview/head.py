@@ -21,12 +21,12 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyHead:
-    """`sealed` grows only at a look; None for a draft, which cannot have reports."""
+    """The head of a page; `sealed` grows only at a look, and is None for a draft."""
 
     state: SurveyState
     sealed: int | None
     step: NextStep
-    deletion: date | None = None  # only in the week before it
+    deletion: date | None = None  # only in the week before this date
     is_half: bool = False  # the other reports are in the sealed half
 
 
@@ -46,7 +46,7 @@ def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
 
 
 def _describe_waiting(wave: Any) -> str:
-    """Count the reports of the next look; K stay unsealed, so the first needs K more."""
+    """Say how many reports the next look needs; the first needs K more, which stay unsealed."""
     least = list_least(wave.description)[EVERYBODY]
     more = reports_needed(seen=wave.counted, least=least)
     if is_shown(wave):

@@ -11,7 +11,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
-    """`route` is a page of the survey, or what a button posts to; `note` says what comes later."""
+    """`route` is a page of the survey, or a button's target; `note` says what comes later."""
 
     text: str = ""
     route: str = ""
@@ -45,9 +45,10 @@ def plan_draft(*, questions: int, problems: int | None) -> NextStep:
 def plan_launched(
     *, is_open: bool, is_counted: bool, is_shown: bool, awaits_release: bool = False
 ) -> NextStep:
-    """Return the next step after the launch; `is_shown`: there are enough reports for results.
+    """Return the next step after the launch.
 
-    `awaits_release`: the survey publishes protected figures, and readers have none yet.
+    `is_shown` says that there are enough reports for results, and `awaits_release` that the survey
+    publishes protected figures but readers have none yet.
     """
     if is_open:
         return SHARE

@@ -1,4 +1,4 @@
-"""A researcher's own surveys: their state and how many reports their last looks counted."""
+"""List a researcher's surveys with their states and the numbers of reports at their looks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SurveyLine:
     opens_at: datetime | None
     closes_at: datetime | None
     delete_on: date | None
-    deletion: date | None  # only in the week before it
+    deletion: date | None  # only in the week before this date
     cap: int | None
     ending: str
     origin: Survey.Origin
@@ -58,7 +58,7 @@ def find_surveys(*, account: User) -> QuerySet[Survey, Any]:
     Two queries in all. Reports from coins are counted on their own results page.
     """
     waves = with_progress(Wave.objects.electronic()).defer("manifest")
-    # Not a join, which would group all surveys before a page takes 25 of them.
+    # A join would group all surveys before a page takes 25 of them.
     mine = Question.objects.filter(ANSWERED, survey=OuterRef("pk")).order_by()
     questions = mine.values("survey").annotate(count=Count("pk"))
     return (

@@ -13,7 +13,7 @@ LAYOUT = Path(__file__).with_name("layout") / "report.typ"
 def make_pdf(report: StudyReport) -> bytes:
     """Lay out the report; the same report gives the same bytes.
 
-    If a character is in no font, the file says so and does not call itself accessible.
+    If a character is in no font, the file says so and does not claim to be accessible.
     """
     data = {"report": to_json(report), "footer": _write_footer(report)}
     try:

@@ -1,4 +1,4 @@
-"""The claims that a sealed half tested, or that it will test."""
+"""The claims that the sealed half has tested or will test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a protected survey published, or may publish: its releases."""
+"""The releases that a protected survey has published or may publish."""
 
 from __future__ import annotations
 

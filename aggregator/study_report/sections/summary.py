@@ -50,7 +50,7 @@ def _is_half(view: View) -> bool:
     if view.wave is None or view.snapshot is None or not view.snapshot.is_half:
         return False
     half = find_half(view.wave)
-    return half is not None and half.is_sealed  # once it is open, it is being counted
+    return half is not None and half.is_sealed  # an open half is already being counted
 
 
 def write_facts(view: View) -> Facts:

@@ -1,8 +1,8 @@
 """Turn a check of this installation into a message of Django's system checks.
 
-Every kind of finding has one number. It is an error (`aggregator.E020`) if something is wrong, a
-warning (`aggregator.W020`) if Murmur cannot find out, and a note (`aggregator.I020`) if something
-is right only on some machines.
+Every kind of finding has one number. A finding is an error (`aggregator.E020`) if a check fails, a
+warning (`aggregator.W020`) if Murmur cannot tell, and a note (`aggregator.I020`) if a state is
+right only on some machines.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ MFA_KEYS = 70
 def judge(
     number: int, subject: str, *, good: bool | None, meaning: str, remedy: str
 ) -> list[CheckMessage]:
-    """Return no message if `good`, and a warning if that is unknown (None).
+    """Return no message if `good`, a warning if `good` is None (unknown), or else an error.
 
-    `meaning` says what happens otherwise; `remedy` is a command to type, if there is one.
+    `meaning` names the consequence; `remedy` is the command to type, if there is one.
     """
     if good:
         return []

@@ -102,7 +102,7 @@ POSTGRESQL_SETTINGS = (
         extension=True,
     ),
 )
-# For postgresql.conf; docs/operations.md and the tests take them from here.
+# Settings for postgresql.conf, which docs/operations.md and the tests read here.
 RECOMMENDED_POSTGRESQL = {
     setting.name: setting.value for setting in POSTGRESQL_SETTINGS if not setting.extension
 }
@@ -190,7 +190,7 @@ def judge_connection(*, server_address: str | None, is_encrypted: bool) -> list[
 
 
 def judge_replication_slots(slots: Sequence[tuple[str, bool]]) -> Iterator[CheckMessage]:
-    """Judge replication slots, given as (name, whether it is in use)."""
+    """Judge replication slots, given as (name, whether the slot is in use)."""
     for name, active in slots:
         if active:
             yield from judge(

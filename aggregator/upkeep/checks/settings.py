@@ -116,7 +116,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_mail(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether people who forgot their password get mail; a laptop needs none, so only warn."""
+    """Whether people who forgot their password get mail. Only warn: a laptop needs no mail."""
     delivery = find_delivery()
     sender = settings.DEFAULT_FROM_EMAIL
     is_local = sender.rstrip(">").endswith("@localhost")
@@ -137,7 +137,7 @@ def check_mail(**_kwargs: Any) -> list[CheckMessage]:
     )
 
 
-Rule = tuple[str, bool | None, str, str]  # subject, whether it is right, meaning, remedy
+Rule = tuple[str, bool | None, str, str]  # subject, whether the setting is right, meaning, remedy
 
 
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:

@@ -81,5 +81,5 @@ def _mode(path: Path) -> int:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether others can read the file: neither its mode nor a folder's mode prevents it."""
+    """Whether others can read the file: neither its mode nor a folder's mode stops them."""
     return all(_mode(part) & OTHERS for part in (path, *path.parents))

@@ -18,7 +18,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import Survey, Wave
 from surveys.models.settings import MIN_BATCH_FLOOR
 
-# A purge may wait for a backup to end, and for work that precedes it.
+# A purge may wait for a backup to end, and for earlier work.
 PATIENCE_SECONDS = 600.0
 
 
@@ -46,7 +46,7 @@ def check_stored_rows() -> Iterator[CheckMessage]:
 def judge_last_purge(
     *, is_due: bool, seconds_ago: float | None, patience: float
 ) -> list[CheckMessage]:
-    """`seconds_ago` is the time since the last purge; None if there was none."""
+    """Judge the last purge, `seconds_ago`; None means that there was none."""
     when = "never" if seconds_ago is None else f"{seconds_ago:,.0f} seconds ago"
     return judge(
         messages.LAST_PURGE,
@@ -59,7 +59,7 @@ def judge_last_purge(
 
 
 def judge_traces_left(sentences: Sequence[str]) -> Iterator[CheckMessage]:
-    """`sentences` name traces that the last purge left; each ends with its remedy."""
+    """Report the traces that the last purge left; each of `sentences` ends with its remedy."""
     for sentence in sentences:
         yield from judge(
             messages.TRACES_LEFT,

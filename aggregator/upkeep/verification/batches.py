@@ -55,7 +55,7 @@ class StoredBatch:
 
     @property
     def counts_to_trust(self) -> tuple[Counts, Counts]:
-        """The counts and tables to add up, so that a fault is not reported again later.
+        """The counts and tables to add up without reporting a batch's fault again.
 
         The bytes are trusted if their hash is right and the size matches the stored counts.
         """

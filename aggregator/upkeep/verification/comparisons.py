@@ -50,7 +50,7 @@ class OpenComparison:
         self._is_table = self._has_known_names and row.kind in as_table
         self._declared = find_declared(row, manifest)
         self._groups = GroupCounter(manifest, self._declared) if self._declared else None
-        # If some people were not asked, a regression counts fewer reports than there are.
+        # If some people were not asked, a regression counts fewer reports than the batches hold.
         everyone = (Comparison.Kind.PAIRS, Comparison.Kind.BREAKDOWN)
         self._has_total = row.kind in everyone or not self._columns.mask_count
         self._counts: NDArray[np.int64] = np.zeros(

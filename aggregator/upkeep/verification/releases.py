@@ -1,6 +1,6 @@
 """Checks of a wave's ledger and releases: nothing beyond the cap, and noise that fits its price.
 
-And of what the folder of draws records about a sealed half: the test of its claims.
+Also checks the record of a sealed half's test in the folder of draws.
 
 The figures themselves cannot be checked: nobody knows their noise.
 """
@@ -36,8 +36,8 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     if wave.sealed_half:
         yield from _check_test(wave, counted)
         return
-    # After the file and before the ledger: a key is a row before it is in the file, and a release
-    # is charged before it is a row.
+    # Read the rows after the file and before the ledger: a release is charged first, then stored as
+    # a row, then written to the file.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
     findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]
@@ -97,7 +97,7 @@ def _check_ledger(
 
 
 def _read_file(wave: Wave) -> frozenset[str] | None:
-    """Read which releases were drawn; None if the file is unreadable, as on other machines."""
+    """Read the keys of drawn releases; None if there is no readable file, as on other machines."""
     if settings.RELEASES is None:
         return None
     path = find_file(settings.RELEASES, bytes(wave.manifest_hash))

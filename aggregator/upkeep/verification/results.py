@@ -28,13 +28,13 @@ ESTIMATE_TOLERANCE = 1e-13
 
 
 class WaveCheck:
-    """Reads a wave's batches once, in order, and checks each result when its batches are read."""
+    """Reads a wave's batches once, in order, and checks each result after its batches."""
 
     def __init__(self, wave: Wave, manifest: Manifest) -> None:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        # Keyed by the batch after which looks are decided; not 0 if the wave is older than looks.
+        # Keyed by the batch after which looks are decided; above 0 if the wave is older than looks.
         self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
@@ -155,7 +155,7 @@ class WaveCheck:
                 yield "its estimates do not match its batches"
 
     def _find_replay(self, snapshot: Snapshot) -> Replay:
-        """Return what the batches so far should show; a final or half snapshot shows all."""
+        """Return the expected counts of a snapshot; final and half snapshots show all batches."""
         replay = self._replays.get(snapshot.looks_from, self._replays[inf])
         if snapshot.final or snapshot.is_half:
             replay = deepcopy(replay)

@@ -46,7 +46,7 @@ class Verification:
                 continue  # deleted since the run began
             self.waves += 1
             differences = list(self._check(wave))
-            # Rows that vanished because the owner deleted the survey during the run do not count.
+            # Ignore rows that vanished because the owner deleted the survey during the run.
             if differences and Wave.objects.filter(pk=pk).exists():
                 yield from differences
 
@@ -117,7 +117,7 @@ def forget_differences(waves: Sequence[Wave]) -> None:
 
 
 def store_differences(differences: Sequence[Difference]) -> None:
-    """Store when everything was verified, and what differed."""
+    """Store the time of this verification, and the differences."""
     content = {
         "differences": [str(difference) for difference in differences[:MOST_STORED]],
         "count": len(differences),

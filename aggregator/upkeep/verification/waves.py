@@ -79,7 +79,7 @@ def count_missing(wave: Wave) -> int:
 
 
 def check_reports(wave: Wave, *, accepted: int = 0) -> Iterator[Difference]:
-    """`accepted` reports are known to be missing since a restore; report any other number."""
+    """Report missing reports unless exactly the `accepted` number is missing since a restore."""
     missing = count_missing(wave)
     with connection.cursor() as cursor:
         cursor.execute(_UNACKNOWLEDGED, [wave.pk])

@@ -46,7 +46,7 @@ _STATUSES = {
 }
 
 
-@csrf_exempt  # no session that another site could use; check_source refuses its posts
+@csrf_exempt  # there is no session that another site could use; check_source refuses its posts
 @require_http_methods(["GET", "HEAD", "POST"])
 def coins(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the form for the newest wave with two coins, or record the ticks."""
@@ -61,7 +61,7 @@ def coins(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank the person for a form. The address says nothing about it."""
+    """Thank the person for a form. The address reveals nothing about the form."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "missing", slug=slug)
@@ -91,7 +91,7 @@ def _waves(slug: str) -> WaveQuerySet:
 
 
 def _standing(wave: Wave) -> str:
-    """Say why no report is accepted now; empty if reports are accepted."""
+    """Say why reports are not accepted now; empty if they are."""
     now = timezone.now()
     if wave.accepts_at(now):
         return ""

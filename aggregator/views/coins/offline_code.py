@@ -1,4 +1,4 @@
-"""Handing in a report from the single-file page that was filled in offline.
+"""Hand in a report from the single-file page that was filled in offline.
 
 The report is already scrambled, so any phone or computer may send it, without scripts.
 """
@@ -19,7 +19,7 @@ from aggregator.views.coins.pages import lead_to, render_page, show_absence, sho
 from aggregator.views.coins.plain_forms import check_limit, read_form, refuse_request
 from surveys.models import Wave, WaveQuerySet
 
-# A form may encode one byte as three (~ as %7E), and adds the name of the field.
+# A form may encode one byte as three (~ as %7E), and also sends the name of the field.
 MAX_FORM_BYTES = 4 * MAX_BODY_BYTES
 # The message for each kind of refusal; for any other, the message is that the format is wrong.
 _TROUBLES = {
@@ -70,7 +70,7 @@ def hand_in(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def handed_in(request: HttpRequest, slug: str) -> HttpResponse:
-    """Thank the person for a code. The address says nothing about it."""
+    """Thank the person for a code. The address reveals nothing about the code."""
     wave = _waves(slug).newest()
     if wave is None:
         return show_absence(request, "unknown", slug=slug)

@@ -57,10 +57,10 @@ def show_notice(
 
 
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
-    """Thank the person for a form. Anyone who opens the address without sending gets the form.
+    """Thank the person for a form. Visitors who sent no form are led to the form.
 
-    Only the browser's headers distinguish the two: the address is the same, and there is no cookie.
-    After a reload, WebKit says that the visit has no origin, but keeps the referrer.
+    Only headers distinguish these visitors: the address is the same, and there is no cookie. After
+    a reload, WebKit says that the visit has no origin, but keeps the referrer.
     """
     comes_from_here = request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
     referrer = request.headers.get("Referer", "")
@@ -108,7 +108,7 @@ def render_page(
     with override(language):
         if wave is not None and manifest is not None:
             context |= _build_context(manifest, asked_elsewhere=wave.count_elsewhere(), **more)
-        # Without the request, whose context processors would read the session.
+        # Render without the request, whose context processors would read the session.
         content = render_to_string(f"aggregator/coins/{template}", context)
     return HttpResponse(content, status=status)
 

@@ -63,7 +63,7 @@ def break_it(request: HttpRequest, survey: Survey) -> HttpResponse:
 
 
 def _show_attacks(results: Results, choices: list[Choice], chosen: Choice) -> SafeString:
-    """Run the attacks, which take a second, only once for the same results and ε."""
+    """Run the attacks, which take a second, only once for given results and ε."""
     key = ("attacks", make_content_key(results, has_truth=False), chosen)
     return render_once(
         key,

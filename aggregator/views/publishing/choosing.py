@@ -62,7 +62,7 @@ def release_new(
 
 
 def _find_known(desk: Desk, posted: QueryDict) -> Release | None:
-    """Find the release that the same button already made, however little is left."""
+    """Find the release that this form has already made, however little ε is left."""
     if desk.account is None or "price" not in posted:
         return None
     for release in desk.account.releases:
@@ -118,7 +118,7 @@ def _publish(request: HttpRequest, desk: Desk, form: ReleaseForm) -> HttpRespons
 def _show(
     request: HttpRequest, desk: Desk, form: ReleaseForm, *, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    """Show the form, and a price once something was chosen."""
+    """Show the form, and a price for a valid choice."""
     price: Price | None = None
     if form.is_valid():
         price, problem = _price(desk, form, problem)

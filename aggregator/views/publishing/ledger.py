@@ -29,7 +29,7 @@ NO_LEDGER = "This survey has no ledger of releases."
 
 @dataclass(frozen=True, kw_only=True)
 class SumRow:
-    """One way to add up; empty where it does not apply or exceeds the basic sum."""
+    """A sum of one kind; `value` is empty if the sum does not apply."""
 
     name: str
     value: str
@@ -66,7 +66,7 @@ def describe_noise(release: Release) -> str:
 
 
 def list_sums(sums: Sums) -> list[SumRow]:
-    """List the sums side by side; only the basic one counts against the cap."""
+    """List the sums side by side; only the basic sum counts against the cap."""
     return [
         SumRow(
             name="Basic",

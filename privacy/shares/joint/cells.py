@@ -31,7 +31,7 @@ class JointCells:
     ------
     ValueError
         If shapes do not match, counts are not whole or all 0, the channel does not hold
-        probabilities, a report shows something that no true combination can, or the event is not a
+        probabilities, a report shows a combination that no true one can give, or the event is not a
         subset of what is counted.
     """
 
@@ -57,7 +57,7 @@ class JointCells:
 
 
 def check_joint_channel(channel: ArrayLike, *, reported: int) -> Floats:
-    """Refuse a channel with other rows, or whose columns do not sum to one."""
+    """Refuse a channel without `reported` rows, or whose columns do not sum to one."""
     matrix = check_numbers("channel", channel, at_least=0.0)
     if matrix.ndim != 2 or len(matrix) != reported or matrix.shape[1] == 0:
         raise ValueError(f"channel must have {reported} rows, got {matrix.shape}")

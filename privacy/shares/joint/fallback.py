@@ -13,10 +13,10 @@ from math import exp, prod
 from privacy.checks import MOST_REPORTS, check_level, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Number of reports that must be expected to swap one given code for another.
+# Expected number of reports that must swap one given code for another.
 _SWAPPED_FOR_SHARES = 3.0
 _SWAPPED_FOR_MEANS, _SWAPPED_FOR_MEANS_AT_LOOKS = 8.0, 20.0
-# Below 5 flips of 100, this many must also swap all codes at once.
+# Below 5 flips of 100, this many must also be expected to swap all codes at once.
 _FEW_FLIPS = 0.05
 _SWAPPED_TOGETHER = 0.15
 _CAUTIOUS = 0.2  # fraction of the allowed error
@@ -29,8 +29,8 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
     Parameters
     ----------
     total : int
-        Reports n, at least 0. Where a declared question decides who is asked, only those whose
-        answers to it can lead to the question count.
+        Reports n, at least 0. Where a declared question decides who is asked, count only reports
+        whose answer to it can lead to the question.
     mechanisms : sequence of RandomizedResponse
         The mechanism of each randomized code that is used: at least one.
 
@@ -51,10 +51,10 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
     they were, in all codes at once. At the limits, 95 % intervals of a question alone
     (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with a probability
     of .94, by exact sums; those of a question with its parent or two parents
-    (`privacy.shares.joint.likelihood.joint_share`) in .934 or more of simulated surveys from 5
-    flips on, and in about .93 below. Beyond the limits, coverage falls: .91 for a question alone at
-    5 flips and 10 reports; .90 for a question with its parent at 1 flip and 1,000 reports, 4 of
-    which come from people who were asked.
+    (`privacy.shares.joint.likelihood.joint_share`) in .934 or more of simulated surveys with 5 or
+    more flips, and in about .93 with fewer. Beyond the limits, coverage falls: to .91 for a
+    question alone at 5 flips and 10 reports; to .90 for a question with its parent at 1 flip and
+    1,000 reports, 4 of which come from people who were asked.
 
     Examples
     --------
@@ -90,8 +90,9 @@ def relaxed_likelihood_covers(
     Notes
     -----
     Coverage is lowest where everybody chooses the middle of three points: for 95 % intervals, by
-    exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then miss in up to
-    .057 of simulated surveys if the first is at n s = 8, and in up to .055 from 20 on.
+    exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then miss the true
+    mean in up to .057 of simulated surveys if the first look is at n s = 8, and in up to .055 if it
+    is at 20 or later.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def relaxed_likelihood_covers(
 
 
 def cautious_level(level: float) -> float:
-    """Find the level of a likelihood interval that covers often enough where few are swapped.
+    """Find the level of a likelihood interval that covers often enough with few swaps.
 
     Parameters
     ----------
@@ -128,8 +129,9 @@ def cautious_level(level: float) -> float:
     Notes
     -----
     At .99, intervals of shares among some people contain the true share in .977 or more of
-    simulated surveys, and those of means the true mean in .98 or more: 1 to 12 flips of 100, 30 to
-    300 reports, 5 to 100 % asked, below the limits of the rules above. At .95, coverage is .89.
+    simulated surveys, and those of means the true mean in .98 or more, with 1 to 12 flips of 100,
+    30 to 300 reports and 5 to 100 % asked, below the limits of the rules above. At .95, coverage is
+    .89.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A question behind a rule is asked if and only if the rule holds, so its code and those of the
 questions that the rule reads together say who was asked: some combinations of true answers cannot
-occur. Using this makes the share among those asked more precise.
+occur. Excluding them makes the share among those asked more precise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEAVY = 1e3  # weight of the equations that Newton's step must solve
 _SETTLED = 1e-9  # most that a further step could add to the log-likelihood
 _ROUNDING = 1e-14  # the same per report
 _EXACT = 1e-9  # tolerance for an end of an interval
-_SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding
+_SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding error
 _HARDLY = 1e-9  # a true share that cannot be distinguished from 0
 
 
@@ -45,8 +45,8 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     -------
     ConditionalShare
         With method "likelihood_ratio_joint". `share` is the most likely share, so it lies in
-        [0, 1] and in the interval; None where most likely nobody is counted. `standard_error` is
-        the delta method's. The interval is never empty.
+        [0, 1] and in the interval; None where most likely nobody is counted. `standard_error`
+        comes from the delta method. The interval is never empty.
 
     Raises
     ------
@@ -56,14 +56,14 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     Notes
     -----
     With p the shares of the true combinations and K the channel, L(q) is the highest value of
-    sum N ln(K p) over all p in the simplex of which the event is the fraction q of what is
-    counted. q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
-    degree of freedom. The likely p are a convex set, so the kept q form an interval. It is [0, 1]
-    where it is plausible that nobody is counted. Valid for one look at the data, with the amount of
+    sum N ln(K p) over all p in the simplex whose share of the event is the fraction q of the share
+    counted. A q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
+    degree of freedom. The likely p form a convex set, so the q kept form an interval: [0, 1] where
+    it is plausible that nobody is counted. Valid for one look at the data, with the amount of
     data fixed in advance.
 
-    The maximum is found by Newton steps within the simplex (Wang); each is a problem of least
-    squares in numbers that are not negative (Lawson and Hanson). An interval takes milliseconds for
+    The maximum is found by Newton steps within the simplex (Wang); each is a problem of
+    nonnegative least squares (Lawson and Hanson). An interval takes milliseconds for
     up to about 50 true combinations, and seconds for several hundred.
 
     References

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from privacy.checks import Floats, check_numbers
 from privacy.shares.joint.cells import check_joint_channel
 
-_ASKED = 1 / 3  # assumed share of people, where weights must not depend on the actual share
+_ASKED = 1 / 3  # assumed share of people asked, where weights must not depend on the actual one
 _SAME = 1e-12  # columns that differ by less are considered equal
 
 
@@ -22,9 +22,9 @@ def efficient_weights(
     channel : array_like of float, shape (reported, true)
         Probability of each reported combination given each true one that can occur.
     numerator, denominator : array_like of float, shape (true,)
-        The two sums, given as a value for each true combination.
+        The coefficients of the two sums, one for each true combination.
     reported : array_like of float, shape (reported,)
-        Shares of the reports at which the variance is least; positive wherever a true combination
+        Reported shares for which the variance is minimized; positive wherever a true combination
         can be reported.
 
     Returns
@@ -41,11 +41,11 @@ def efficient_weights(
 
     Notes
     -----
-    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h
-    = g, it has the least sum R h^2, and because the mean of h is fixed, the least variance. With R
-    the true reported shares, A - q B has the variance of the most likely share of the whole table
-    times the squared denominator. With any fixed R, both means stay exact. A combination that can
-    never be reported gets the weight 0.
+    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h =
+    g, this one has the least sum R h^2 and, because the mean of h is fixed, the least variance.
+    With R the true reported shares, A - q B has the variance of the most likely share of the whole
+    table times the squared denominator. With any fixed R, both means stay exact. A combination that
+    can never be reported gets the weight 0.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """A sealer that commits its two halves separately.
 
-If it is killed in between, it loses a batch or seals its reports twice, depending on which half
+If killed between the halves, it loses a batch or seals its reports twice, depending on which half
 comes first. Everything else is Murmur's own code.
 """
 

@@ -15,7 +15,7 @@ TAKEN, REFUSED = frozenset({201}), frozenset(range(400, 500))
 
 @dataclass(frozen=True)
 class Survey:
-    """An open survey of yes/no questions, as a sender must know it."""
+    """The facts about an open survey of yes/no questions that a sender must know."""
 
     manifest_hash: bytes
     questions: int

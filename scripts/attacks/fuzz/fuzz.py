@@ -81,7 +81,7 @@ class Findings:
     def _check(self, case: Case, reply: Reply) -> None:
         if reply.status >= 500:
             right = reply.status == 503 and reply.retry_after
-        elif case.silent:  # nobody knows how the server read it
+        elif case.silent:  # the server's reading of the request is unknown
             right = reply.status in DOCUMENTED
         else:
             right = reply.status in case.expected
@@ -173,7 +173,7 @@ def fuzz(target: Target, *, requests: int, seed: int = 1) -> Findings:
     before = target.resident_megabytes()
     asyncio.run(_attack(target, range(warm, requests), findings, seed=seed, known=known))
     findings.grown_megabytes = target.resident_megabytes() - before
-    time.sleep(0.5)  # until the last requests are stored, for which nothing waited
+    time.sleep(0.5)  # until the last requests, which had no awaited replies, are stored
     findings.compare(target.stored())
     findings.wrong += ["a traceback in the log"] * target.log.count("Traceback")
     with target.client() as client:

@@ -20,7 +20,7 @@ from scripts.stack.world import OWNER, World
 
 QUESTIONS = 12
 JSON = {"content-type": "application/json"}
-# What beat and a worker do in one round.
+# The work of beat and a worker in one round.
 SWEEP = """
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch

@@ -59,7 +59,7 @@ class Account:
         self.client.force_login(self.user, backend=BACKEND)
 
     def look(self, wave: Wave) -> Sight:
-        """Read everything; if a choice of background for the rows is pending, accept all of it."""
+        """Read everything; if the rows wait for a choice of background, accept all proposed."""
         _, content = self._fetch(f"/api/surveys/{wave.survey.slug}/reports.csv")
         if NOT_CHOSEN in content:
             self.choose(wave)

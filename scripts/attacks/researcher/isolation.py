@@ -32,7 +32,7 @@ class Outcome:
     people: int
     fakes: int = 0
     isolated: int = 0  # people whose codes were all read from figures of one report
-    named: int = 0  # those of them whom the attacker can name
+    named: int = 0  # people among these whom the attacker can name
     rows: int = 0  # people whose row of reports.csv was found and attributed to them
     wrong: int = 0  # readings that are nobody's codes
     acknowledged: Sequence[str] = ()  # limits that the author had to acknowledge
@@ -49,7 +49,7 @@ class Watcher:
     outcome: Outcome
     fake: bytes
     people: list[bytes] = field(default_factory=list)  # those who have answered so far
-    counted: int = 0  # how many of them have been seen in results
+    counted: int = 0  # how many of `people` have been seen in results
     last: Sight | None = None
     found_rows: set[bytes] = field(default_factory=set)
 

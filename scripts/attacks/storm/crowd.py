@@ -22,7 +22,7 @@ from scripts.attacks.storm.checker import Event, History, spell
 ACKNOWLEDGED = (200, 201)
 LATER = (408, 425, 429, 503)
 REPLY_SECONDS = 10.0
-MAX_PAUSE_SECONDS = 0.5  # a server may ask for more; these people do not wait that long
+MAX_PAUSE_SECONDS = 0.5  # a server may ask for a longer wait; these people do not wait that long
 FINISH_SECONDS = 60.0
 
 

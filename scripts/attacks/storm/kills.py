@@ -79,7 +79,7 @@ class Nemesis:
         self._over = threading.Event()
         names = [*self.world.stack.names, *(["postgres"] if self.postgres else [])]
         self._victims = Victims(names=names, seed=self.seed)
-        self._recovering: set[str] = set()  # their work has not resumed yet
+        self._recovering: set[str] = set()  # parts whose work has not resumed yet
         self._starting: set[str] = set()  # not running again yet, even if twins do their work
         self._broker_port = urlsplit(self.world.stack.redis_url).port or 0
         self._kept_up = set(self.world.stack.names)

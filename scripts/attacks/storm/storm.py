@@ -56,7 +56,7 @@ class Plan:
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     start: float  # seconds of a start without kills
-    seconds: float  # from the end of the start to the last recovery
+    seconds: float  # seconds from the end of the start to the last recovery
     acknowledged_meanwhile: int
     kills: Sequence[Kill]
     crowd: Crowd

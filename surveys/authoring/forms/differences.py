@@ -1,4 +1,4 @@
-"""Differences between a form and values stored while it was open; and values in words."""
+"""Differences between a form and values stored while it was open; values in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.models.settings import SETTINGS
 
 KEEP, THEIRS = "keep-", "theirs"
-TYPED = "~"  # precedes the mark of what was typed when the choice was offered
+TYPED = "~"  # precedes the mark of a typed value on the page that offers the choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +28,13 @@ class StoredValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A field with what its author typed, and what was stored in the meantime."""
+    """A field with the value that the author typed and the value stored in the meantime."""
 
     choice: str  # the name of the two radio buttons
     label: str
     mine: str
     theirs: str
-    is_mine: bool = True  # whether the author changed the field, not only somebody else
+    is_mine: bool = True  # whether the author, and not only somebody else, changed the field
 
 
 def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
@@ -81,8 +81,8 @@ def take_theirs(
 ) -> QueryDict:
     """Replace typed values by stored ones where the author chose so.
 
-    Fields that the author edited after the choice was offered stay. `typed` is the form as sent.
-    `also` are fields that the author's form did not have.
+    Fields that the author edited after the choice was offered keep the typed value. `typed` is the
+    form as sent. `also` are fields that the author's form did not have.
     """
     marks = stamp.split()
     has_typed = any(one.startswith(TYPED) for one in marks)
@@ -112,7 +112,7 @@ def _write_as_sent(bound: forms.BoundField) -> str:
 
 
 def list_frozen(manifest: Manifest) -> list[StoredValue]:
-    """List the settings that are not empty, except those that pages describe in their own words."""
+    """List the nonempty settings, except those that pages describe in sentences."""
     listed = {name: setting.label for name, setting in SETTINGS.items() if setting.is_listed}
     return [
         StoredValue(label=listed[name], text=_write(value))

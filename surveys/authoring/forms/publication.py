@@ -79,15 +79,15 @@ class PublicationForm(forms.Form):
 
     @property
     def choices(self) -> list[tuple[Any, str]]:
-        """Each radio button with the sentence under it."""
+        """Each radio button and the sentence under it."""
         return list(zip(self["publication"], DETAILS.values(), strict=True))
 
     @property
     def caps(self) -> Iterator[tuple[float, str, str]]:
-        """Values of ε, and how many of 100 guesses can be right with each.
+        """Values of ε, and how many of 100 guesses each allows to be right.
 
         The first guess is about taking part, the second about an answer that is sent as it is. δ
-        is the largest that the form accepts.
+        has the largest value that the form accepts.
         """
         for cap in CAPS:
             once = Loss(epsilon=cap, delta=MOST_RELEASE_DELTA / NANOS)

@@ -125,7 +125,7 @@ class QuestionForm(forms.Form):
 
     @property
     def unfinished(self) -> str:
-        """Say what the editor waits for before it stores the question; empty if nothing."""
+        """Say what must be completed before the editor stores the question; empty if nothing."""
         return ""
 
     @property
@@ -208,7 +208,7 @@ class QuestionForm(forms.Form):
             )
             if found:
                 return found
-        # A question at the end breaks no rule of the questions before it.
+        # A question added at the end breaks no rule of an earlier question.
         since = len(self.questions) if self.question is None else 0
         return find_rule_problems(self.with_candidate(candidate), since=since)
 
@@ -216,7 +216,7 @@ class QuestionForm(forms.Form):
         """Check the type's fields against one another; `cleaned_data` lacks invalid fields."""
 
     def content(self) -> QuestionContent:
-        """Return the question as typed; fields that the type does not have are empty."""
+        """Return the question as typed; fields of other types are empty."""
         empty = Question(type=self.type)
         content = {
             name: self.cleaned_data.get(name, getattr(empty, name)) for name in Question.CONTENT
@@ -259,7 +259,7 @@ class QuestionForm(forms.Form):
         return described.answers
 
     def _example(self) -> Question | None:
-        """Build a new question with nothing typed; None if its codes depend on what is typed."""
+        """Build a new, empty question; None if its codes depend on typed text."""
         return Question(
             position=self.position,
             type=self.type,
@@ -270,7 +270,7 @@ class QuestionForm(forms.Form):
 
 
 class NamedForm(QuestionForm):
-    """Types that people answer, so that files have columns for them."""
+    """Forms of the types that people answer, and which therefore have columns in files."""
 
     name = PlainText(
         name="name",
@@ -384,7 +384,7 @@ class RowForm(ProtectedForm):
 
     @property
     def offers_together(self) -> bool:
-        """Whether the page shows the switch: if it is on, or the question before has this type."""
+        """Whether to show the switch: it is on, or the question before has the same type."""
         before = self.earlier[-1:]
         return bool(self["together"].value()) or any(one.type == self.type for one in before)
 

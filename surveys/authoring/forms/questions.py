@@ -334,7 +334,7 @@ class OutputForm(NamedForm):
             self.add_error("cut_off", problem)
 
     def _offer_bands(self, scale: Score) -> str:
-        """Offer bands that fit if only the totals have changed, so that saving again accepts them.
+        """Offer bands that fit if only the totals have changed; saving again accepts them.
 
         Bands that the author is writing stay as they are.
         """

@@ -1,7 +1,7 @@
 """The part of a question's form that chooses its rule. It works without scripts.
 
-The page shows the same rule twice: as chosen answers, and as a text that can be edited. `shown` is
-the text that the page showed. The version that differs from it is the one that the author changed.
+The page shows the rule twice: as chosen answers, and as a text that can be edited. `shown` is the
+text that the page showed. The author changed the version that differs from `shown`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNTICKED = "Tick at least one answer to Q{number}, or choose “No question” t
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A menu of questions and, for a chosen question, its answers: value, words, whether ticked."""
+    """A menu of questions, and the chosen question's answers: value, words, whether ticked."""
 
     number: int  # of the row, from 1
     key: str = ""
@@ -46,9 +46,9 @@ class Row:
 
 
 class RuleChoice:
-    """The chosen answers, and the resulting text. `problem` says why it cannot be used.
+    """The chosen answers and the resulting text; `problem` says why the text cannot be used.
 
-    A row without a ticked answer is only `unfinished` while the author writes.
+    While the author writes, a row without a ticked answer is only `unfinished`.
     """
 
     def __init__(self, data: QueryDict | None, *, earlier: Sequence[Question], text: str) -> None:

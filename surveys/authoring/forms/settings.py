@@ -72,7 +72,7 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    """All settings, or those of one page, which must agree with those stored for the others."""
+    """All settings, or those of one page, which must agree with the stored settings of others."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class SettingsForm(PublicationForm):
         blocks: int | None = None,
         now: datetime | None = None,
     ) -> None:
-        """Build the form; `blocks` is the survey's number of blocks, None to leave it unchecked.
+        """Build the form; `blocks` is the survey's number of blocks, or None for no check of it.
 
         Dates must come after `now`.
         """
@@ -104,7 +104,7 @@ class SettingsForm(PublicationForm):
 
     @property
     def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:
-        """The fields of each card of the page, each with the text of its disclosure."""
+        """The fields of each card of the page, and the text of each field's disclosure."""
         cards: dict[str, list[tuple[forms.BoundField, str]]] = {}
         for name, setting in SETTINGS.items():
             if name in self.fields:
@@ -230,7 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that do not agree. Show this at the second field if there is one."""
+        """Refuse two values that do not agree; the error belongs to the second field, if any."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

@@ -1,4 +1,4 @@
-"""The forms that add a language to a survey and that take its translations."""
+"""The forms that add a language to a survey, and those for its translations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from surveys.models import (
 # The names of all translation fields begin with this, so that an error page can find them.
 PREFIX = "words-"
 _LONG = ("text", "follow_up")
-# What authors write in lists, and how long each entry may be.
+# Texts that authors write in lists, and the longest allowed entry.
 _LINES = {
     "options": MAX_OPTION_LENGTH,
     "scored_items": MAX_ITEM_LENGTH,
@@ -108,7 +108,7 @@ class TranslationForm(forms.Form):
 
     @property
     def typed_texts(self) -> dict[str, str]:
-        """The translations by the texts they translate."""
+        """The translations, keyed by the original texts."""
         return {source.text: self.cleaned_data[name] for name, source in self.sources.items()}
 
 

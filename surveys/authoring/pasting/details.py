@@ -10,7 +10,7 @@ _RANGE = re.compile(
     r"(?P<high>[-−]?\d{1,9})(?![\d.,]\d)(?P<last>[\s=:(].*)?",
     re.IGNORECASE,
 )
-# "1 = never, 5 = always". Two neighbours, as in "1 = male, 2 = female", are codes instead.
+# "1 = never, 5 = always". Consecutive numbers, as in "1 = male, 2 = female", are codes instead.
 _LABELLED_ENDS = re.compile(
     r"(?P<low>[-−]?\d{1,9})\s?=\s?(?P<first>[^\s=][^=]*?)[,;，；،]\s?"
     r"(?P<high>[-−]?\d{1,9})\s?=(?P<last>[^=]+)"
@@ -42,7 +42,7 @@ _ASKS = re.compile(r".*[?？؟][\s\"'”’»“)*:]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """A scale if it has labels, or few points and no unit; otherwise a number."""
+    """A range: a scale if it has labels, or few points and no unit; otherwise a number."""
 
     low: int
     high: int
@@ -82,7 +82,7 @@ def asks(text: str) -> bool:
 
 
 def mentions_routing(text: str) -> bool:
-    """Return whether a text still contains a rule, which respondents would read."""
+    """Return whether a text still contains a rule, so that respondents would read the rule."""
     return _ROUTING.search(text) is not None
 
 

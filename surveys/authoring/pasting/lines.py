@@ -13,7 +13,7 @@ from string import ascii_lowercase
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\ufeff\u200b\u2060]")
 _DIRECTION_IN_FRONT = re.compile("^[\u200e\u200f\u061c]+")
-_BOXES = re.compile(" ?[□☐☑☒❏] ?")  # boxes to tick, perhaps several in one line
+_BOXES = re.compile(" ?[□☐☑☒❏] ?")  # check boxes; a line may have several
 _SPACES = re.compile(" *\t *|  +")
 _MOST_LINES_IN_CELL = 20
 _QUOTED_CELL = re.compile('"((?:[^"]|"")*)"')
@@ -56,7 +56,7 @@ class Mark:
     label: str | None = None
     letter: str = ""  # of a lettered line
     style: str = ""  # the bullet, or how the number or the letter is written
-    is_item: bool = False  # after a bullet, a letter or a tab
+    is_item: bool = False  # whether the line begins with a bullet, a letter or a tab
 
     @property
     def begins(self) -> bool:
@@ -64,7 +64,7 @@ class Mark:
         return self.letter == "" or any(order[0] == self.letter for order in _ORDERS)
 
     def continues(self, above: Mark) -> bool:
-        """Whether this is the next mark of a list, after `above`."""
+        """Whether this mark follows the mark `above` in a list."""
         step = (above.letter, self.letter)
         is_next = any(step in pairwise(order) for order in _ORDERS)
         return self.style == above.style and (self.letter == "" or is_next)
@@ -87,7 +87,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
     """Yield each row with the numbers of its lines, from 1.
 
     Spreadsheets put quotes around a cell with line breaks. The lines of the question are joined by
-    spaces. Lines of other cells become cells, because they are usually answers.
+    spaces. Every line of another cell becomes a cell, because it is usually an answer.
     """
     place = 0
     while place < len(lines):
@@ -105,7 +105,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
 
 
 def _find_end(row: str, lines: Sequence[str], start: int) -> int:
-    """Return the place of the line in which the row's last cell ends; 0 if in the row itself."""
+    """Return the place of the line where the row's last cell ends; 0 if it ends in the row."""
     cell = row.rpartition("\t")[2]
     if not cell.startswith('"') or cell.count('"') % 2 == 0:
         return 0

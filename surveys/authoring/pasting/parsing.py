@@ -92,7 +92,7 @@ class PastedLine:
 class PastedQuestion:
     """A question, or a text to read, as far as it was understood; `problem` says what is missing.
 
-    `label` is its number in the pasted text.
+    `label` is the number of the question in the pasted text.
     """
 
     line: int
@@ -101,7 +101,7 @@ class PastedQuestion:
     style: str = ""
     is_text: bool = False
     is_row: bool = False
-    has_unmarked: bool = False  # lines right below that are not marked as answers
+    has_unmarked: bool = False  # whether unmarked lines, perhaps answers, follow directly
     answers: list[str] = field(default_factory=list)
     last_mark: Mark = field(default_factory=Mark)  # of the last answer
     range: Range | None = None
@@ -146,7 +146,7 @@ class PastedQuestion:
 
     @property
     def is_assumed(self) -> bool:
-        """Whether the question is asked as yes or no because the text has no answers to it."""
+        """Whether this is a yes/no question only because the text has no answers to it."""
         return self.type == "yes_no" and not self.options
 
 
@@ -165,13 +165,13 @@ def parse_pasted(text: str) -> Pasted:
             parser.is_below = False
             continue
         parser.read(numbers[0], row, after)
-        for number in numbers[1:]:  # the further lines of a spreadsheet's cell
+        for number in numbers[1:]:  # the other lines of a spreadsheet's cell
             same = replace(parser.lines[-1], number=number, text=lines[number - 1])
             parser.lines.append(same)
     for question in parser.questions:
         question.problem = question.problem or _find_problem(question)
     for question, below in pairwise(parser.questions):
-        # Answers to this question may be numbered like questions.
+        # The questions below may be answers to this question, numbered like questions.
         if question.is_assumed and not question.problem and _lacks_all(below):
             question.problem = UNMARKED
     return Pasted(questions=parser.questions, lines=parser.lines)
@@ -202,13 +202,13 @@ def _lacks_all(question: PastedQuestion) -> bool:
 
 
 class _Parser:
-    """Reads line after line. `is_below` says whether the previous line had text."""
+    """Reads line by line. `is_below` says whether the previous line had text."""
 
     def __init__(self) -> None:
         self.questions: list[PastedQuestion] = []
         self.lines: list[PastedLine] = []
         self.is_below = False
-        self.has_columns = False  # other columns than questions and answers
+        self.has_columns = False  # columns besides questions and answers
 
     @property
     def _question(self) -> PastedQuestion | None:
@@ -221,7 +221,7 @@ class _Parser:
         return self.questions[-1] if self.questions else None
 
     def read(self, number: int, line: str, after: str) -> None:
-        """Read a line; `after` is the next one."""
+        """Read a line; `after` is the next line."""
         mark, rest = split_mark(line)
         cells = split_cells(rest)
         if self._is_heads(split_cells(line)):
@@ -253,7 +253,7 @@ class _Parser:
             self._note(number, line, "unclear", COLUMNS)
 
     def _is_numbered_answer(self, mark: Mark, rest: str) -> bool:
-        """Whether the line belongs to a list of answers that is numbered unlike the questions."""
+        """Whether the line is an answer whose number is written unlike those of questions."""
         above = self._question
         return (
             above is not None
@@ -265,7 +265,7 @@ class _Parser:
         )
 
     def _is_heading_or_note(self, mark: Mark, above: PastedQuestion) -> bool:
-        """Whether a line with a letter or an asterisk, after an empty line, may be no answer."""
+        """Whether a line with a letter or an asterisk may be a heading or note, not an answer."""
         if not (mark.letter or mark.style == "*"):
             return False
         follows = mark.continues(above.last_mark) if above.answers else mark.begins
@@ -318,7 +318,7 @@ class _Parser:
             self._note(number, line, "unclear", NO_QUESTION if cells else NO_TEXT)
 
     def _continue_or_ask(self, number: int, line: str, cells: list[str]) -> None:
-        """Add a second line to its numbered question; otherwise begin a new question."""
+        """Add the line to the numbered question that it continues, or begin a new question."""
         above = self._question
         if (
             self.is_below
@@ -373,7 +373,7 @@ def _is_heading(line: str, after: str) -> bool:
 
 
 def _add_cells(question: PastedQuestion, cells: list[str]) -> None:
-    """Add answers. A rule may follow them, and in a row also how many to choose."""
+    """Add answers. A rule may follow, and in a row also the number of answers to choose."""
     kinds = Condition | Several if len(cells) > 1 else Condition
     while cells and isinstance(detail := find_detail(cells[-1]), kinds):
         _add_detail(question, detail)

@@ -22,7 +22,7 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a pasted question becomes, or why it is left out.
+    """The question that a pasted one becomes, or why that is left out.
 
     A note says which part of a created question was left out.
     """
@@ -48,7 +48,7 @@ class Row:
 def build_rows(
     pasted: Pasted, *, outcomes: Sequence[Outcome], questions: Sequence[Question]
 ) -> list[Row]:
-    """Build the rows in the order of the text; `questions` are the draft's, including new ones."""
+    """Build the rows in the order of the text; `questions` are the draft's and the new ones."""
     grouped: dict[tuple[str, int], list[PastedLine]] = {}
     for line in pasted.lines:
         key = ("line", line.number) if line.question is None else ("question", line.question)
@@ -105,7 +105,7 @@ def _call(number: int, question: Question) -> str:
 
 
 def describe_new(number: int, question: Question, questions: Sequence[Question]) -> str:
-    """Describe a new question in one line; `questions` are all of the draft."""
+    """Describe a new question in one line; `questions` are all questions of the draft."""
     return f"{_call(number, question)}{_describe(question, questions)}"
 
 

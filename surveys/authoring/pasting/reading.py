@@ -18,7 +18,7 @@ from surveys.authoring.stamps import stamp_paste
 from surveys.manifest.plain_text import fold
 from surveys.models import MAX_QUESTIONS, Question, QuestionContent, Survey
 
-# Two questions with the same values are identical, whatever their strength.
+# Questions that agree in these fields are identical, whatever their strength.
 _COMPARED = sorted(set(Question.CONTENT) - {"flips", "refusal", "same_fact", "together", "name"})
 _REFERENCE = re.compile(r"\bQ(\d{1,3}[a-z]?)\b", re.IGNORECASE)
 _ONE_ANSWER = re.compile(r"Q(\d{1,3}[a-z]?) (is not|is|=|has) (.+)", re.IGNORECASE)
@@ -39,12 +39,12 @@ class Reading:
 
     @property
     def assumed(self) -> int:
-        """The number of questions that are asked as yes or no because they have no answers."""
+        """The number of yes/no questions that are of this type only because they lack answers."""
         return sum(row.is_assumed for row in self.rows)
 
 
 def read_paste(text: str, *, survey: Survey) -> Reading:
-    """Read a text as questions at the end of a draft. Nothing is stored."""
+    """Read a text as new questions for the end of a draft. Nothing is stored."""
     pasted, stored = parse_pasted(text), list(survey.questions.all())
     reader = _Reader(pasted.questions, stored=stored, may_decline=survey.may_decline)
     outcomes = [reader.read(place) for place in range(len(pasted.questions))]
@@ -60,7 +60,7 @@ class _RuleLeftOut(Exception):
 
 
 class _Reader:
-    """Turns pasted questions into unsaved ones, in order. Their keys are negative numbers."""
+    """Turns pasted questions into unsaved ones, in order; these have negative keys."""
 
     def __init__(
         self, pasted: Sequence[PastedQuestion], *, stored: Sequence[Question], may_decline: bool
@@ -74,7 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map question numbers in the text to places; without numbers, count questions from 1."""
+        """Map question numbers in the text to places; if it has none, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}
@@ -148,9 +148,9 @@ class _Reader:
         return Outcome(question=question, note=note)
 
     def _translate_rule(self, condition: str, place: int) -> str:
-        """Write a rule of the text with the draft's numbers and the names of answers in rules."""
+        """Write a pasted rule with the draft's question numbers and names of answers."""
         labels = [name_label(match[1]) for match in _REFERENCE.finditer(condition)]
-        if len(labels) > 1:  # checking a hundred of these could keep a server busy for a minute
+        if len(labels) > 1:  # a hundred such rules could keep a server busy for a minute
             raise _RuleLeftOut("a pasted rule can have one condition. Edit the question to add it.")
         found = {label: self._refer(label, place) for label in labels}
         if one := _ONE_ANSWER.fullmatch(condition):
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def _name_answer(words: str, question: Question) -> str:
-    """Return the name of an answer in rules, or the words as they are."""
+    """Return the name that rules use for the answer with these words, or else the words."""
     if question.options:
         names = list(name_answers(question))
         by_words = dict(zip(map(fold, question.options), names, strict=True))
@@ -185,7 +185,7 @@ def _name_answer(words: str, question: Question) -> str:
 
 
 def _fold_all(question: Question) -> str:
-    """Reduce a question so that identical ones become equal."""
+    """Reduce a question to a text that is equal for identical questions."""
     return repr([_fold(getattr(question, name)) for name in _COMPARED])
 
 
@@ -196,5 +196,5 @@ def _fold(value: object) -> object:
 
 
 def _say_answer(found: re.Match[str]) -> str:
-    """A form calls an option a line; here, it is an answer."""
+    """Replace "line", the form's word for an option, by "answer"."""
     return "Answer " if found[1] == "L" else "answer "

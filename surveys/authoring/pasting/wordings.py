@@ -1,4 +1,4 @@
-"""Answers that the page knows, in the six languages of surveys: yes, no, a refusal and "none"."""
+"""Answers that the page offers, in the six languages of surveys: yes, no, refusal and "none"."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class PlannedCard:
 
 
 def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = None) -> PlannedCard:
-    """Describe what a draft plans, and the form to plan more."""
+    """Describe the planned comparisons, and the form to plan more."""
     keys = [plan.pk for plan in survey.planned_comparisons.all()]
     indicators = {one.name: one for one in list_predictors(manifest)}
     lines = tuple(
@@ -55,7 +55,7 @@ def build_card(survey: Survey, manifest: Manifest, form: PlannedForm | None = No
 
 
 def _can_compare(indicators: Sequence[Indicator]) -> bool:
-    """Return whether there are two questions, at least one of which can form groups."""
+    """Return whether there are two questions, of which at least one can form groups."""
     has_groups = not all(indicator.is_number for indicator in indicators)
     return has_groups and len({indicator.symbol.name for indicator in indicators}) > 1
 

@@ -16,7 +16,7 @@ from surveys.models import PlannedComparison, Question
 def list_parts_of(question: Question, questions: Sequence[Question]) -> dict[str, str]:
     """Map each suffix of a question's indicators to what Yes means.
 
-    `questions` are all questions of the survey. They decide the number of this question.
+    `questions` are all questions of the survey, which determine the number of this one.
     """
     name = name_questions(questions)[str(question.pk)]
     described = {one.name: one for one in build_questions(questions)}
@@ -30,7 +30,7 @@ def find_plans(question: Question) -> list[PlannedComparison]:
 def follow_answers(
     *, question: Question, before: Mapping[str, str], after: Mapping[str, str]
 ) -> int:
-    """Update the plans that use a question's answers after an edit.
+    """After an edit of a question, update the plans that use its answers.
 
     A plan follows an answer to its new place, and keeps a reworded answer in the same place. A plan
     whose answer is gone is deleted. Returns the number of deleted plans.

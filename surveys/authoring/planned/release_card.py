@@ -48,7 +48,7 @@ class ReleaseCard:
 def build_release_card(
     survey: Survey, manifest: Manifest, form: ReleasePlanForm | None = None
 ) -> ReleaseCard | None:
-    """Describe what a protected draft plans, and the form to plan more; None for other drafts."""
+    """Describe a protected draft's planned releases and its form; None for other drafts."""
     if manifest.planned_releases is None:
         return None
     planned = manifest.planned_releases
@@ -93,7 +93,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
         return f"{cost}. Readers see it where the table of the question is shown."
     least = Noise.of(plan.mechanism, plan.scale).least
     group = find_group(manifest, request)
-    # Assume equal groups: each has its own counts.
+    # Every group has its own counts; assume groups of equal size.
     needed = least * (len(group.options) if group else 1)
     people, part = (
         manifest.people_planned,
@@ -107,7 +107,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
 
 
 def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
-    """Say which share triggers an alert, for the number of people expected."""
+    """Say which share triggers an alert if the expected number of people take part."""
     people = manifest.people_planned or 0
     share = find_noticed_share(request, manifest, people=people)
     when = (
@@ -139,10 +139,10 @@ def find_planned_release_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def drop_from_releases(question: Question) -> str:
-    """Remove a deleted question from the planned releases; return a sentence about that.
+    """Remove a deleted question from the planned releases; return a sentence that says so.
 
-    A release about no other question is deleted. So are a table whose groups it forms and a key
-    driver whose outcome it is.
+    A release is deleted if the question was its only one, formed the groups of its table, or was
+    the outcome of its key driver.
     """
     told = ""
     for plan in question.survey.planned_releases.all():

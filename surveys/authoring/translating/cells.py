@@ -1,7 +1,7 @@
 """Makes the texts of a file harmless in any spreadsheet, and restores them exactly.
 
-Where spreadsheets separate cells by semicolons, a file with commas comes apart at each semicolon
-and line break. So an apostrophe precedes formulas there too, not only at the start of a cell.
+Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
+break. So an apostrophe precedes formulas there too, not only at the start of a cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares a file of translations with a draft: what it would change, and rows that do not fit."""
+"""Compares a file of translations with a draft: changes to make, and rows that do not fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from surveys.models import Survey
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A translation that the file would add, or would put in place of an earlier one."""
+    """A translation that the file would add, or that would replace an earlier one."""
 
     row: int
     language: str
@@ -50,7 +50,7 @@ class LeftOut:
 
 @dataclass(kw_only=True)
 class FileReading:
-    """What a file would change. A file with problems changes nothing."""
+    """The changes that a file would make. A file with problems changes nothing."""
 
     text: str
     stamp: str

@@ -28,7 +28,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One row, numbered as a spreadsheet numbers it. `cells` has the words by language."""
+    """One row with its number in the spreadsheet. `cells` has the words by language."""
 
     row: int
     where: str
@@ -40,11 +40,11 @@ class Line:
 class Table:
     lines: Sequence[Line]
     languages: Sequence[str]
-    left_out: Sequence[str]  # names of other columns
+    left_out: Sequence[str]  # the names of the other columns
 
 
 def decode(content: bytes) -> str:
-    """Decode UTF-8, UTF-16 or the other encoding of Western spreadsheets; raise Unreadable."""
+    """Decode UTF-8, UTF-16 or the usual encoding of Western spreadsheets; raise Unreadable."""
     if not content.strip():
         raise Unreadable("The file is empty. Choose another one.")
     if len(content) > MAX_BYTES:
@@ -81,7 +81,7 @@ def _refuse_lost_letters(text: str) -> None:
 
 
 def normalize(text: str) -> str:
-    """Write line breaks as in a text that a form sends back."""
+    """Write line breaks as forms send them back."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -1,6 +1,6 @@
 """The templates that authors can start from: definitions in this folder, in our own words.
 
-Each is short enough to open for 1,000 people within all limits.
+Each template is short enough to open for 1,000 people within all limits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Says what scrambling means for a person, in questions and answers before the first page.
 
-The lines state the worst case of any scrambled question, or of all codes together. They name the
-questions in this worst case unless these are all questions.
+The lines state the worst case of any scrambled question, or of all codes together. The lines name
+the questions in this worst case, unless it includes all questions.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def draw_picture(manifest: Manifest) -> Picture | None:
 
 
 def _describe_anyone(manifest: Manifest) -> tuple[Consequence, ...]:
-    """Say what is published; empty if the researchers decide."""
+    """Describe the published results; empty if the researchers decide."""
     published = describe_anyone(manifest)
     return (_answer(_("Can anyone see the results?"), Level.YES, published),) if published else ()
 

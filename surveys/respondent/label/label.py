@@ -79,7 +79,7 @@ def quote_label(manifest: Manifest) -> Quote | None:
 
 
 def _without_impossible_subset(manifest: Manifest) -> Manifest:
-    """Remove the random subset of a draft that has too few blocks for it."""
+    """Remove the random subset if a draft has too few blocks."""
     if manifest.drawn is not None and manifest.drawn >= manifest.block_count:
         return replace(manifest, drawn=None)
     return manifest

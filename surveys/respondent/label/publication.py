@@ -30,7 +30,7 @@ def describe_publication(manifest: Manifest) -> str:
 
 
 def describe_anyone(manifest: Manifest) -> str:
-    """Say what anyone can see; "" for nothing. Pages show it at the top and again below."""
+    """Say which results anyone can see; "" for none. Pages show this at the top and again below."""
     if manifest.publishes_exact:
         return _(
             "Once the survey has closed, anyone can see estimates for everyone together, but no "

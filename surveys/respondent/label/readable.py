@@ -17,7 +17,7 @@ from surveys.respondent.label.odds import word_of
 def are_read_alone(manifest: Manifest, questions: Iterable[ManifestQuestion]) -> bool:
     """Whether only one code reveals each answer, and most of these codes are the answer itself.
 
-    The code of a number only rounds it, so a number does not count.
+    The code of a number only rounds the number, so it does not count.
     """
     return all(
         not question.is_rounded

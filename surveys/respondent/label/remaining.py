@@ -44,7 +44,7 @@ def describe_website() -> str:
 
 
 def describe_crowd(manifest: Manifest) -> tuple[str, ...]:
-    """Say which crowd hides a code, and when the crowd fails to."""
+    """Say which crowd hides a code, and when the crowd cannot."""
     others = manifest.minimum_batch - 1
     together = ngettext(
         "Your code is counted together with at least %(count)s other.",

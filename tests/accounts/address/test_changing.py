@@ -29,7 +29,7 @@ def person() -> User:
 
 
 def ask(person: User, email: str = NEW) -> dict[str, str]:
-    """Ask for a change, and return the links by the address that they were sent to."""
+    """Ask for a change, and return the links by recipient."""
     client = sign_in(person)
     client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert client.post(FORM, {"email": email})["Location"] == "/accounts/"
@@ -56,7 +56,7 @@ def test_both_mailboxes_confirm_in_any_order(person: User, first: int) -> None:
     links = list(ask(person, "New@Example.org").values())
     assert len(links) == 2
     assert press(links[first]) == "half"
-    assert press(links[first]) == "half"  # the same mailbox twice is not both
+    assert press(links[first]) == "half"  # the other mailbox has not confirmed
     assert address_of(person) == "rosa@example.org"
     assert press(links[1 - first]) == "done"
     assert address_of(person) == NEW

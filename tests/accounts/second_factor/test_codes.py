@@ -1,4 +1,4 @@
-"""A code works once, around its time, and wrong codes cost time that nothing restores."""
+"""A code works once, around its time; wrong codes cause pauses that nothing shortens."""
 
 from __future__ import annotations
 

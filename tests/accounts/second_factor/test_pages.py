@@ -87,7 +87,7 @@ def test_a_new_password_does_not_replace_the_code(client: Client, person: User) 
     client.post(form, {"password1": NEW, "password2": NEW})
     assert not is_signed_in(client)
     assert enter_password(client, person, NEW) == CODE
-    # Nor does it end the pause after wrong codes: resets would allow more guesses.
+    # A reset does not end the pause after wrong codes: otherwise, resets would allow more guesses.
     for _ in range(FREE_FAILURES):
         client.post(CODE, {"code": wrong_code()})
     call_command("unlock_sign_in", email=person.email)

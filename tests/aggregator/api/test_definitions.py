@@ -138,7 +138,7 @@ def test_a_draft_is_replaced_and_what_stays_keeps_its_row(client: Client, survey
     assert survey.planned_comparisons.get() == plan
     [row] = HistoryRow.objects.filter(slug=survey.slug, kind=Kind.DEFINITION)
     assert (row.verb, row.account) == (Verb.CHANGED, survey.owner.pk)
-    # Sending the same again changes nothing and leaves no row.
+    # Sending the same definition again changes nothing and leaves no row.
     assert put(client, survey, definition, answer["ETag"])["ETag"] == answer["ETag"]
     assert HistoryRow.objects.filter(kind=Kind.DEFINITION).count() == 1
     # Omitted parts are deleted.

@@ -226,7 +226,7 @@ def test_nobody_is_among_few_in_200_random_surveys() -> None:
         assert proposal.smallest == min(cells.values())
         offered += len(proposal.background)
         levels += sum(len(one.levels) for one in proposal.background)
-    # The test says little if hardly anything is proposed.
+    # The test would say little if hardly anything were proposed.
     assert offered > 100
     assert levels > 2 * offered
 

@@ -96,7 +96,7 @@ def read_table_1(results: Results) -> dict[str, dict[str, int]]:
 
 
 def count_alike(rows: Sequence[Row], known: Collection[str]) -> Counter[tuple[object, ...]]:
-    """Count rows by what somebody may know: the background, and which questions were asked."""
+    """Count rows by the facts that somebody may know: the background, and the questions asked."""
     return Counter(
         (*(row[name] for name in known), *(cell == "" for cell in row.values())) for row in rows
     )
@@ -207,7 +207,7 @@ def choose_on_page(results: Results, **fields: str) -> None:
 
 
 def test_choosing_twice_is_refused_and_changes_nothing(results: Results) -> None:
-    """Both windows read the row before either choice."""
+    """Both windows read the row before either makes a choice."""
     first, second = (RowsFile.objects.get(wave=results.wave) for _ in range(2))
     choose(first, ())
     with pytest.raises(AlreadyChosenError):

@@ -1,4 +1,4 @@
-"""What the sizes of batches show about reports that arrived together."""
+"""Sizes of batches show how many reports arrived together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The halves of a wave: drawn once, after the end, by chance, from the sizes of batches alone."""
+"""The halves of a wave are drawn once, after its end, by chance, from batch sizes alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sealing: batches of at least K, K left behind, nothing lost, nothing taken twice."""
+"""Sealing makes batches of at least K, leaves K reports, loses none and takes none twice."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from scripts.attacks.linker.server import Server, django_on
 from tests.support.waves import make_wave, send, send_many
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# Without these joins, it compares each row with a subquery that it runs again.
+# Without these joins, PostgreSQL compares each row with a subquery that it runs again.
 WAYS_TO_JOIN = ("hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize")
 
 

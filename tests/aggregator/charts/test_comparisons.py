@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups with their difference, odds ratios, break downs."""
+"""Charts of comparisons: two groups with their difference, odds ratios, breakdowns."""
 
 from __future__ import annotations
 

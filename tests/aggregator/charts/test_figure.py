@@ -94,7 +94,7 @@ def test_the_widest_interval_is_the_lightest_mark() -> None:
     widths = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
     inks = [find_ink(row(0.2, 0.2 + width), axis) for width in widths]
     areas = [ink_of(one, width) for one, width in zip(inks, widths, strict=True)]
-    # Only nearly, because no line may be too thin to print.
+    # Only nearly equal, because no line may be too thin to print.
     assert all(wider <= 1.05 * area for area, wider in pairwise(areas))
     assert areas[0] > 1.3 * areas[-1]
     shades = [luminance(one.color) for one in inks]

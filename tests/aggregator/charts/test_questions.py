@@ -218,7 +218,7 @@ def test_a_question_without_any_figure_is_refused_with_a_sentence() -> None:
     process(wave)
     with pytest.raises(NotRenderable, match="Q2: its groups are counted after"):
         make_file(wave.survey, "chart-q2.180mm.svg")
-    # The chart of all questions says so too.
+    # The chart of all questions says the same.
     assert any(
         "Counted after the survey" in text
         for text in list_texts(read_svg(wave.survey, "chart.180mm.svg"))

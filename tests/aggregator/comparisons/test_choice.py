@@ -65,7 +65,7 @@ def find_refusal(
     drawn: int | None = None,
     kind: Comparison.Kind = Kind.REGRESSION,
 ) -> str:
-    """Say why these cannot be compared; empty if they can."""
+    """Say why these answers cannot be compared; empty if they can be."""
     manifest = make_survey(drawn=drawn)
     try:
         check_choice(

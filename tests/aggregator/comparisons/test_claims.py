@@ -1,4 +1,4 @@
-"""Claims: written down while the half is sealed, tested on it alone, once and for good."""
+"""Claims are written down while the half is sealed, and tested once, on this half alone."""
 
 from __future__ import annotations
 

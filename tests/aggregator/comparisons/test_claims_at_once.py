@@ -73,7 +73,7 @@ def test_halves_are_drawn_once_and_test_the_claims_that_one_window_showed(
     )
     with django_on(url):
         half.refresh_from_db()
-        if half.asked_on is None:  # a change came first
+        if half.asked_on is None:  # the claims had changed before
             seen = stamp_claims(list_stored(half))
             ask_to_open(wave=wave, seen=seen)
     run_at_once(*[lambda: open_half(wave_id=wave.pk)] * 2)

@@ -309,7 +309,7 @@ def test_nothing_across_blocks_is_compared_before_the_file_of_rows_is_prepared(
 ) -> None:
     wave = finish(send_blocks(ONE_FILE))
     asked = ask(wave, kind, *names)
-    RowsFile.objects.all().delete()  # as in the seconds before a worker makes it
+    RowsFile.objects.all().delete()  # as in the seconds before a worker makes the row
     with pytest.raises(NotComparable) as refused:
         ask(wave, kind, *names)
     assert str(refused.value) == PREPARING

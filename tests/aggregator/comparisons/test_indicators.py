@@ -167,7 +167,7 @@ def test_tables_of_all_pairs_agree_with_counting_rows(
 
 
 def test_pairs_that_too_few_people_were_asked_are_named(plain: Manifest) -> None:
-    reports = send_anything(plain, people=700)  # a sixth of them are asked each pair
+    reports = send_anything(plain, people=700)  # a sixth of people are asked each pair
     indicators, tables = list_pair_indicators(plain), count_pairs(plain, reports)
     numbers = sorted(int(tables.count(*pair).sum()) for pair in list_pairs(indicators))
     found = analyse_pairs(manifest=plain, indicators=indicators, tables=tables, minimum=numbers[2])

@@ -109,13 +109,13 @@ def test_a_half_that_was_tested_opens_without_claims_and_verification_says_it_be
     assert ask(wave, FIRST).opened_on
     find_file(folder, bytes(wave.manifest_hash)).write_text("?")
     restore(wave)
-    assert ask(wave, FIRST).obstacle == TESTED_BEFORE  # nobody knows what it recorded
+    assert ask(wave, FIRST).obstacle == TESTED_BEFORE  # nobody knows what the file recorded
     assert ask(wave).opened_on
 
 
 def test_other_sealed_reports_are_another_test(wave: Wave) -> None:
     ask(wave, FIRST)
-    restore(wave)  # one from before the halves were drawn, so that others are drawn
+    restore(wave)  # a backup from before the draw, so that other halves are drawn
     SealedHalf.objects.update(through_batch=SealedHalf.objects.get().through_batch - 1)
     assert ask(wave, FIRST).obstacle == TESTED_BEFORE
 

@@ -1,4 +1,4 @@
-"""Until its test, nothing shows the sealed half: no page, file, API, mail, command or result.
+"""Until the test, nothing shows the sealed half: no page, file, API, mail, command or result.
 
 Each test replaces every code of some batches, declared codes too, has everything computed again,
 and compares all that can be read.

@@ -1,4 +1,4 @@
-"""Segments from the form to the page, its file and the report, and what is refused."""
+"""Segments from the form to the page, its file and the report; refused choices."""
 
 from __future__ import annotations
 

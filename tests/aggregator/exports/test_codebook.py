@@ -78,7 +78,7 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
     assert list(dict.fromkeys(column for column, _ in pairs)) == list(reports[0])
     found = {(column, code) for report in reports for column, code in report.items()}
     assert found <= set(pairs)
-    assert len(found) > 0.9 * len(pairs)  # and few codes are in no report
+    assert len(found) > 0.9 * len(pairs)  # few codes occur in no report
     for row in codebook[1:]:
         assert row["meaning"]
         assert row["question_text"]

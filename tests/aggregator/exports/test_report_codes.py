@@ -1,4 +1,4 @@
-"""Columns and codes of reports.csv: as people were asked, and without ambiguous codes."""
+"""Columns and codes of reports.csv match what people were asked; no code is ambiguous."""
 
 from __future__ import annotations
 

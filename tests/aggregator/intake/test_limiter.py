@@ -1,4 +1,4 @@
-"""The limit per network: counted without storing addresses; without Redis, one cap for everyone."""
+"""The limit per network stores no addresses; without Redis, one cap applies to everyone."""
 
 from __future__ import annotations
 

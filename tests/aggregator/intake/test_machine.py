@@ -185,7 +185,7 @@ class IntakeMachine(RuleBasedStateMachine):
     @rule(number=NUMBERS, change=NUMBERS)
     def mutate(self, number: int, change: int) -> None:
         forged = self.forge(self.old(number), change)
-        if self.post(forged) == 201:  # the owner's report had never arrived
+        if self.post(forged) == 201:  # the report of the id's owner had never arrived
             self.outbox.append(forged)
 
     @rule(wave=WHICH_WAVE, number=NUMBERS, place=NUMBERS, bit=st.integers(0, 7))
@@ -240,7 +240,7 @@ class IntakeMachine(RuleBasedStateMachine):
         times=st.sampled_from([1, 99]),
     )
     def lose_the_database(self, wave: int, statement: int, times: int) -> None:
-        """Lose the database briefly, unnoticed, or longer: 503, and nothing is stored."""
+        """Lose the database, briefly (unnoticed) or longer (503, and nothing is stored)."""
         body = self.draw(wave)
         self.unanswered.add(body)
         error = OperationalError("server closed the connection unexpectedly")
@@ -298,7 +298,7 @@ class IntakeMachine(RuleBasedStateMachine):
             seen["discarded"] += 1
             model.discard()
 
-    @precondition(lambda self: len(self.model.spent) > 2 * K)  # else most histories end early
+    @precondition(lambda self: len(self.model.spent) > 2 * K)  # otherwise, most histories end early
     @rule(wave=WHICH_WAVE, moment=MOMENTS | st.none())
     def close(self, wave: int, moment: Moment) -> None:
         model = self.model.waves[wave]
@@ -351,7 +351,7 @@ class IntakeMachine(RuleBasedStateMachine):
             own = [batch for batch in batches if batch.wave_id == row.pk]
             self.check_batches(own, wave)
             if own and not wave.ending:
-                assert len(wave.raw) >= K  # closing will have a full batch left
+                assert len(wave.raw) >= K  # a full batch remains for closing
             assert sealing.count_acknowledged(row) == wave.acknowledged
 
     def check_batches(self, batches: list[Batch], wave: ModelWave) -> None:

@@ -173,7 +173,7 @@ def test_too_many_waiting_requests_are_told_to_come_back(monkeypatch: pytest.Mon
         assert (len(refused), len(waiting)) == (3, 2)
         go_on.set()
         replies = [await task for task in (*refused, *waiting)]
-        replies.append(await post(5))  # there is room again
+        replies.append(await post(5))  # there is room for reports again
         await application.close()
         return replies
 

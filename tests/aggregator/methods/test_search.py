@@ -1,4 +1,4 @@
-"""The search of the methods: what it finds, in which order, and what it says."""
+"""The search of the methods: its results, their order and its messages."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    """Tells the server what day it is."""
+    """Sets the day of the server's clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._monkeypatch, self.now = monkeypatch, NOON
@@ -198,7 +198,7 @@ def test_the_noise_of_the_threshold_is_drawn_once(monkeypatch: pytest.MonkeyPatc
 def test_an_alert_whose_key_cannot_be_written_is_over(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise every sweep would look again, and its log would reveal the result."""
+    """Otherwise every sweep would look again, and the log would reveal the result."""
     wave = start()
     look(wave)
     send_yes(wave, 300)

@@ -26,7 +26,7 @@ SAME = re.compile(r"Murmur|[^a-z]*|UTC|Q\d|Questions? \d\.?|Protection|Publi\xad
 
 
 class Front(HTMLParser):
-    """What readers see of a page, except what is marked as another language."""
+    """The text that readers see of a page, except parts marked as another language."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

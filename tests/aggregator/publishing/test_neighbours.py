@@ -81,7 +81,7 @@ def true_cells(wave: Wave, crowd: Sequence[bytes]) -> list[int]:
 def measure_person(fewer: Wave, more: Wave, crowd: Sequence[bytes], row: bytes) -> float:
     """Measure what a table of all questions loses about whether a person took part.
 
-    The event is that each of the person's own cells is above its count without the person.
+    In the event, each of the person's cells is above its count without the person.
     """
     own = cells_of(fewer, row)
     known = np.array(true_cells(fewer, crowd))[own]

@@ -179,7 +179,7 @@ def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
         close_wave(wave_id=wave.pk, ending=Wave.Ending.DATE)
         compare(expected, visit(survey), at=f"{number}, not counted")
         work(survey)
-        assert Discard.objects.exists() == (number < 10)  # also if nobody came
+        assert Discard.objects.exists() == (number < 10)  # even if nobody came
         assert Batch.objects.exists() == (number >= 10)
         compare(expected, visit(survey), at=f"{number}, counted")
 

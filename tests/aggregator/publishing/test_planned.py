@@ -143,7 +143,7 @@ def test_what_is_lost_is_announced_until_midnight(
     close_with(40, wave)
     reserve_planned(wave_id=wave.pk)
     table, leader = wave.releases.order_by("pk")
-    Release.objects.update(public_from=today())  # they have waited since yesterday
+    Release.objects.update(public_from=today())  # the releases have waited since yesterday
     before = visit(wave.survey)
     append_key(find_file(tmp_path, bytes(wave.manifest_hash)), table.key)
     draw_release(table.pk)  # as after a worker died

@@ -1,4 +1,4 @@
-"""Planned tables by groups: from the draft to the public page, however many reports come."""
+"""Planned tables by groups, from the draft to the public page, for any number of reports."""
 
 from __future__ import annotations
 

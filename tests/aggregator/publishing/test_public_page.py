@@ -1,4 +1,4 @@
-"""The page of results that anyone may read: what it shows, when, and what it never shows."""
+"""The public page of results: what it shows, when it changes, and what it never shows."""
 
 from __future__ import annotations
 

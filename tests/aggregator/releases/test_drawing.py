@@ -1,4 +1,4 @@
-"""Drawing a release: once, by a worker, with a file outside the database that counts draws."""
+"""A worker draws a release once; a file outside the database counts draws."""
 
 from __future__ import annotations
 

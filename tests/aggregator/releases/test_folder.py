@@ -1,4 +1,4 @@
-"""Folders that do not know each other's draws are noticed, and one of them draws nothing."""
+"""Two folders without each other's draws are noticed, and one of them draws nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables by groups: what one report changes, what readers learn, which groups are shown."""
+"""Tables by groups: effects of one report, knowledge of readers, and shown groups."""
 
 from __future__ import annotations
 

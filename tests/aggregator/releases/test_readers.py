@@ -143,7 +143,7 @@ def test_gaussian_noise_has_a_small_exception() -> None:
 
 
 def test_a_leader_beside_a_gaussian_table_adds_its_own_loss_and_no_more() -> None:
-    """Their ε add up; only δ grows more, at most by e^ε of the other items."""
+    """The items' ε add up; only δ grows more, at most by e^ε of the other items."""
     manifest = protect(ask("q1", Kind.SEVERAL, 3))
     table = as_gaussian(plan(manifest, "q1"), deviation=Fraction(8), symbols=3, nanos=500)
     leader = plan(manifest, "q1", kind=ReleaseKind.LEADER, epsilon=10)
@@ -329,7 +329,7 @@ def test_what_a_rule_or_a_gate_ties_together_is_no_separate_count() -> None:
 
 
 def test_a_large_display_minimum_takes_no_longer_and_the_bound_stays_valid() -> None:
-    """The bound for 2,000 people also holds for a million, whose own would take seconds."""
+    """The bound for 2,000 people also holds for a million, whose exact bound takes seconds."""
     manifest = make_manifest(ask("q1", Kind.YES_NO), ask("q2", Kind.CHOICE, 4))
     lines = [
         exact_reader_epsilons(replace(manifest, display_minimum=minimum))

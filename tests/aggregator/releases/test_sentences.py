@@ -1,4 +1,4 @@
-"""The words below a release, and what readers of exact results are told."""
+"""The words below a release, and the sentences for readers of exact results."""
 
 from __future__ import annotations
 

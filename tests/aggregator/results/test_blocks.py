@@ -1,4 +1,4 @@
-"""Blocks: the rows of a question, their places on the axis, and their words."""
+"""Blocks: the rows of a question, their positions on the axis, and their words."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def test_a_wave_whose_manifest_is_broken_does_not_stop_the_sweep() -> None:
 
 
 def test_fewer_batches_than_the_snapshot_counted_change_nothing() -> None:
-    """As if one table was restored from an older copy than the other."""
+    """As if one table had been restored from an older copy than the other."""
     wave = make_launched_survey()
     for size in (50, 50):
         seal(wave, size)

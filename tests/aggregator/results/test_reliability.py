@@ -26,7 +26,7 @@ ORDER = list(Reliability)
 ONE_LOOK = 1.95996
 
 
-# By hand: 2 · c · SE.
+# Computed by hand: 2 · c · SE.
 @pytest.mark.parametrize(
     ("error", "critical", "rating"),
     [

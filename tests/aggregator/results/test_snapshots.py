@@ -111,7 +111,7 @@ def test_a_wave_closed_by_hand_keeps_the_level_of_its_last_shown_look(expected: 
         assert value == pytest.approx(1.95996, abs=1e-5)
         assert late.estimates[0]["estimates"][0]["intervals"]["inner"]
     else:
-        # Below C = 30 nothing was shown, and the close spends nothing.
+        # Below C = 30 reports nothing was shown, and the close spends nothing.
         shown = [total for total in early.totals if total >= 30]
         assert late.totals == early.totals
         assert value == pytest.approx(find_critical(shown, expected=expected or 1000))

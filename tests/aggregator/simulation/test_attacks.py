@@ -1,4 +1,4 @@
-"""The attacks on a survey: what they look for, and how often they are right."""
+"""The attacks on a survey: their targets, and how often they are right."""
 
 from __future__ import annotations
 

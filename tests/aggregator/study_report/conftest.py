@@ -64,7 +64,7 @@ _written: list[StudyReport] = []
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> StudyReport:
-    """Return the report of the study. It is written once, because estimating takes seconds."""
+    """Return the report of the study. It is made once, because estimating takes seconds."""
     if not _written:
         request.getfixturevalue("study")
         _written.append(write_report(find_view(Survey.objects.get())))

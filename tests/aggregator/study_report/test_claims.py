@@ -1,4 +1,4 @@
-"""The report of a survey with a sealed half: first what is sealed, then the result of its test."""
+"""The report of a survey with a sealed half, before and after the test of its claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as a page: who sees it, what it says in each state of a survey, the people invited."""
+"""The report as a page: its readers, its text in each state of a survey, people invited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting a closed survey: what goes, what stays, and what happens to concurrent work."""
+"""Deleting a closed survey: deleted rows, kept rows, and concurrent work."""
 
 from __future__ import annotations
 

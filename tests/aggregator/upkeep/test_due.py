@@ -147,7 +147,7 @@ def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
         patch.setattr(DueWork.objects, "all", lambda: known_to_the_slow_one)
         remember(at=3)
     assert rows() == {("seal", 7): (1, 2)}
-    # Both sweeps think that they saw it first.
+    # Both sweeps believe that they saw the work first.
     with monkeypatch.context() as patch:
         patch.setattr(DueWork.objects, "all", list)
         remember(moved, at=4)
@@ -157,7 +157,7 @@ def test_a_sweep_that_reads_earlier_and_writes_later_does_no_harm(
 def test_a_sweep_that_finds_nothing_makes_few_queries_and_writes_only_its_heartbeat(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: None)  # there is no broker here
+    monkeypatch.setattr(tasks, "drop_waiting_sweeps", lambda: None)  # this test has no broker
     for _ in range(3):
         make_wave()
     tasks.sweep()

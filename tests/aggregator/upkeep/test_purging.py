@@ -376,7 +376,7 @@ def test_a_transaction_that_began_before_sealing_postpones_the_purge(on_postgres
         _, gone = seal_some(wave=wave)
         purge_traces()
         assert purge_is_due()
-        # It may still read deleted rows, so a rewritten table would contain them.
+        # The transaction may still read deleted rows, so a rewritten table would contain them.
         assert other.execute("SELECT count(*) FROM aggregator_batch").fetchone() == (0,)
     purge_traces()
     assert not purge_is_due()

@@ -1,4 +1,4 @@
-"""privacy_check says when workers could not draw a release."""
+"""privacy_check reports settings with which workers could not draw a release."""
 
 from __future__ import annotations
 

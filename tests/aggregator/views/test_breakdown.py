@@ -1,4 +1,4 @@
-"""The pages of a break down: the menu, the wait, every question by groups, and what is refused."""
+"""The pages of a breakdown: the menu, the wait, every question by groups, and what is refused."""
 
 from __future__ import annotations
 

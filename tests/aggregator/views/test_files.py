@@ -1,4 +1,4 @@
-"""The address of a file: the file, a page that waits for it without a script, or why not."""
+"""The address of a file: the file, a waiting page without a script, or a reason."""
 
 from __future__ import annotations
 

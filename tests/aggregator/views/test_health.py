@@ -59,7 +59,7 @@ def test_readyz_says_whether_work_is_late(
     swept: float | None, due: float | None, told: dict[str, str]
 ) -> None:
     note(swept=swept, due=due)
-    # Slow workers are no reason to take the intake out of service.
+    # Slow workers do not justify taking the intake out of service.
     assert ask() == (200, told)
     response = Client().get("/readyz?late=503")
     assert response.status_code == (200 if told == OK else 503)

@@ -1,4 +1,4 @@
-"""Every engine scrambles as the manifest says, and writes the same bytes for the same draws."""
+"""Every engine scrambles according to the manifest, and writes equal bytes for equal draws."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The browser's history reveals nothing about a visit, and Back shows the previous page.
 
-Windows and real keys are used: when a person goes back, and only then, browsers skip entries that a
+The tests use windows and real keys: only when a person goes back do browsers skip entries that a
 page added before it was touched.
 """
 

@@ -1,4 +1,4 @@
-"""What a visit leaves in a browser's profile: exactly what the page says, and nothing else."""
+"""A visit leaves in a browser's profile exactly the traces that the page names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FELT, ITEM, DREAM = "How was it?", "We saw no land at all", "Only in a bad dream
 TEXTS = [f"Was crossing {number} rough?" for number in range(20)]
 MISTYPED = "918273645546"  # long enough to occur nowhere by chance
 CHOSEN = "choice-1"  # the name of a chosen field, by which a browser could store it
-WRITTEN_SECONDS = 4  # until browsers have written what they store while they run
+WRITTEN_SECONDS = 4  # until browsers have written the data that they store while they run
 
 
 @pytest.fixture(params=["chromium", pytest.param("firefox", marks=pytest.mark.long)])
@@ -169,7 +169,7 @@ def test_a_shared_device_whose_browser_is_killed_while_it_sends_keeps_no_code_an
     engine: str, line: Line, tmp_path: Path
 ) -> None:
     wave = make_ferries(shared_devices=True)
-    # The driver and the display stop with an error when the browser is gone.
+    # The driver and the display stop with an error once the browser has ended.
     with (
         suppress(WebDriverError, OSError),
         open_window(engine, tmp_path) as (tab, _keyboard),

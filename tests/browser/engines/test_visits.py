@@ -1,4 +1,4 @@
-"""What happens to respondents on the way, in each engine."""
+"""Incidents during a respondent's visit, in each engine."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_page_that_was_left_by_mistake_comes_back_with_its_answers_unless_exit
     tab.open(f"{line.url}/methods")
     tab.back()
     if quick_exit or tab.engine == "firefox":  # Firefox asks before it leaves, then forgets
-        time.sleep(BACK_SECONDS)  # no person is faster; the step back has ended by then
+        time.sleep(BACK_SECONDS)  # no person is faster; by then, the step back has ended
         start(tab)
         tab.wait_for_heading(QUESTIONS[0])
         assert not tab.run("return document.querySelector('[aria-pressed=true]')")

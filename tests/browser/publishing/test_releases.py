@@ -84,7 +84,7 @@ def survey(live: LiveApplication) -> Survey:
 
 
 class Study:
-    """A researcher's tab; every picture is taken wide and light, and narrow and dark."""
+    """A researcher's tab; each page is pictured wide and light, and narrow and dark."""
 
     def __init__(self, page: Page, *, live: LiveApplication, survey: Survey, to: Path) -> None:
         self.page, self.live, self.survey, self.pictures = page, live, survey, to
@@ -224,7 +224,7 @@ def publish_table(study: Study) -> None:
 
 
 def charge_nothing_that_was_not_priced(page: Page) -> None:
-    """Publish sends the form as it is; a choice that differs from the priced one is not charged."""
+    """Publish sends the form as it is; a choice other than the priced one is not charged."""
     page.get_by_label(TIRED).uncheck()
     page.get_by_role("button", name="Publish (spends 1.00)").click()
     expect(page.locator(".error-summary")).to_contain_text("You changed the choice")

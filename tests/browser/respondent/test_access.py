@@ -185,7 +185,7 @@ def make_full_survey(*, tail: str = "", **settings: Any) -> Wave:
 
 
 def walk(page: Page, look: Look) -> None:
-    """Answer each page with its first row; look at it empty, refused and filled in."""
+    """Answer each page with its first row; check the page empty, refused and filled in."""
     expect(page.locator("#start")).to_be_visible()
     look("start")
     for summary in page.locator("main summary").all():
@@ -477,7 +477,7 @@ def test_a_survey_of_100_questions_shows_progress(visitor: Visitor) -> None:
 def test_nothing_is_cut_off_or_overflows_at_400_percent(
     chromium: Browser, live: LiveApplication, language: str
 ) -> None:
-    """Of a window of 1280 × 1024 pixels, 320 × 256 are left."""
+    """A window of 1280 × 1024 pixels then shows 320 × 256."""
     wave = make_full_survey(tail=LONG_WORD)
     misfits: dict[str, list[str]] = {}
     size = {"width": 320, "height": 256}

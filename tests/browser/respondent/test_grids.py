@@ -114,7 +114,7 @@ def test_rows_are_asked_as_cards_or_a_table_and_checked_as_questions(
         assert (heading(page), rows(page)) == (ROWS, ["Stolen?", "Lied?"])
         assert page.locator("#odds").count() == 0  # each row has its own odds
         expect(page.get_by_role("group", name="Stolen?")).to_contain_text("strong")
-        # No page before had either way to scramble, so this one states both in full.
+        # No earlier page had either way of scrambling, so this page states both in full.
         assert page.locator(".item legend p").count() == 2
         expect(page.get_by_role("group", name="Lied?")).to_contain_text("light")
         shown = page.evaluate(TABLE)
@@ -225,7 +225,7 @@ def test_a_long_score_has_several_pages_and_one_code(visitor: Visitor) -> None:
     assert page.locator("dl.checks").inner_text().count(REFUSED) == 2
     page.locator("dl.checks .again").last.click()
     choose(page, "Often")
-    press(page, NEXT)  # and so its other page has no answers
+    press(page, NEXT)  # so the other page of the score has no answers
     assert rows(page)[0] == "Item 1x"
     choose(page, "Never")
     press(page, NEXT)

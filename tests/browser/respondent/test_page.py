@@ -249,7 +249,7 @@ def test_going_back_after_submit_shows_no_answers(visitor: Visitor) -> None:
     page.go_back()
     expect(status(page)).to_have_text(SENT)
     assert page.locator("input").count() == 0
-    # One step further back leaves the survey: the history does not show how many steps there were.
+    # One more step back leaves the survey: the history does not show the number of steps.
     page.go_back()
     assert page.url == "about:blank"
 

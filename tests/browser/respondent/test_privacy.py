@@ -37,7 +37,7 @@ THREE = ("Have you ever driven after drinking?", "Do you have children?", "Do yo
 
 @dataclass
 class Trace:
-    """Everything that an observer or a thief could have seen of one visit."""
+    """Everything that an observer or a thief could see of one visit."""
 
     sent_before: list[str]
     sent: list[dict[str, Any]]

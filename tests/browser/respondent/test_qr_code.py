@@ -51,7 +51,7 @@ def test_every_version_is_drawn_as_the_standard_says(page: Page) -> None:
 
 
 def test_the_mask_is_one_that_reads_well(page: Page) -> None:
-    """segno counts some overlapping patterns differently, so its own choice can be another."""
+    """segno counts some overlapping patterns differently, so its own choice of mask can differ."""
     evaluate: Any = segno.encoder.evaluate_mask
     texts = [(20 * WORDS)[:length] for length in (1, 20, 60, 146, 147, 200, 333)]
     for text, rows in zip(

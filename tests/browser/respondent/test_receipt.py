@@ -33,7 +33,7 @@ from tests.support.factories import QUESTIONS, make_launched_survey
 
 RECEIPT = "See what was sent"
 BOTH = f"{LONELY} {LONELY_STILL}"
-# What the letters of each question stand for, as the receipt lists it.
+# The meaning of each question's letters, as the receipt lists it.
 MEANINGS = {
     MOVED: ["A = No · B = Yes · C = Prefer not to say"],
     THINGS: ["B = Prefer not to say · C = Not asked", "A = No · B = Yes"],

@@ -1,4 +1,4 @@
-"""One envelope, identical bytes at every attempt, one report, whatever the network does."""
+"""Whatever the network does: one envelope, identical bytes at every attempt, one report."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def test_loading_questions_is_abandoned_after_a_time_limit(visitor: Visitor) -> 
     visitor.context.route("**/m/*.json", lambda route: None)
     page.goto(f"{visitor.url}/s/{make_launched_survey().survey.slug}")
     expect(page.locator("#status")).to_be_hidden()
-    for _ in range(10):  # whenever the page began to wait
+    for _ in range(10):  # no matter when the page began to wait
         page.clock.run_for(21_000)
     expect(page.locator("#status")).to_have_text(
         "The questions could not be loaded. Load the page again, or use another browser."

@@ -1,4 +1,4 @@
-"""Constant shape: visits look the same, whatever the answers and wherever the rules lead."""
+"""Constant shape: all visits look the same, whatever the answers and the paths."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_all_answers_to_a_branching_survey_look_the_same(
     """This tests combinations of the answers to six questions of all scrambled types."""
     wave = make_small_survey()
     vectors = list(choose_all_answers())
-    # Moved: 2 × 4 answers to its two dependent pages; then 2 × 2 × 3 to the others.
+    # Moved: 2 × 4 answers to its two dependent pages; then 2 × 2 × 3 to the other pages.
     assert len(vectors) == (8 + 1 + 1) * 12
     vectors = vectors[::step]
     walks = [

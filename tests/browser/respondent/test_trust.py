@@ -1,4 +1,4 @@
-"""What a worried respondent can do and an expert can check: leave, wait, test, keep a copy."""
+"""Options of a worried respondent, and checks by an expert: leave, wait, test, keep a copy."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_the_demo_draws_a_hundred_codes_and_sends_nothing(visitor: Visitor) -> N
         )
         assert yes + no == 100
         shares.append(yes if name == "Yes" else no)
-    # Of 2,000 codes, 88 of 100 stay: within 4.9 standard deviations, missed once in a million.
+    # Of 2,000 codes, 88 of 100 stay, within 4.9 standard deviations; one run in a million fails.
     assert abs(sum(shares) - 1760) < 4.9 * (2000 * 0.88 * 0.12) ** 0.5
     assert len(visitor.requests) == before
     assert kept(page) == []

@@ -310,7 +310,7 @@ def test_a_scale_says_what_its_ends_mean_on_the_page_and_in_the_answers(
     assert checked_rows(page) == {"Rested?": "10 (Always)", "Calm?": "1 (Never)"}
 
 
-# How a warning looks: its colour, and its mark.
+# The appearance of a warning: its colour and its mark.
 LOOK = """(one) => {
     const { clipPath, backgroundColor, blockSize } = getComputedStyle(one, "::before");
     return [getComputedStyle(one).color, clipPath, backgroundColor, blockSize];

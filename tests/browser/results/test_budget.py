@@ -1,4 +1,4 @@
-"""What a results page may cost its reader: words, numbers and height, counted in Chromium."""
+"""Limits on words, numbers and height of a results page, counted in Chromium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS, NUMBERS_A_FIGURE = 2, 3
 # Pixels of a block and of each of its options.
 HEIGHT, HEIGHT_AN_OPTION = 160, 28
 PHONE_FACTOR = 2
-# The text that is visible, without that of the question, its options and the ends of its scale.
+# The visible text, except that of the question, its options and the ends of its scale.
 OWN_TEXT = """(block) => {
     const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
     const texts = [];

@@ -1,4 +1,4 @@
-"""Leaving at once from every state of a visit: what is erased, where Back and Forward lead."""
+"""Leaving at once from every state of a visit: erased data, and targets of Back and Forward."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.six_languages import make_survey_in_six_languages
 HOLD = "main > .again"  # send later
 START = "#start:visible"
 ENTRIES = "Page.getNavigationHistory"
-# Leaving is quick, so the page's state is read at the same moment.
+# Leaving is quick, so the test reads the page's state at the same moment.
 PRESS_EXIT = """() => {
     document.getElementById("exit").click();
     return [document.documentElement.hidden, document.title, document.body.checkVisibility()];

@@ -57,7 +57,7 @@ def sends_address_browser_and_languages(visit: Recording) -> bool:
 
 
 def is_loaded_from_where_the_code_goes(visit: Recording) -> bool:
-    """One server sends the page and gets the code, at the same address."""
+    """A single server, at one address, sends the page and receives the code."""
     ends = [request.response() for request in (visit.sent[0], visit.report)]
     return len({str(end.server_addr()) for end in ends if end}) == 1 and all(ends)
 
@@ -98,7 +98,7 @@ def is_in_the_history(visit: Recording) -> bool:
 
 
 def _read_public_page(visit: Recording) -> tuple[int, str]:
-    """Return what anyone gets from the address of the results while the survey is open."""
+    """Return the response at the address of the results while the survey is open."""
     slug = visit.sent[0].url.split("/s/")[1].split("/")[0]
     response = Client().get(reverse("aggregator:public_results", args=[slug]))
     return response.status_code, response.content.decode()
@@ -161,7 +161,7 @@ OTHERS: Mapping[str, Callable[[Recording], bool]] = {
 
 
 def assert_every_sentence_is_true(visit: Recording) -> set[str]:
-    """Return the sentences that were found and hold."""
+    """Return the sentences that were found and are true."""
     assert visit.shows
     found = {*visit.shows, *(sentence for sentence in OTHERS if sentence in visit.told)}
     checks = {**SHOWS, **OTHERS}

@@ -1,4 +1,4 @@
-"""Every state of a visit besides questions, with everything open: axe, and the exit in reach."""
+"""Every state of a visit besides questions, with everything unfolded: axe, and Exit in reach."""
 
 from __future__ import annotations
 

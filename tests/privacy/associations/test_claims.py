@@ -48,7 +48,7 @@ def count_table(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[
 
 @pytest.mark.slow
 def test_false_claims_that_were_searched_for_are_confirmed_in_at_most_five_of_100_surveys() -> None:
-    """All answers are independent, so every claim is false; the author claims what looks largest.
+    """All answers are independent, so every claim is false; the author claims the largest effects.
 
     On the half that was searched, the same claims would be confirmed almost every time.
     """

@@ -1,8 +1,8 @@
 """Report tables that no true answers can explain: known values, false alarms on honest data.
 
-The chance is simulated, or summed over all tables, at truths where it is greatest: everybody, or
-all of a few groups, in one cell. Each test maximizes over shares that include the true ones, so
-tables whose ratio against the truth is small need no search.
+The chance of a false alarm is simulated, or summed over all tables, at truths where it is greatest:
+everybody, or all of a few groups, in one cell. Each test maximizes over shares that include the
+true ones, so tables whose ratio against the truth is small need no search.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_the_test_that_is_valid_depends_on_the_end() -> None:
     assert Contradiction.of_any([]) == FINE
 
 
-# Chances on honest data
+# Chances of false alarms with honest data
 
 
 def compare_with_truth(tables: Counts, reported: Floats) -> Floats:
@@ -144,7 +144,7 @@ def accept(k: int, *, runs: int, expected: float) -> None:
     assert k <= limit
 
 
-# At epsilon = .5, true shares can explain least, so chance contradicts most often.
+# At epsilon = .5, true shares can explain least, so reports contradict by chance most often.
 @pytest.mark.parametrize(
     ("sizes", "total"),
     [

@@ -51,7 +51,7 @@ class Likelihood:
     def minimize(
         self, *, column: int | None = None, at: float = 0.0
     ) -> tuple[NDArray[np.float64], float]:
-        """Search from zero, with one coefficient fixed at a value if given."""
+        """Search from zero, optionally with one coefficient fixed."""
         free = np.array(
             [place for place in range(11) if place != (None if column is None else 7 + column)]
         )

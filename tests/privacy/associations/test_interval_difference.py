@@ -1,4 +1,4 @@
-"""The difference of two estimates from their intervals covers as often as the intervals do."""
+"""The interval of a difference covers as often as the two intervals that it combines."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_ratios_after_a_fixed_end_are_covered() -> None:
 
 
 def test_watched_intervals_cover_at_the_look_that_is_most_misleading() -> None:
-    """They cover even for someone who stops when the difference looks largest."""
+    """The intervals cover even for someone who stops when the difference looks largest."""
     draw = np.random.default_rng(11)
     looks = np.array([100, 150, 200, 300, 400, 600, 800, 1200, 1600])
     runs, covered = 400, 0

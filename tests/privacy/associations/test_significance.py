@@ -182,7 +182,8 @@ def test_dependent_answers_are_found_among_those_who_answer() -> None:
 def test_one_question_with_refusals_is_enough_for_the_latent_test() -> None:
     found = independence_test(counts=[[200, 150, 90], [160, 210, 80]], variables=[PLAIN, REFUSABLE])
     assert found.method == "latent_likelihood_ratio"
-    # Only answers count. The whole table, with its three columns, would give two degrees.
+    # Only answers count. The whole table, with its three columns, would give two degrees of
+    # freedom.
     assert found.degrees_of_freedom == 1
 
 

@@ -35,7 +35,7 @@ def draw(scale: float, shape: Any, *, seed: int) -> NDArray[np.int64]:
 
 
 def assert_share(right: int, tries: int, expected: float) -> None:
-    """Accept unless so many, or so few, are right in less than one in a million runs."""
+    """Accept unless this many, or this few, right guesses occur in under one in a million runs."""
     print(f"{right} of {tries} right, expected {expected:.4f}")
     chances = bdtr(right, tries, expected), bdtrc(right - 1, tries, expected)
     assert min(chances) > ONE_IN_A_MILLION / 2
@@ -60,7 +60,8 @@ def test_no_loss_is_guessing_and_certain_failure_is_certainty() -> None:
 def test_the_bound_with_delta_is_reached_by_randomized_response_that_may_fail(
     epsilon: float,
 ) -> None:
-    # With probability delta it outputs the truth, else with probability e^eps/(1 + e^eps).
+    # With probability delta, the mechanism outputs the truth, else with probability e^eps/(1 +
+    # e^eps).
     delta, keep = 0.01, exp(epsilon) / (1 + exp(epsilon))
     success = delta + (1 - delta) * keep
     assert attacks.success_bound(epsilon=epsilon, delta=delta) == pytest.approx(success, abs=1e-15)

@@ -203,8 +203,8 @@ def float_share(count: int, steps: NDArray[np.float64], sign: float) -> NDArray[
 def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether any uniform float gives exactly these shares.
 
-    It tries the 129 floats around the noise in question: where they lie far apart, rounding cannot
-    have moved the noise further; where they lie close together, one always fits.
+    The check tries the 129 floats around the noise in question: where they lie far apart, rounding
+    cannot have moved the noise further; where they lie close together, a float always fits.
     """
     noise = np.abs(shares - count / PEOPLE)
     middle = np.rint(np.exp(-noise * PEOPLE / 2) * STEPS)

@@ -223,7 +223,7 @@ def test_without_a_delta_the_noise_is_laplace() -> None:
 
 def test_the_scale_is_exact() -> None:
     assert choose_table_noise(symbols=1, epsilon=Fraction(30, 100)).scale == Fraction(10, 3)
-    # A float is read as the decimal that it prints, not as its binary value.
+    # A float is read as the decimal that Python prints, not as its binary value.
     assert choose_table_noise(symbols=1, epsilon=0.3).scale == Fraction(10, 3)
     assert choose_table_noise(symbols=1, epsilon=np.float64(0.3)).scale == Fraction(10, 3)
     gaussian = choose_table_noise(symbols=30, epsilon=1, delta=1e-6)
@@ -249,7 +249,7 @@ def test_gaussian_noise_keeps_its_delta_and_is_hardly_wider_than_needed(
     assert noise.variance == discrete_gaussian_variance(variance=variance)
     assert noise.variance < discrete_laplace_variance(scale=Fraction(symbols) / Fraction(epsilon))
     assert noise.rho == gaussian_rho(variance=variance, squared_sensitivity=symbols)
-    # Converting its rho back would give a looser epsilon than the one it was chosen for.
+    # Converting the rho of the noise back would give a looser epsilon than the one wanted.
     assert (noise.epsilon, noise.delta) == (epsilon, delta)
 
 

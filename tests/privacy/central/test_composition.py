@@ -49,7 +49,7 @@ def test_many_small_releases_have_known_sums(
     assert f"{bun_steinke:.9f}" == loose
     assert zcdp_composition(epsilons=epsilons, delta=delta) == pytest.approx(bun_steinke)
     assert f"{exact_composition(epsilons=epsilons, delta=delta):.9f}" == exact
-    # The conversion that the product uses lies between them.
+    # The conversion that the product uses lies between these two values.
     assert float(exact) < zcdp_epsilon(rho=rho, delta=delta) < bun_steinke
 
 
@@ -152,7 +152,7 @@ def test_releases_about_disjoint_people_cost_the_largest() -> None:
 def test_a_group_has_a_known_delta() -> None:
     found = group_delta(epsilon=0.5, delta=1e-6, people=3)
     assert f"{found * 1e6:.9f}" == "5.367003099"
-    # A chain of three neighbours, each step weighted with the epsilons of those before it.
+    # A chain of three neighbours, each step weighted with the epsilons of the steps before it.
     chain = 1e-6 * (1 + exp(0.5) + exp(1.0))
     assert found == pytest.approx(chain, rel=1e-11)
     # The bound g exp(g epsilon) delta is valid too, but 2.5 times looser.
@@ -178,7 +178,7 @@ def test_group_delta_at_the_edges() -> None:
     assert group_delta(epsilon=1e-12, delta=1e-9, people=5) == pytest.approx(5e-9, rel=1e-9)
     large = group_delta(epsilon=1000, delta=1e-300, people=1)
     assert large == 1e-300
-    # Either side of the point where exp(g epsilon) no longer fits a float.
+    # On either side of the point where exp(g epsilon) no longer fits a float.
     near = [group_delta(epsilon=0.7, delta=1e-305, people=people) for people in (1000, 1001)]
     assert near[1] / near[0] == pytest.approx(exp(0.7), rel=1e-6)
     assert near[0] == pytest.approx(1e-305 * (expm1(700.0) / expm1(0.7)), rel=1e-9)

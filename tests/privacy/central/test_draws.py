@@ -110,7 +110,7 @@ def test_opendp_draws_discrete_laplace_noise(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("variance", [Fraction(1), Fraction(4489, 256)], ids=str)
 def test_opendp_draws_discrete_gaussian_noise(variance: Fraction) -> None:
-    """Its scale is the square root, which must be exact as a float."""
+    """OpenDP takes the standard deviation, which must be exact as a float."""
     space = counts_space(dp.l2_distance(T=float))
     add_noise = dp.m.make_gaussian(*space, scale=float(np.sqrt(float(variance))))
     assert chi_squared_p(add_noise([0] * RUNS), gaussian(variance), most=200) > BY_CHANCE

@@ -83,7 +83,7 @@ def general_scores(
 
 
 def test_the_scores_of_the_reference_move_both_ways_and_by_less_than_it_says() -> None:
-    """It states ceil(M max b / min a) + 1, in which b and a come from different predictors."""
+    """The reference has ceil(M max b / min a) + 1, with b and a from different predictors."""
     a = [slope(COINS) * slope(one) for one in UNEQUAL]
     moves = [
         after - before

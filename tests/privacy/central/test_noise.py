@@ -107,7 +107,7 @@ def test_the_noise_is_less_spread_than_continuous_noise() -> None:
 
 
 def test_the_sum_changes_its_formula_without_a_jump() -> None:
-    # Below a variance of 1 the terms are added up, from 1 on Poisson's formula is used.
+    # Below a variance of 1, the terms are added up; otherwise, Poisson's formula is used.
     below, above = 1 - 2**-53, 1.0
     for value in (0, 1, 9):
         first = float(discrete_gaussian_probability(value, variance=below))

@@ -256,7 +256,7 @@ def test_the_gap_to_the_best_exceeds_its_bound_as_rarely_as_stated(
 def test_the_bound_of_the_exponential_mechanism_is_nearly_met_by_one_best_among_many(
     monotone: bool,
 ) -> None:
-    """It cannot be much smaller: 1,000 options lie just beyond it, and one is the best."""
+    """The bound cannot be much smaller: 1,000 options lie just beyond it, and one is the best."""
     bound = selection_bound(
         sensitivity=1, epsilon=1, candidates=1001, level=0.95, monotone=monotone
     )

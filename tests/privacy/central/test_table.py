@@ -188,7 +188,7 @@ def test_without_noise_it_is_wilsons_interval() -> None:
     found = table_interval(count=400, people=1000, codes=2, noise_variance=0, **COINS)
     assert float(found.low) == pytest.approx((low - 0.25) / 0.5, rel=1e-9)
     assert float(found.high) == pytest.approx((high - 0.25) / 0.5, rel=1e-9)
-    # A declared question has half a count more at either end.
+    # The interval of a declared question is half a count wider at each end.
     low, _ = proportion_confint(399.5, 1000, method="wilson")
     _, high = proportion_confint(400.5, 1000, method="wilson")
     found = table_interval(count=400, people=1000, codes=2, noise_variance=0, **DECLARED)
@@ -263,7 +263,7 @@ def covers(
 
 
 def lowest_allowed(runs: int) -> float:
-    """A coverage of .93 looks lower than this by chance in one in a million cells."""
+    """A true coverage of .93 is estimated below this in one of a million cells."""
     return 0.93 - 4.9 * sqrt(0.93 * 0.07 / runs)
 
 
@@ -311,7 +311,7 @@ def test_intervals_with_gaussian_noise_cover_the_true_share(
 
 
 def highest_allowed(runs: int) -> float:
-    """A rate of .04 looks higher than this by chance in one in a million cells."""
+    """A true rate of .04 is estimated above this in one of a million cells."""
     return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
 
 
@@ -373,7 +373,8 @@ def test_below_the_least_people_an_interval_says_nothing_or_misleads() -> None:
 
 
 def test_a_declared_share_of_one_needs_the_half_count() -> None:
-    # Three codes, b = 1/3, all answers equal: without it, the interval covers in .82 of all cases.
+    # Three codes, b = 1/3, all answers equal: without the half count, the interval covers in .82 of
+    # all cases.
     random = np.random.default_rng(51)
     cells = np.array([60, 0, 0]) + draw_laplace(random, 1 / 3, (20_000, 3))
     n = cells.sum(axis=1)

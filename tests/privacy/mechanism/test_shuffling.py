@@ -243,7 +243,7 @@ def test_the_closed_form_is_never_below_the_numeric_bound(
 
 
 def test_the_closed_form_rejects_values_outside_its_condition() -> None:
-    # ln 3 <= ln(n / (16 ln(2e6))) from n = 48 ln(2e6) = 696.4 on
+    # ln 3 <= ln(n / (16 ln(2e6))) if n >= 48 ln(2e6) = 696.4
     assert shuffle_epsilon_closed_form(mechanism=COINS, people=697, delta=1e-6) < COINS.epsilon
     with pytest.raises(ValueError, match=r"mechanism must have an epsilon of at most 1\.098"):
         shuffle_epsilon_closed_form(mechanism=COINS, people=696, delta=1e-6)

@@ -118,7 +118,7 @@ def test_the_noise_of_two_answers_and_of_more() -> None:
         noise = error(CENTRAL, epsilon=0.1, answers=answers) ** 2 - error(NONE) ** 2
         scale = sensitivity / 0.1
         assert noise * 1000**2 == pytest.approx(2 * scale**2, rel=1e-9)
-        # The discrete noise that Murmur draws has a variance lower by a sixth.
+        # The discrete noise that Murmur draws has a variance smaller by 1/6.
         assert 2 * scale**2 - discrete_laplace_variance(scale=scale) == pytest.approx(1 / 6, 1e-3)
 
 

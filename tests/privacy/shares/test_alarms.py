@@ -1,4 +1,4 @@
-"""Codes that the design could hardly produce: known values, and exact chances on honest data.
+"""Codes that the design could hardly produce: known values, and exact chances of false alarms.
 
 A question contradicts its design if any of its codes does. Each code is tested at
 1 - .05 / (codes), so at most 5 of 100 questions contradict it by chance. If everybody has the same
@@ -88,7 +88,7 @@ def test_without_reports_nothing_is_contradicted() -> None:
     assert not find_contradictions(successes=0, total=0, level=0.01, **COINS)
 
 
-# Exact chances on honest data
+# Exact chances of false alarms with honest data
 
 
 @pytest.mark.parametrize("symbols", SYMBOLS)

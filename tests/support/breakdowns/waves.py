@@ -90,7 +90,7 @@ def finish(
     ending: Wave.Ending = Wave.Ending.OWNER,
     background: Background | None = None,
 ) -> Wave:
-    """Close and count; the owner accepts the proposed background of the rows or chooses another."""
+    """Close and count the wave; the owner accepts the proposed background or chooses another."""
     close_wave(wave_id=wave.pk, ending=ending)
     process(wave, accepts=background is None)
     if background is not None:

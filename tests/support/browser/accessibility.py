@@ -1,4 +1,4 @@
-"""axe, run in a page; whether the exit is in reach; and how a question is answered."""
+"""Run axe in a page, check that the exit is within reach, and answer a question."""
 
 from __future__ import annotations
 

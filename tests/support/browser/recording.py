@@ -1,4 +1,4 @@
-"""A recording of one real visit: what was sent, what the browser kept, what its history shows."""
+"""A recording of one real visit: the requests, the browser's storage and its history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of charts, as a worker makes them, and what is in them."""
+"""Files of charts, as a worker makes them, and their contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full dump after 10,000 submissions links no one, but a leaky build is detected.
+"""A full dump after 10,000 submissions links nobody to a report; a leaky build is detected.
 
 Twenty runs are twenty waves of one Murmur with 500 people each, who arrive in random order. A batch
 contains reports of one wave only, so the waves are twenty experiments. They share one dump, as in a
@@ -69,7 +69,7 @@ class Site:
             return file.execute(statement).fetchall()
 
     def field(self, *, runs: int, each: int, per_second: int = PER_SECOND) -> Crowd:
-        """Open that many surveys, and let the crowd send reports to all of them in random order."""
+        """Open `runs` surveys, and let the crowd send reports to all of them in random order."""
         surveys = [{"title": f"Run {run}", "cap": each} for run in range(runs)]
         waves = open_surveys(self.stack, surveys, questions=QUESTIONS, flips=FLIPS)
         manifests = [wave.manifest_hash for wave in waves]

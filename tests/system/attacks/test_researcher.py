@@ -1,4 +1,4 @@
-"""What an ordinary account learns about people from sending fakes and reading everything.
+"""Attacks by an ordinary account that sends fake reports and reads everything.
 
 Before looks, sealing by chance and files of the whole wave, each of these attacks found every
 person with all their codes. `python -m scripts.attacks.researcher.attack` prints both.
@@ -39,7 +39,7 @@ from scripts.stack.world import make_world
 from surveys.manifest.manifest import SMALLEST_USUAL_BATCH
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-# With so many people, chance alone hardly ever names all of them.
+# With this number of people, chance alone hardly ever names all of them.
 PEOPLE = 24
 FEW = 4
 LARGE = pytest.param(50, marks=pytest.mark.long)
@@ -123,7 +123,7 @@ def test_ten_people_for_each_equation_hide_who_is_in_a_group() -> None:
     found = guess_from_pages(surveys=10)
     assert (found.equations, found.known) == (12, 0.5)
     assert found.by_program < find_bound(found.people)
-    # The pages still reveal something: the best guess is right for 59 people of 100, not 50.
+    # The pages still reveal something: the best guess is right for 59 of 100 people, not 50.
     told = found.equations * 10 / found.people
     assert find_bound(found.people) < found.by_squares < find_bound(found.people, told=told)
 

@@ -1,4 +1,4 @@
-"""A hundred times kill -9 of any process under load: each acknowledged report counts once.
+"""After 100 times kill -9 of any process under load, each acknowledged report counts once.
 
 The seed decides which process is killed; the work in progress decides when. test_storm_controls.py
 shows that the same checker catches three builds that are broken on purpose.
@@ -30,7 +30,7 @@ def assert_weathered(outcome: Outcome) -> None:
     print(outcome)
     assert outcome.verdict.is_clean
     assert outcome.surprises == []
-    # Only processes with work are killed; a storm that rarely finds any would be harmless.
+    # Only processes with work are killed; a storm that rarely found one would be harmless.
     assert outcome.nemesis.missed.total() <= MISSED_SHARE * len(outcome.kills)
     assert not outcome.recovers_slowly
     # The network really damaged requests in every way that it can.

@@ -1,4 +1,4 @@
-"""What the broker holds, read from Redis itself: ids of waves, but no times."""
+"""The broker's content, read from Redis itself: ids of waves, but no times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program with many IPv6 addresses sends made-up reports: each width of network has its limit."""
+"""A program with many IPv6 addresses sends made-up reports: each network size has a limit."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from scripts.stack.stack import ROOT, Stack, free_port
 from scripts.stack.world import OWNER
 
 SIGN_IN, RESET = "/accounts/login/", "/accounts/password/reset/"
-# More than the 30 sign-ins and 20 resets a minute that one network may try.
+# More than the 30 sign-ins and 20 resets that a network may try in a minute.
 MANY = 40
 STRANGER, OWNERS, ELSEWHERE, GUESSERS = (f"127.0.0.{number}" for number in range(2, 6))
 
@@ -160,8 +160,8 @@ def wait_for_sign_in_page(proxied: Proxied) -> None:
 
 def test_nobody_can_shut_sign_in_or_resets_for_others(proxied: Proxied) -> None:
     stranger = proxied.visit(STRANGER)
-    # Neither pretending to be others nor a new address for each form makes a difference. Without
-    # passwords to check, even a slow machine receives all forms within the counted minute.
+    # Forged addresses make no difference, nor does a new address for each form. With no passwords
+    # to check, even a slow machine receives all forms within the counted minute.
     invented = [OWNERS if number % 2 else f"203.0.113.{number}" for number in range(MANY)]
     signed_in = [
         stranger.sign_in(f"nobody{number}@example.org", "", invented=address).status_code

@@ -1,4 +1,4 @@
-"""Break downs: each group is estimated as if only its members had been surveyed."""
+"""Breakdowns: each group is estimated as if only its members had been surveyed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def read_file(wave: Wave) -> list[dict[str, str]]:
 def test_a_question_of_the_rows_is_broken_down_as_anybody_can_from_the_file(
     numbers: tuple[int, ...],
 ) -> None:
-    """By the levels that the owner chose: Kitchen and Office together, or each by itself."""
+    """The owner chose the levels: Kitchen and Office together, or each by itself."""
     groups = Levels(question="q1", levels=((0,), (1,), (2,), (3,)), hidden=frozenset())
     survey = make_grouped_survey()
     add_question(survey=survey, type=Question.Type.DECLARED, text="When?", options=["Day", "Night"])

@@ -1,4 +1,4 @@
-"""A break down says nothing about few people, not even by subtraction."""
+"""A breakdown says nothing about few people, not even by subtraction."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def count_asked(wave: Wave, block: int | None) -> list[int]:
 def test_a_group_outside_of_the_rows_has_ten_people_for_each_equation(
     people: int, drawn: int | None, groups: set[int]
 ) -> None:
-    """So have the hidden groups together, among everybody and among those asked each block."""
+    """The hidden groups together have them too, among everybody and in each block."""
     wave = make_closed_wave(people=people, drawn=drawn, background=())
     manifest, result = wave.description, break_down(wave)
     needed = max(manifest.crowd, 10 * count_equations(manifest))

@@ -1,4 +1,4 @@
-"""A break down as a job: what is refused, what a dying worker leaves, what verification finds."""
+"""A breakdown as a job: refusals, the death of its worker, and the findings of verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Break downs of several questions together say nothing about few people."""
+"""Breakdowns of several questions together say nothing about few people."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_owner_reads_why_there_is_no_break_down() -> None:
     assert found.state == Comparison.State.FAILED
     assert found.problem == FEW_TOGETHER.format(number=3)
     assert compute(ask(wave, Comparison.Kind.BREAKDOWN, "q2")).state == Comparison.State.DONE
-    # This is decided once for all break downs, and verified.
+    # The choice is made once for all breakdowns, and verified.
     assert RowsFile.objects.get().broken_down == ["q2"]
     assert list(check_rows_file(wave)) == []
     RowsFile.objects.update(broken_down=["q2", "q3"])

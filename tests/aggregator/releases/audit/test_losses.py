@@ -191,7 +191,7 @@ def test_a_median_loses_no_more_than_it_was_charged_for() -> None:
 def draw_alerts(
     distances: Sequence[int], *, looks: str = "fresh", runs: int = RUNS
 ) -> NDArray[np.int64]:
-    """Return at which look each run has its alert, or the number of looks for never."""
+    """Return the look of each run's alert, or the number of looks if there is no alert."""
     sampler = prepare_alert_sampler(make_alert_plan())
     found = []
     for _ in range(runs // TOGETHER):

@@ -83,7 +83,7 @@ def test_two_workers_at_once_draw_one_figure(database: str, folder: Path) -> Non
     for question, epsilon in ((1, 20), (2, 30), (3, 40)):
         pk = try_to_reserve(wave, question, epsilon)
         assert pk is not None
-        # A worker that finds it drawn returns early and reads the stored figure.
+        # A worker that finds the release drawn returns early and reads the stored figure.
         figures = run_at_once([partial(draw_and_read, pk)] * 4)
         assert figures[0] is not None
         assert figures == [figures[0]] * 4

@@ -104,7 +104,7 @@ def test_killed_while_a_plan_is_charged(charged: bool, database: str) -> None:
         reserve_planned(wave_id=wave.pk)
 
     run_and_die(charge_and_die)
-    assert wave.releases.count() == 2 * charged  # all of them or none
+    assert wave.releases.count() == 2 * charged  # all releases or none
     assert find_waves_to_release().exists() is not charged
     reserve_planned(wave_id=wave.pk)
     assert (wave.releases.count(), read_account(wave).spent) == (2, 100)

@@ -65,7 +65,7 @@ LISTS = np.array([[0, 0], [0, 1], [1, 0]])  # one person, then two large groups
 @pytest.mark.parametrize(
     ("known", "marks", "needed", "few"),
     [
-        ((), (0, 0, 0), 2, True),  # both groups less everybody: the person
+        ((), (0, 0, 0), 2, True),  # both groups minus everybody give the person
         ((), (0, 0, 0), 1, False),
         ((0,), (0, 0, 0), 2, True),  # the first group is shown already
         ((), (0, 0, 1), 2, True),  # the rows mark the first group

@@ -115,7 +115,7 @@ class TestForm:
         # A form does not send a box without a name.
         assert form.count('<label class="choice"><input type="checkbox" required>') == 2
         assert form.count('type="checkbox"') == 2
-        # Whoever sent the form ticked them, so only the question is asked again.
+        # The sender of the form ticked the boxes, so only the question is asked again.
         again = post(wave, tick(wave, q1=1)).content.decode()
         assert again.count('<input type="checkbox" required checked>') == 2
         thanks(post(wave, tick(wave, q1=1, q2=0)))

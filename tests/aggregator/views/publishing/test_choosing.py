@@ -243,7 +243,7 @@ def test_the_button_that_spends_the_rest_may_be_pressed_twice_too(
     again = post(client, wave, epsilon="1.00")
     assert (first["Location"], first.status_code) == (again["Location"], again.status_code)
     assert spent() == 100
-    # Not so with another choice, or if the figure was lost.
+    # This does not hold for another choice, or if the figure was lost.
     assert post(client, wave, epsilon="0.50").status_code == 422
     assert post(client, wave, questions=["q1", "q2"], epsilon="1.00").status_code == 422
     changed = post(client, wave, questions=["q2"], epsilon="1", price=find_digest(["q1"], "1"))
