@@ -260,15 +260,14 @@ const open = async (
   const typed = drafts.get(id);
   if (typed) {
     await turn(async () => {});
-    if (!drafts.has(id)) ({ id, url } = typed); // it was saved in between
+    if (!drafts.has(id)) ({ id, url } = typed); // saved in between
   }
   if (number !== opening) return;
   const draft = drafts.get(id);
   if (draft?.panel) return show(parse(draft.panel), id, isFocused);
   const body = draft && new URLSearchParams(draft.fields);
   body?.set("stamp", draft?.stamp ?? "");
-  // "cost" shows a draft without saving it. An overtaken draft is not saved anyway, and both
-  // versions are shown.
+  // "cost" saves nothing. An overtaken draft is not saved anyway: both versions are shown.
   if (draft?.state !== "overtaken") body?.set("cost", "1");
   if (draft?.state === "gone") url = `${newUrl}${new URL(url, location.href).search}`;
   let response, text;
@@ -492,7 +491,7 @@ const post = (url, body) => {
   });
 };
 
-/** @param {string} action An action on the open question. */
+/** @param {string} action On the open question. */
 const act = async (action) => {
   const id = current;
   const row = get(`question-${id}`);

@@ -1,6 +1,6 @@
 /**
- * Saves typed text automatically, one request at a time. A request whose reply was lost is sent
- * again unchanged before newer text, so that the server can recognize it.
+ * Saves typed text, one request at a time. A request whose reply was lost is sent again unchanged
+ * before newer text, so that the server can recognize it.
  *
  * @import { Draft } from "./kept.js"
  * @typedef {"waiting" | "offline" | "refused" | "overtaken" | "gone"} State
