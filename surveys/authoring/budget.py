@@ -140,7 +140,7 @@ class Budget:
             least, said, is_folded = limit, said | set(new), is_folded or bool(remedies)
 
     def _try(self, kind: RemedyKind, limit: float) -> Remedy | str:
-        """Return the remedy, or why there is none; empty if another sentence already says why."""
+        """Return the remedy, or why there is none; empty if no sentence is needed."""
         if kind == RemedyKind.SOME and sum(one.is_scrambled for one in self.manifest.questions) < 2:
             return ""
         found = find_remedy(self.manifest, kind, goal=limit)

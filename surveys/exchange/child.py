@@ -1,4 +1,4 @@
-"""Read an uploaded file in a separate process, which the system stops if it uses too much.
+"""Read an uploaded file in a separate process with limits on its time and memory.
 
 Files come from anywhere, and the code that unpacks and parses them is not ours. The process has no
 settings, no secrets and no database. It reads the file from standard input and writes the result as
@@ -16,7 +16,7 @@ from typing import Any
 
 MEMORY_BYTES = 300_000_000
 CPU_SECONDS = 10
-# Enough for a busy machine. The lease of an import is longer.
+# Long enough on a busy machine, and shorter than the lease of an import.
 WALL_SECONDS = 40
 MOST_WRITTEN = 30_000_000
 COMMAND = ("-B", "-m", "surveys.exchange.child")
@@ -71,7 +71,7 @@ def main() -> None:
         written = json.dumps({"problem": str(problem)})
     except MemoryError:
         written = ""
-    # Measured here, so that the parent never holds too much. A thousand cells can share one long
+    # Measured here, so that the parent never holds too much: a thousand cells can share one long
     # text.
     too_much = not written or len(written) > MOST_WRITTEN
     sys.stdout.write(json.dumps({"problem": TOO_MUCH}) if too_much else written)

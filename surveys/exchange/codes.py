@@ -1,4 +1,4 @@
-"""Codes that a formula computes from a total: its band, or whether it reaches a cut-off."""
+"""Codes that a formula computes from a total: the band, or whether a cut-off is reached."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOTAL = Codes(content={"output": Output.TOTAL})
 
 
 def find_codes(steps: Sequence[Step], *, low: int, high: int, names: Mapping[str, str]) -> Codes:
-    """Find the codes of totals from low to high. `names` maps results to the lines of bands.
+    """Find the codes of totals from `low` to `high`. `names` maps results to lines of bands.
 
     Raises NoCodes.
     """

@@ -1,6 +1,6 @@
-"""Turn what a file asks for into the definition of a draft, and say what became of each row.
+"""Turn a file's questions into the definition of a draft, and say what became of each row.
 
-Questions pass the forms for single questions, so nothing is created that a page would refuse.
+The forms for single questions check every question, so no page would refuse what is created.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. A note has a column, its text, a sentence, and whether it matters."""
+    """What became of a row. A note: a column, the cell's text, a sentence, whether it matters."""
 
     listed: Listed
     sheet: str = ""
@@ -72,7 +72,7 @@ class _Drafter:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed, self.lines = parsed, parsed.lines
         self.known: list[Question] = []  # unsaved; their keys are negative
-        self.found: dict[str, tuple[Item, Question]] = {}  # by the file's names
+        self.found: dict[str, tuple[Item, Question]] = {}  # by names in the file
         self.written: list[dict[str, Any]] = []
         self.names = Names()
         self.became: dict[int, list[str]] = {}  # by line
@@ -140,7 +140,7 @@ class _Drafter:
                 self.lines[number].leave(reason)
 
     def _check(self, item: Item, line: Line) -> Question | None:
-        """Return the question if its form accepts it, perhaps without some cells."""
+        """Return the question if its form accepts it, perhaps after some cells are left out."""
         form_type, content = QUESTION_FORMS[item.content["type"]], dict(item.content)
         if "text" in content and not content["text"]:
             self._leave(item, "It has no text.")
@@ -183,7 +183,7 @@ class _Drafter:
         return form.candidate()
 
     def _find_rule(self, item: Item) -> str:
-        """Write the rule as authors do; if it cannot be written, note why."""
+        """Write the rule in authors' notation; if this is impossible, note why."""
         if item.rule is None:
             return ""
         try:
@@ -195,7 +195,7 @@ class _Drafter:
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:
-        """Note why a rule is left out. The rule of a score is also in the rows of its items."""
+        """Note why a rule is left out; for a score, also note this in the rows of its items."""
         elsewhere = "the items’ rule" if item.members else "the group’s rule"
         line, column = self.lines[item.line], item.rule_column
         line.note(column if column in line.cells else elsewhere, reason)
@@ -278,7 +278,7 @@ class _Drafter:
         return self.lines[next(same).line].row
 
     def _list_texts(self) -> dict[str, int | None]:
-        """Map each text to the line in which it first stands; None is the title's."""
+        """Map each text to the line where it first occurs; None stands for the title."""
         texts: dict[str, int | None] = {self.parsed.settings["title"]: None}
         if consent := self.parsed.settings.get("consent"):
             texts[consent] = self.parsed.settings_line

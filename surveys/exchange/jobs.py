@@ -1,6 +1,6 @@
 """Imports as background jobs: a page stores a file, and a worker reads it, row by row.
 
-Files are kept as briefly as possible: they are deleted once read, and after an hour at most.
+Files are kept briefly: they are deleted once read, or after an hour at most.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUEUE = Queue(model=Import, lease=timedelta(minutes=1), pause=timedelta(seconds=
 # Imports of one account that are not drafts yet.
 KEPT_PER_ACCOUNT = 5
 GAVE_UP = "This file could not be read. Nothing was created. Upload it again, or a simpler one."
-# The key of a second definition, with its lists. There, the items of scores stay questions.
+# The key of a second definition and its lists, in which the items of scores stay questions.
 SINGLY = "singly"
 TOO_OLD = "The upload is more than an hour old and was deleted. Upload the file again."
 
@@ -87,7 +87,7 @@ def _fail(upload: Import, problem: str) -> None:
 
 @transaction.atomic
 def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
-    """Create the draft of an import, once; None if it was not read or was deleted.
+    """Create the draft of an import, once; None if the import was deleted or never read.
 
     With `singly`, the items of scores stay questions. Pressing twice returns the same draft.
     """
@@ -109,10 +109,10 @@ def create_from(*, upload: Import, singly: bool = False) -> Survey | None:
 
 
 def forget_imports() -> None:
-    """Delete imports that nobody needs: after an hour without a draft, or once the survey opens."""
+    """Delete imports that have no draft after an hour, and those whose survey has opened."""
     now = timezone.now()
     is_old = Q(uploaded_at__lt=now - KEPT) | Q(uploaded_at__gt=now + KEPT)  # or the clock was set
     found = Q(survey__isnull=True) & is_old | Q(survey__waves__isnull=False)
-    # Sweeps that find nothing must not write.
+    # A sweep that finds nothing must not write.
     if old := list(Import.objects.filter(found).values_list("pk", flat=True)):
         Import.objects.filter(pk__in=old).delete()

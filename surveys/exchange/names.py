@@ -1,4 +1,4 @@
-"""The names of imported questions: those of the file where Murmur's rules allow them."""
+"""The names of imported questions: the file's names where Murmur's rules allow them."""
 
 from __future__ import annotations
 

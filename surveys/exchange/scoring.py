@@ -39,7 +39,7 @@ class _NoScore(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Mark:
-    """How an item counts the values of the score, and the constant that remains."""
+    """How an item's numbers follow from the score's values; `rest` is the remaining constant."""
 
     weight: int
     is_reversed: bool
@@ -49,7 +49,7 @@ class _Mark:
 def settle_scores(parsed: Parsed, *, singly: bool = False) -> None:
     """Replace the items of each sum by a score, or leave the sum out.
 
-    The first of two sums of the same item wins. A score takes the place of its first item.
+    If two sums add the same item, the first sum gets it. A score takes the place of its first item.
     """
     _Settler(parsed).settle(singly=singly)
 
@@ -58,10 +58,10 @@ class _Settler:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed, self.lines = parsed, parsed.lines
         self.named: dict[str, list[Item]] = {}
-        self.needed: dict[str, int] = {}  # by name, the row of a question that refers to it
+        self.needed: dict[str, int] = {}  # by name, the row of a question that refers to the name
         self.answers: dict[int, list[tuple[str, str]]] = {}  # by line
         self.items_of: dict[str, str] = {}  # by name, the score that has the item
-        self.scales: dict[tuple[str, ...], Item] = {}  # by the terms that they add
+        self.scales: dict[tuple[str, ...], Item] = {}  # by the terms of the scale's total
         self.have_seconds: set[int] = set()  # the lines of scales
         self.computed = [item for item in parsed.items if item.terms]
         for item in parsed.items:
@@ -105,7 +105,7 @@ class _Settler:
         ]
 
     def _list_unsent(self) -> set[int]:
-        """List the lines of totals in an export of Murmur that are only used for codes.
+        """List the lines of totals that an export of Murmur contains only to compute codes.
 
         Such totals have neither a text nor a strength. Totals of other files are sent.
         """
@@ -124,7 +124,7 @@ class _Settler:
             line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
 
     def _find_total(self, item: Item) -> Item:
-        """Find the sum whose totals an item sends or divides: in the same row or another."""
+        """Find the sum whose total an item sends or cuts into bands: in its own row or another."""
         if not item.steps:
             return item
         names = {term["name"] for term in item.terms} - {""}
@@ -328,7 +328,7 @@ def _find_codes(item: Item, *, scale: Mapping[str, Any]) -> Codes:
 
 
 def _list_values(item: Item, answers: Sequence[tuple[str, str]]) -> list[str]:
-    """List the file's values of the answers. Without a list, a point is its own value."""
+    """List the values of the answers in the file. Without a list, each point is its own value."""
     values = {called: value for value, called in item.answers.items()}
     if len(values) not in (0, len(answers)):
         raise _NoScore(f"Two answers of {cut(item.name)} have the same value.")

@@ -106,7 +106,7 @@ def _read_workbook(content: bytes) -> File:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # openpyxl raises any type of exception
+    except Exception:  # openpyxl can raise any type of exception
         raise _broken() from None
     has_macros = any(entry.filename.endswith("vbaProject.bin") for entry in entries)
     return File(sheets=sheets, is_workbook=True, has_macros=has_macros)
@@ -142,7 +142,7 @@ def _read_old_workbook(content: bytes) -> list[Sheet]:
             sheets.append(sheet)
     except (Unreadable, MemoryError):
         raise
-    except Exception:  # xlrd raises any type of exception
+    except Exception:  # xlrd can raise any type of exception
         raise _broken() from None
     return sheets
 
@@ -188,7 +188,7 @@ def _read_csv(content: bytes) -> Sheet:
 
 
 def decode(content: bytes) -> str:
-    """Decode text as UTF-8 or UTF-16, or else as Windows does in Western Europe."""
+    """Decode text as UTF-8 or UTF-16, or else in the Windows encoding of Western Europe."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encodings = ["utf-16"]
     else:

@@ -1,4 +1,4 @@
-"""Find the languages of an XLSForm's columns among those of Murmur."""
+"""Find the languages of an XLSForm's columns among Murmur's languages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WITH_CODE = re.compile(r"(?P<name>[^()]*)\((?P<code>[^()]*)\)\s*")
 @dataclass(kw_only=True)
 class Languages:
     own: str  # Murmur's code
-    own_name: str  # as the file writes it; empty for columns without a language
+    own_name: str  # as in the file; empty for columns without a language
     remarks: list[str] = field(default_factory=list)
 
     def find(self, written: str) -> str:

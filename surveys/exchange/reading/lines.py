@@ -13,7 +13,7 @@ from typing import Literal
 # "change" affects the questions that are asked; "same" does not.
 Kind = Literal["change", "same"]
 _LONGEST = 300
-# Control characters, and characters that change the order of a text (surveys.form_fields).
+# Control characters, and characters that reorder a text (surveys.form_fields).
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PLACE = "Murmur has no such column."
 FORMULA = "A formula whose value is not in the file. Save the file in a spreadsheet program."
@@ -21,7 +21,7 @@ FORMULA = "A formula whose value is not in the file. Save the file in a spreadsh
 
 @dataclass(kw_only=True)
 class Line:
-    """A row. `cells` are its cells by the head of their column."""
+    """A row. `cells` maps the heads of columns to the row's cells."""
 
     sheet: str
     row: int
@@ -38,13 +38,13 @@ class Line:
         return self.cells.get(column, "")
 
     def note(self, column: str, reason: str, kind: Kind = "change") -> None:
-        """Say what happens to a cell instead; the reason starts with a capital letter."""
+        """Note why the draft lacks a cell's content; the reason starts with a capital letter."""
         self.taken.add(column)
         if (column, reason, kind) not in self.notes:
             self.notes.append((column, reason, kind))
 
     def leave(self, reason: str, column: str = "") -> None:
-        """Leave the whole row out. If called again, the first reason stays."""
+        """Leave the whole row out. A second call does not replace the reason."""
         if not self.left:
             self.left, self.column = reason, column
 
@@ -55,7 +55,7 @@ class Line:
 
 
 def show(text: str) -> str:
-    """Replace hidden characters, which could change the order of what authors read."""
+    """Replace hidden characters, which could reorder the text that authors read."""
     return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -50,8 +50,8 @@ class Item:
     name: str
     content: dict[str, Any]
     parts: list[int] = field(default_factory=list)  # lines with its answers
-    # The name in rules of each value's answer; several names if the value stands for several
-    # answers.
+    # Maps values to the names of their answers in rules; a value that stands for several answers
+    # has several names.
     answers: dict[str, str] = field(default_factory=dict)
     second: str = ""  # the name of the question after Yes, if there is one
     rule: Condition | None = None
@@ -60,16 +60,16 @@ class Item:
     same_fact: str = ""
     same_fact_column: str = ""
     flips_column: str = ""
-    # The cells whose values change if this is a single question: line, column and note.
+    # The cells whose values change if this stays a single question: line, column and note.
     moved: list[tuple[int, str, str]] = field(default_factory=list)
-    # The terms of a sum, the steps of a formula on it (reading.sums), and the names of bands by
-    # result. Once it is a score, also the lines of its items.
+    # The terms of a sum, the steps of a formula on the sum (reading.sums), the names of bands by
+    # result and, once the item is a score, the lines of the score's items.
     terms: Sum = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     bands: dict[str, str] = field(default_factory=dict)
     terms_column: str = ""
     members: list[int] = field(default_factory=list)
-    # The column of a heading in the row of a question, which may be left out.
+    # The column of a heading in the question's row; the heading may be left out.
     heading: str = ""
 
 
@@ -99,7 +99,7 @@ class Parsed:
 
 
 def clean_text(text: str) -> str:
-    """Drop markup, which Murmur would show as it is written, and hidden characters."""
+    """Drop hidden characters, and markup, which Murmur would show unrendered."""
     plain = HIDDEN.sub("", html.unescape(_TAG.sub("", _BREAK.sub("\n", text))))
     lines = "\n".join(_SPACES.sub(" ", line).strip() for line in plain.splitlines())
     return _PARAGRAPHS.sub("\n\n", lines).strip()
@@ -138,7 +138,7 @@ def read_score(line: Line, column: str) -> dict[str, Any] | None:
 
 
 def simplify(condition: Condition) -> Condition:
-    """Drop double negations, which `!=` and boxes produce."""
+    """Drop double negations, which come from `!=` and from boxes."""
     word, *parts = condition
     if word in ("is", "has"):
         return condition
@@ -170,7 +170,7 @@ class Closed:
 
 
 def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = False) -> Closed:
-    """Decide what a list of answers becomes, and note how that changes its cells."""
+    """Decide what a list of answers becomes, and note the changes to its cells."""
     found = Closed(type="several" if several else "declared" if declared else "choice")
     kept = []
     for choice in choices:
@@ -208,7 +208,7 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
 def _read_yes_no(choices: Sequence[Choice]) -> dict[str, str]:
     """Map two values to "yes" and "no"; return an empty map if they mean something else.
 
-    1 and 0 may stand for anything, so their texts must say yes and no too.
+    1, 0 and 2 may stand for anything, so their texts must say yes and no too.
     """
     if len(choices) != 2:
         return {}
@@ -237,7 +237,7 @@ def _become_yes_no(found: Closed, choices: Sequence[Choice], answers: dict[str, 
 
 
 def _read_points(choices: Sequence[Choice]) -> list[int]:
-    """Return the points of a scale: successive numbers, of which only the ends have words."""
+    """Return the points of a scale: consecutive numbers; only the ends may have words."""
     try:
         points = [int(choice.value) for choice in choices]
     except ValueError:
@@ -293,10 +293,10 @@ def describe_closed(closed: Closed) -> dict[str, Any]:
 
 
 def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: list[Line]) -> None:
-    """Join a question that is asked after Yes with its first question.
+    """Join each follow-up question with the question whose Yes leads to it.
 
-    `follow_ups` maps the line of such a question to the name of the first. Only `murmur_follow_up`
-    joins them, because the two answers become one code.
+    `follow_ups` maps the line of a follow-up to the name of the first question. They are joined
+    only because of `murmur_follow_up`, as the two answers become one code.
     """
     by_name = {item.name: item for item in items}
     for number, name in follow_ups.items():

@@ -15,7 +15,7 @@ def say_yes(text: str) -> bool:
 
 
 def read_flips(line: Line, column: str, text: str, item: Item) -> None:
-    """Read how many of 100 answers flip. Another text leaves the survey's usual number."""
+    """Read how many of 100 answers flip; for any other text, keep the survey's usual number."""
     if not text:
         return
     if text.isdecimal() and 1 <= int(text) <= 49:
@@ -29,7 +29,7 @@ def read_same_fact(column: str, text: str, item: Item) -> None:
 
 
 def read_bands(line: Line, column: str, bands: Mapping[str, str], item: Item) -> bool:
-    """Take the lines of bands by the result of a formula; False if it does not compute these."""
+    """Take the lines of bands by the formula's results; False if the formula has other results."""
     if {result for _, _, result in item.steps} != bands.keys():
         line.note(column, "Left out: the row computes other bands, or none.")
         return False

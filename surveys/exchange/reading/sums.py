@@ -15,7 +15,7 @@ Sum = list[dict[str, Any]]
 
 
 def read_sum(text: str) -> Sum:
-    """Read a formula that adds earlier items; raises NotReadable if it does anything else.
+    """Read a formula that adds earlier items; raises NotReadable for any other formula.
 
     Each term has the `name` of an item and a `weight`. Terms that count answers, as in
     `if(${q1} = 'yes', 1, 0)`, have `counts`, the numbers of these answers, and `otherwise`, the
@@ -97,7 +97,7 @@ def _read_term(tokens: Tokens) -> Sum:
 
 
 def _count_answers(tokens: Tokens) -> dict[str, Any]:
-    """Read if(…, 1, if(…, 2, 0)), where all conditions are about one question."""
+    """Read if(…, 1, if(…, 2, 0)), in which all conditions concern one question."""
     counts: dict[str, float] = {}
     named, depth = "", 0
     while depth == 0 or tokens.take("if"):
@@ -124,14 +124,14 @@ def _number(tokens: Tokens) -> float:
     return sign * float(value)
 
 
-Step = tuple[int | None, int | None, str]  # from and to which total, and the result
+Step = tuple[int | None, int | None, str]  # the smallest and largest total, and the result
 
 
 def read_formula(text: str) -> tuple[Sum, list[Step]]:
     """Read a sum, or a formula on a sum; raises NotReadable if the text is neither.
 
-    `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies,
-    and the last contains all totals. A sum has no steps.
+    `if(${total} >= 10, 'yes', 'no')` has two steps. The first step that contains a total applies;
+    the last step contains all totals. A sum has no steps.
     """
     with suppress(NotReadable):
         return _read_steps(Tokens(text))

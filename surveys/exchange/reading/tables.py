@@ -27,7 +27,7 @@ class Table:
     lines: list[Line]
 
     def find(self, *tokens: str) -> str:
-        """Return the head of the first such column; empty if there is none."""
+        """Return the head of the first matching column; empty if there is none."""
         found = (one.head for one in self.columns if one.tokens == tokens)
         return next(found, "")
 

@@ -40,7 +40,7 @@ def read_number(kind: str, line: Line, table: Table) -> dict[str, Any] | None:
 
 
 def read_free_text(line: Line, table: Table) -> dict[str, Any] | None:
-    """Read a free text whose constraint lists all answers as a choice."""
+    """Read a free-text question as a choice if its constraint lists all answers."""
     head = table.find("bind", "constraint")
     options = read_closed_list(line.cells.get(head, ""))
     if len(options) < 2:
@@ -51,7 +51,7 @@ def read_free_text(line: Line, table: Table) -> dict[str, Any] | None:
 
 
 def note_columns(line: Line, table: Table, *, is_closed: bool) -> None:
-    """Note the effect of each column that Murmur lacks."""
+    """Note the consequence of each column that Murmur lacks."""
     for column in table.columns:
         if column.head not in line.cells or column.head in line.taken:
             continue

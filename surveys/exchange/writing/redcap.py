@@ -49,7 +49,7 @@ def write_dictionary(definition: Mapping[str, Any]) -> bytes:
 
 
 def _as_text(text: str) -> str:
-    """Put a space before text that a spreadsheet program would run; REDCap drops the space."""
+    """Put a space before text that spreadsheets would run as a formula; REDCap drops the space."""
     return f" {text}" if text.startswith(_FORMULA) else text
 
 
@@ -90,7 +90,7 @@ def _describe(row: Row, rows: Rows) -> dict[str, str]:
     if question.get("refusal") and not row.answers:
         tags["refusal"] = "yes"
     if unit := question.get("unit"):
-        # “_” stands for a space; “quote” would leave it as it is.
+        # “_” stands for a space; “quote” would not escape it.
         escaped = _RESERVED_IN_UNITS.sub(_escape, unit).replace("_", "%5F")
         tags["unit"] = escaped.replace(" ", "_")
     annotation = " ".join(f"murmur_{name}={value}" for name, value in tags.items())

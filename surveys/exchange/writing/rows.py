@@ -1,6 +1,6 @@
 """The rows of a definition as XLSForm and REDCap have them: names, answers with values, rules.
 
-`reading` reads the rows back. Options get their place as value, because drafts keep no values.
+`reading` reads the rows back. The value of an option is its place, because drafts keep no values.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Row:
     question: Question
     text: str
     answers: Sequence[Answer] = ()
-    follows: str = ""  # the name of the row whose Yes leads here
+    follows: str = ""  # the name of the row whose Yes leads to this row
     is_item: bool = False
     formula: str = ""
     bands: Sequence[Answer] = ()  # the results of the formula
-    is_unsent: bool = False  # an item, or a total of which only codes are sent
+    is_unsent: bool = False  # whether it is an item, or a total that is only sent as codes
     grid: str = ""  # the name of the rows that share a page, if this row is one of them
 
     @property
@@ -228,7 +228,7 @@ def write_rule(
 
 
 def _split(name: str, rows: Rows) -> tuple[str, str]:
-    """Split the name of an item. Names of questions have underscores, but never end in a number."""
+    """Split an item's name. Names of questions may have underscores but never end in a number."""
     if name in rows.questions:
         return name, ""
     question, _, item = name.rpartition("_")

@@ -37,8 +37,8 @@ _OURS = (
 
 
 def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
-    """Return the workbook. Its cells are texts; none is a formula."""
-    from openpyxl import Workbook  # as slow to import as all of Django
+    """Return the workbook. All cells are texts, never formulas."""
+    from openpyxl import Workbook  # its import takes as long as that of all of Django
 
     rows = build_rows(definition)
     translations: Mapping[str, Mapping[str, str]] = definition.get("translations", {})
