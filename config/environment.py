@@ -33,7 +33,7 @@ _FLAGS = {
 
 
 def refuse(reason: str) -> NoReturn:
-    """End the process; services and commands show this sentence without a traceback."""
+    """End the process; services and commands show the reason without a traceback."""
     raise SystemExit(f"Murmur does not start: {reason}")
 
 

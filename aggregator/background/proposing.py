@@ -132,8 +132,8 @@ def _add_questions(
 def _leave_few(
     manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
 ) -> bool:
-    """Whether rows with these marks, together with other figures, say something about few people:
-    sizes of groups, and estimates about people for whom a rule holds.
+    """Whether rows with these marks, together with other figures, reveal anything about a few
+    people: group sizes, and estimates about people for whom a rule holds.
     """
     sizes = join_groups(list_size_groups(manifest, found), list(told))
     checked: list[tuple[Groups, int, int, int | None]] = [

@@ -28,7 +28,7 @@ class GroupCounts:
         )
 
     def gather(self, groups: Collection[int]) -> tuple[Counts, Counts]:
-        """Add up some groups: counts of the columns and of the tables, as a snapshot has them."""
+        """Sum the counts of some groups: columns and tables, each in the format of a snapshot."""
         rows = sorted(groups)
         columns = [counts[rows].sum(axis=0).tolist() for counts in self.columns]
         return columns, [counts[rows].sum(axis=0).tolist() for counts in self.tables]

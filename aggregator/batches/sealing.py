@@ -57,7 +57,7 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int 
     full batch left to seal.
     """
     largest = max(largest, minimum)
-    # Reports that do not make two full batches are sealed as one batch, however large.
+    # Reports too few for two minimum batches are sealed as one, even above `largest`.
     if closed and minimum <= waiting <= max(largest, 2 * minimum - 1):
         return waiting
     if waiting >= 2 * minimum:

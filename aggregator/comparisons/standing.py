@@ -45,7 +45,7 @@ class ComparisonStanding:
     result: ComparisonResult | None
     fixed_end: bool
     is_newest: bool
-    # The number of comparisons planned before the opening, for one of these; otherwise 0.
+    # How many comparisons were planned before opening, if this is one; otherwise 0.
     planned: int
     alarms: tuple[str, ...]  # names of questions in alarm
     breakdown: BreakdownResult | None = None  # the result of a breakdown

@@ -146,7 +146,7 @@ def _sender(scope: HTTPScope, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _hang_up(reply: Reply) -> Reply:
-    """Close the connection: the rest of the body may still arrive, which prevents its reuse."""
+    """Close the connection, because the rest of the body may still arrive on it."""
     return replace(reply, headers=(*reply.headers, ("Connection", "close")))
 
 

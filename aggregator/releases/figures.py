@@ -493,7 +493,7 @@ def _read_mean(question: ManifestQuestion, cells: _Cells, noise: Noise) -> Figur
 
 
 def _stretch(row: FigureRow, *, least: int, width: int) -> FigureRow:
-    """Turn the share of ones of a rounded number into its mean."""
+    """Rescale a rounded number's share of ones to its mean."""
     parts = SpreadParts(
         people=width * row.parts.people,
         scrambling=width * row.parts.scrambling,

@@ -1,4 +1,4 @@
-"""Problems that prevent an opening. On pages, the end of each text links to the repair."""
+"""Problems that prevent an opening. On pages, each text ends with a link to the fix."""
 
 from __future__ import annotations
 

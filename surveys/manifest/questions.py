@@ -90,7 +90,7 @@ class ManifestQuestion:
     gate_threshold: int | None = None
     follow_up: str = ""
     # How the device computes a score from items; None for other questions. For a score, `type` is
-    # the type that carries the score. Items are never sent, so they are not answers of the
+    # the type that carries the score. Items are never sent, so they are not answers to the
     # question.
     score: Score | None = None
     # The earlier question that asks for the same fact, in other words or with other answers.

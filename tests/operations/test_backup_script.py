@@ -28,7 +28,7 @@ def old(tmp_path: Path) -> Path:
 
 
 def back_up(folder: Path, dump: str, **environment: str) -> int:
-    """Run the script with a program in place of pg_dump, which writes to standard output."""
+    """Run the script with these shell commands in place of pg_dump."""
     program = folder.parent / "pg_dump"
     program.write_text(f"#!/bin/sh\n{dump}\n")
     program.chmod(0o755)

@@ -120,7 +120,7 @@ def test_a_full_disk_gives_503_and_loses_nothing(
 
 
 def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(on_sqlite: Place) -> None:
-    """As with a quota, no other error occurs, and the log file can end halfway."""
+    """Like a quota: nothing else fails, and the log file can end halfway."""
     target = on_sqlite.target
     web = target.stack.processes["web"].pid
     (log,) = (target.stack.var / "disk").glob("*-wal")

@@ -346,7 +346,7 @@ def test_sealers_that_race_on_postgresql_take_every_report_once(
 
 
 def race_sealers(world: World, *, folder: Path, names: Sequence[str]) -> list[int]:
-    """Start sealers at once, half of them in reverse order; return their batches."""
+    """Race sealers, every other one backwards; return each one's batch count."""
     processes = [
         subprocess.Popen(
             [

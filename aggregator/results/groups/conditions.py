@@ -1,4 +1,4 @@
-"""Groups of people that estimates describe because a rule reads a declared question."""
+"""Groups that estimates describe because a rule depends on a declared question."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ EQUATIONS_OF_A_CLAIM = 2
 
 
 def can_tell_groups(wave: Wave) -> bool:
-    """Whether no table by declared groups can reveal anything about few people in the halves.
+    """Whether no table by declared groups can single out a few people in the halves.
 
     In each half, every combination of declared answers must have nobody or enough people. The same
     then holds for every union of combinations, and for both halves together. "Enough" means the

@@ -1,7 +1,7 @@
 """Decide for which declared questions the sizes of groups are shown.
 
-Each question hides its small groups (`small_groups.py`). But two lists may divide the same people
-in ways that differ for few of them, and the difference of two large groups then counts these few.
+Each question hides its small groups (`small_groups.py`). But two questions may divide the same
+people almost alike, and subtracting one large group from another then counts the few who differ.
 In the order of the survey, each question is therefore shown unless a sum or difference of groups is
 about few people.
 """

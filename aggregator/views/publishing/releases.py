@@ -70,7 +70,7 @@ def show_overview(
 @needs(Action.READ)
 @require_safe
 def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
-    """Show one release, or wait for the worker that draws it."""
+    """Show one release, or that it is still being drawn."""
     found = _find(survey, pk)
     wave = found.wave
     manifest = wave.description

@@ -59,7 +59,7 @@ class Account:
         self.client.force_login(self.user, backend=BACKEND)
 
     def look(self, wave: Wave) -> Sight:
-        """Read everything; if the rows wait for a choice of background, accept all proposed."""
+        """Read everything; if the rows await a background, accept the whole proposal."""
         _, content = self._fetch(f"/api/surveys/{wave.survey.slug}/reports.csv")
         if NOT_CHOSEN in content:
             self.choose(wave)

@@ -123,7 +123,7 @@ def find_changes(plan: Plan, *, k: int) -> Changes:
 
 
 def _count_people(account: Account, wave: Wave, design: Design) -> dict[str, int]:
-    """Map all figures shown to the number of people whom they describe."""
+    """Map each displayed figure to the number of people it describes."""
     if design.coins:
         return _read_paper(account, wave)
     sight = account.look(wave)

@@ -15,7 +15,7 @@ def say_yes(text: str) -> bool:
 
 
 def read_flips(line: Line, column: str, text: str, item: Item) -> None:
-    """Read how many of 100 answers flip; for any other text, keep the survey's usual number."""
+    """Read how many of 100 answers flip; if invalid, keep the survey's usual number."""
     if not text:
         return
     if text.isdecimal() and 1 <= int(text) <= 49:

@@ -1,4 +1,4 @@
-"""Claims are written down while the half is sealed, and tested once, on this half alone."""
+"""Claims are recorded before the sealed half is opened, and tested once, on it alone."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -
 def test_the_same_is_public_however_many_came(
     reports: int, drawn: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compared with a survey that nobody answered: K is 10, C is 30, and nobody is in a group."""
+    """Compared with a survey that nobody answered; K is 10, C is 30, and one group is empty."""
     pages = []
     for number, slug in ((0, "abcdefghijkm"), (reports, "bcdefghijkmn")):
         survey = make_draft(title="Same", slug=slug)

@@ -1,4 +1,4 @@
-"""How a respondent's page sends a report, and how a test disturbs this."""
+"""How a respondent's page sends a report, and how a test disrupts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line between a browser and Murmur, which notes every request and can fail in several ways."""
+"""A proxy between a browser and Murmur that notes every request and can fail in several ways."""
 
 from __future__ import annotations
 

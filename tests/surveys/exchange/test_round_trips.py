@@ -1,4 +1,4 @@
-"""Drafts written as XLSForm or REDCap dictionary can be read back, as far as these allow."""
+"""Drafts exported to XLSForm or REDCap read back as far as the formats allow."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def make_result(
     difference: AssociationEstimate,
     outcome_range: tuple[int, int] | None = None,
 ) -> TwoQuestionsResult:
-    """A table with 1,150 reports of Yes to the group and 850 of No."""
+    """1,150 reports saying Yes to the group question, and 850 No."""
     nothing = figure(0.0, -1.0, 1.0)
     table = ((0.3, 0.4), (0.1, 0.2))
     return TwoQuestionsResult(
