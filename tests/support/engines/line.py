@@ -103,30 +103,28 @@ class Line:
             if self._is_down:
                 writer.transport.abort()
                 return
-            # Noted before the server replies, because the line may end or be cut before that.
-            ends: set[asyncio.WriteTransport] = {writer.transport}
-            self._connections |= ends
-            try:
-                inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
-                ends.add(outer.transport)
-                self._connections |= ends
-                await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
-            finally:
-                for one in ends:
-                    one.close()  # also if Murmur could not be reached
-                self._connections -= ends
+            # Noted before the server replies, because the line may end or be cut before that; and
+            # for good, because a closed connection stays open until its last bytes are read.
+            self._connections.add(writer.transport)
+            inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
+            self._connections.add(outer.transport)
+            await asyncio.gather(_copy(reader, outer), _copy(inner, writer))
 
         self._loop = asyncio.get_running_loop()
         server = await asyncio.start_server(connect, "127.0.0.1", port)
         is_ready.set()
         await done.wait()
-        server.close()
         self._is_down = True  # for connections that the system has already accepted
+        # A server that is closed while it accepts a connection leaves it open for ever.
+        for listening in server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0.1)
+        server.close()
         for _ in range(100):
+            is_alone = len(asyncio.all_tasks()) == 1  # no connection is being carried or accepted
             self._drop_all()
-            was_quiet = not self._connections
             await asyncio.sleep(0.1)  # until the connections have noticed
-            if was_quiet and not self._connections:
+            if is_alone:
                 break
 
     def wrap(self, application: Any) -> Any:
