@@ -215,8 +215,8 @@ def find_waves_to_seal() -> QuerySet[Wave]:
 def count_reports(wave: Wave) -> tuple[int, int]:
     """Count the spent ids, and the raw, sealed and discarded reports; both counts must agree.
 
-    One statement counts both, so that a report that arrives or is sealed meanwhile is seen on both
-    sides or on neither.
+    One statement makes both counts, so that a report that arrives or is sealed at the same time is
+    in both or in neither.
     """
     with connection.cursor() as cursor:
         cursor.execute(

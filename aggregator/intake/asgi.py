@@ -1,7 +1,7 @@
 """The intake as an ASGI application: checks, limit per address, one commit for many reports.
 
-A request waits twice, for the limiter's count and for the commit, each time with the requests that
-arrived meanwhile. At most MAX_WAITING wait; others are told to retry later.
+A request waits twice, for the limiter's count and for the commit, each time together with the
+requests that arrive during this wait. At most MAX_WAITING wait; the others are asked to retry.
 """
 
 from __future__ import annotations

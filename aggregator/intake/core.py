@@ -43,7 +43,7 @@ def handle(*, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
 
 
 def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload:
-    """Make all checks that need no database; return the report or raise an error."""
+    """Run all checks that need no database; return the report or raise an error."""
     _check_request(method=method, headers=headers)
     return parse_upload(body)
 

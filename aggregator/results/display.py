@@ -49,7 +49,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupResult:
-    """One option of a question that is not scrambled; the number is hidden in a small group."""
+    """One option of a question that is not scrambled; a small group's count is hidden."""
 
     text: str
     code: int

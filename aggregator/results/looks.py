@@ -112,7 +112,7 @@ class Replay:
     def look_at_all(self, number: int) -> None:
         """Count everything, as when the wave is closed and nothing waits.
 
-        This does not count as a look: whoever closes a wave has seen only the last look.
+        This does not count as a look: the person who closes a wave has seen only the last one.
         """
         for part in range(len(self.looks)):
             self._look(part, number)

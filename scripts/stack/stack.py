@@ -279,7 +279,7 @@ class Stack:
         raise StackError(f"The web server did not start. Its log: {self.var / 'log' / 'web.log'}")
 
     def stop(self) -> None:
-        """Stop gracefully, the last started first; kill what does not stop in time."""
+        """Stop gracefully, in reverse start order; kill what does not stop in time."""
         names = [name for name in reversed(self.names) if name in self.processes]
         for name in names:
             if name in self._services:

@@ -58,7 +58,7 @@ class Drafted:
 def draft(parsed: Parsed, *, singly: bool = False) -> Drafted:
     """Build the definition and the outcomes. Nothing is stored.
 
-    Sums become scores. With `singly`, their items stay single questions.
+    Sums become scores. With `singly`, items stay separate questions.
     """
     settle_scores(parsed, singly=singly)
     return _Drafter(parsed).draft()

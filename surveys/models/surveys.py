@@ -134,7 +134,7 @@ class Survey(SurveySettings):
 
     @property
     def crowd(self) -> int:
-        """C, as the manifest would have it if the survey were launched now."""
+        """The manifest's C if the survey were launched now."""
         return find_crowd(minimum_batch=self.minimum_batch, display_minimum=self.display_minimum)
 
     @property

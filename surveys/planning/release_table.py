@@ -1,4 +1,4 @@
-"""Costs of each kind of release, and the people it needs to be right in 9 of 10 surveys.
+"""Cost of each kind of release, and how many people make it right in 9 of 10 surveys.
 
 Numbers for tables and alerts are computed. The others are simulated: `scripts/tables releases`
 writes them into release_people.json, for every strength.

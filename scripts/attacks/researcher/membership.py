@@ -7,8 +7,8 @@ each equation give only a tenth of the equations needed.
 
 Two programs guess. The linear program takes any solution and finds all members if there are enough
 equations. Least squares takes the solution nearest to the known share, the best guess if there are
-too few. E independent equations place x in a space of E dimensions. A row therefore moves from the
-share by h = E/n towards its own group, with a standard deviation of sqrt(h(1 - h)). In two groups
+too few. E independent equations place x in a space of E dimensions. Each x thus moves h = E/n of
+the way from the share to its true value, with a standard deviation of sqrt(h(1 - h)). In two groups
 of n/2, a guess is right with probability Phi(sqrt(h/(1 - h))): 59 % at h = 1/20.
 """
 

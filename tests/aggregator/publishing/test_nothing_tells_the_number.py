@@ -83,7 +83,7 @@ def list_addresses(survey: Survey) -> list[str]:
 
 
 def visit(survey: Survey) -> Replies:
-    """Fetch every address as a visitor does, and send reports that are known or wrong."""
+    """Fetch every address as a visitor does."""
     client = Client(headers={"host": "localhost"}, raise_request_exception=False)
     replies: Replies = {}
     for path in list_addresses(survey):

@@ -50,7 +50,7 @@ def make_question(type_: QuestionType, *, answers: int, **content: object) -> Ma
 
 
 def estimate(question: ManifestQuestion, shares: list[float]) -> QuestionResult:
-    """Estimate from the counts that people with these true shares send on average.
+    """Estimate from the counts expected if people have these true shares.
 
     If the question has a rule, the people who say Yes to the first one are asked.
     """

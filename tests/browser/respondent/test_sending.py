@@ -45,7 +45,7 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     assert kept(page) == [{"over": "sent"}]
 
 
-# Under a clock that a test sets, all taps would have the same time.
+# With a clock set by a test, all taps would have the same time.
 TAPS_APART = """() => {
     let moment = 0;
     Object.defineProperty(Event.prototype, "timeStamp", { get: () => (moment += 1000) });
