@@ -1,5 +1,8 @@
 # Sourced by the commands in this folder: installs the pinned packages in .venv.
 
+# Every process imports the same modules. Without bytecode, each process compiles them again.
+unset PYTHONDONTWRITEBYTECODE
+
 stop_with() {
     printf '%s\n' "$1" >&2
     exit 1
@@ -16,11 +19,11 @@ find_python() {
         stop_with "Python's venv module is missing. On Debian, install the package python3-venv."
 }
 
-# install FILE …: installs wheels only, because a machine may lack a compiler. Shows pip's output if
-# it fails.
+# install FILE …: installs wheels only, because a machine may lack a compiler. Compiles no bytecode:
+# most modules of these packages are never imported. Shows pip's output if it fails.
 install() {
     local file said status=0
-    local options=(--quiet --disable-pip-version-check --require-hashes --only-binary :all:)
+    local options=(--quiet --disable-pip-version-check --no-compile --require-hashes --only-binary :all:)
     for file in "$@"; do options+=(-r "$file"); done
     said=$(mktemp)
     .venv/bin/python -m pip install "${options[@]}" >"$said" 2>&1 || status=$?

@@ -65,11 +65,11 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
 
     Notes
     -----
-    W is the wealth of `privacy.shares.intervals.confidence_sequence`,
+    W is a beta mixture of the likelihood ratios against p = share,
 
         W(S, n) = B(S + 1/2, n - S + 1/2) / (B(1/2, 1/2) p**S (1 - p)**(n - S))
 
-    with p = share. If the true share is p, W is a nonnegative martingale, so by Ville's inequality
+    If the true share is p, W is a nonnegative martingale, so by Ville's inequality
     W ever reaches 1 / (1 - level) with probability at most 1 - level.
 
     u(n + 1) is u(n) or u(n) + 1, so one report added or removed changes S - u(n) by at most one.

@@ -47,7 +47,7 @@ def find_contradictions(
     True if P(X <= S) <= (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d, for
     a binomial X. The tails are monotone in l, so no share in between makes this more likely. Valid
     for one look at the data, with the amount of data fixed in advance; the test is then much
-    more sensitive than `privacy.shares.intervals.confidence_sequence`, which holds at every look.
+    more sensitive than one that holds at every look.
 
     References
     ----------

@@ -13,13 +13,12 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, betaln, chdtri, xlog1py, xlogy
+from scipy.special import betaincinv, chdtri, xlog1py
 
 from privacy.checks import Floats, check_level, check_whole
 from privacy.shares.code_counts import check_counts, search_ends
 
-Method = Literal["likelihood_ratio", "clopper_pearson", "confidence_sequence"]
-_PRIOR = 0.5  # parameter of the beta mixture: Beta(1/2, 1/2)
+Method = Literal["likelihood_ratio", "clopper_pearson"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +36,7 @@ class Intervals:
         Confidence level of each interval, in (0, 1).
     method : str
         "likelihood_ratio" and "clopper_pearson" (guaranteed): valid for one look, if the end of the
-        survey did not depend on the data. "confidence_sequence": valid at all looks together.
+        survey did not depend on the data.
     """
 
     low: Floats
@@ -190,83 +189,9 @@ def clopper_pearson(
     )
 
 
-def confidence_sequence(
-    *,
-    successes: ArrayLike,
-    total: ArrayLike,
-    other_probability: ArrayLike,
-    slope: ArrayLike,
-    level: ArrayLike = 0.95,
-) -> Intervals:
-    """Find the shares in [0, 1] that this look does not rule out, however often you look.
-
-    Parameters
-    ----------
-    successes, total, other_probability, slope, level : array_like
-        As for `likelihood_ratio`.
-
-    Returns
-    -------
-    Intervals
-        [0, 1] for n = 0. Where no share in [0, 1] remains, `contradiction` is True.
-
-    Raises
-    ------
-    ValueError
-        If successes, total, the channel or level is out of range.
-
-    Notes
-    -----
-    Rejects p if ln W >= ln(1 / (1 - level)), where W is a beta mixture of the likelihood ratios
-    against l = c + d p:
-
-        W = B(a + S, b + n - S) / B(a, b) / (l**S (1 - l)**(n - S))
-
-    with a = b = 1/2. W is a nonnegative martingale under p, so by Ville's inequality the
-    probability that the true share is ever rejected is at most 1 - level, however often you look,
-    even after every report. `privacy.shares.looks.repeated_level` makes use of the few looks at
-    which results are updated; this interval needs nothing but S and n.
-
-    The interval does not depend on the order of reports. Do not intersect the intervals of
-    different looks. Not valid with weights.
-
-    References
-    ----------
-    Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3.
-    Waudby-Smith, I., Wu, Z. S. and Ramdas, A. (2022), arXiv:2202.08728, section 4 (the same
-    idea for locally private means).
-
-    Examples
-    --------
-    >>> coins = dict(other_probability=.25, slope=.5)
-    >>> found = confidence_sequence(successes=400, total=1000, **coins)
-    >>> round(float(found.low), 6), round(float(found.high), 6)
-    (0.18893, 0.414617)
-    """
-    data = check_counts(successes, total, other_probability, slope, level)
-    mixture = betaln(_PRIOR + data.successes, _PRIOR + data.misses) - betaln(_PRIOR, _PRIOR)
-    limit = np.log1p(-data.level)
-
-    def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        wealth = mixture - xlogy(data.successes, l) - xlog1py(data.misses, -l)
-        return wealth + limit, data.fall(l)
-
-    best = data.closest
-    contradiction = excess(data.reported(best))[0] >= 0
-    low, high = search_ends(excess, data)
-    return Intervals(
-        low=np.where(contradiction, best, low),
-        high=np.where(contradiction, best, high),
-        contradiction=contradiction,
-        level=data.level,
-        method="confidence_sequence",
-    )
-
-
 METHODS: dict[Method, Callable[..., Intervals]] = {
     "likelihood_ratio": likelihood_ratio,
     "clopper_pearson": clopper_pearson,
-    "confidence_sequence": confidence_sequence,
 }
 
 

@@ -48,7 +48,7 @@ class WeightedShare:
         How many of these reports show the symbol; usually not a whole number.
     approximate : bool
         Always True: an interval computed from the effective counts is approximate and must be
-        shown as such. No confidence sequence exists with weights.
+        shown as such.
     """
 
     share: float
@@ -161,8 +161,7 @@ def weighted_share(
     is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: a
     large-sample approximation, best for weights that are unrelated to the answers. The effective
     counts may replace counts only in fixed-end intervals, with `effective`
-    (`privacy.shares.intervals.likelihood_ratio`). The confidence sequence rests on a martingale of
-    equally weighted reports and does not hold with weights.
+    (`privacy.shares.intervals.likelihood_ratio`).
 
     References
     ----------

@@ -367,7 +367,7 @@ ROWS: list[Row] = [
         **OF_QUESTION,
         "total": [*NUMBER, 10**30],
         "shares": [*SHARE, [0.5, nan]],
-        "method": ["wald", "confidence_sequence", None],
+        "method": ["wald", None],
     }),
     (coverage.choose_fixed_end_method, QUESTION, OF_QUESTION),
     (coverage.choose_fixed_end_method, {**QUESTION, "total": 1}, {"total": [True, 1.0]}),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import betabinom, binom
 
 from privacy.central.above_threshold import (
     above_threshold_scales,
@@ -19,21 +20,23 @@ from privacy.central.above_threshold import (
 )
 from privacy.central.noise import discrete_laplace_probability
 from privacy.mechanism.mechanisms import RandomizedResponse
-from privacy.shares.intervals import confidence_sequence
 
 COINS: dict[str, Any] = {"other_probability": 0.25, "slope": 0.5}
 NOISE = np.arange(-400, 401)
 
 
-def test_the_least_count_is_where_the_confidence_sequence_leaves_the_line() -> None:
-    people = np.array([50, 100, 200, 500, 1000, 1500])
-    least = least_surpassing_count(people, share=0.35, level=0.95)
-    assert least.tolist() == [29, 52, 94, 214, 406, 595]
-    at, below = (
-        confidence_sequence(successes=count, total=people, **COINS) for count in (least, least - 1)
-    )
-    assert (at.low > 0.2).all()
-    assert (below.low <= 0.2).all()
+def test_at_the_least_count_the_mixture_is_twenty_times_as_likely_as_the_line() -> None:
+    people = [50, 100, 200, 500, 1000, 1500]
+    least = least_surpassing_count(people, share=0.35, level=0.95).tolist()
+    assert least == [29, 52, 94, 214, 406, 595]
+
+    def evidence(count: int, n: int) -> float:
+        """Integrate the beta density over all shares, with exact binomial chances."""
+        mixture = betabinom.logpmf(count, n, 0.5, 0.5)
+        return float(np.exp(mixture - binom.logpmf(count, n, 0.35)))
+
+    for count, n in zip(least, people, strict=True):
+        assert evidence(count - 1, n) < 20 <= evidence(count, n)
 
 
 def test_one_report_moves_the_distance_by_at_most_one() -> None:

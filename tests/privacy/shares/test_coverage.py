@@ -298,8 +298,8 @@ def test_without_reports_the_guaranteed_method_is_chosen() -> None:
         ({"slope": -0.1}, "slope must be positive, with c + d below 1, got -0.1"),
         ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
         (
-            {"method": "confidence_sequence"},
-            "method must be 'likelihood_ratio' or 'clopper_pearson', got 'confidence_sequence'",
+            {"method": "wald"},
+            "method must be 'likelihood_ratio' or 'clopper_pearson', got 'wald'",
         ),
     ],
 )
