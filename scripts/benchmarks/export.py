@@ -1,7 +1,8 @@
 """The time and memory needed for reports.csv of a closed wave.
 
-100 questions in full batches: first without declared questions or random subsets, then with two
-declared questions in the file, then with random subsets and a file for each block.
+The waves have 100 questions in full batches. The first has neither declared questions nor random
+subsets, the second has two declared questions in the file, and the third has random subsets and a
+file for each block.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def write_shown_table(rows: Iterable[Shown]) -> str:
 
 SHOWN = (Reliability.PUBLISHABLE, Reliability.CAUTION)
 PUBLISHABLE = (Reliability.PUBLISHABLE,)
-FEWEST = 0.025  # of the surveys, which is 100; fewer would say little about coverage
+FEWEST = 0.025  # of the surveys, that is, 100; fewer would say little about coverage
 
 
 def _rate_surveys(

@@ -2,7 +2,7 @@
 
 Environment variables control it. MUTANTS_RECORD is the folder to write to, and MUTANTS_LINES has
 patterns of files to record. MUTANTS_CHOSEN is a file that lists the tests to run; the first failed
-test is written beside it.
+test is written next to it.
 """
 
 from __future__ import annotations
