@@ -1,7 +1,7 @@
 """The table of docs/methods about coverage of the figures that are shown.
 
 A figure is shown if its design and the estimated number of people who answer make it precise
-enough. As this number is estimated, the table checks that shown figures cover as well as all
+enough. Because this number is estimated, the table checks that shown figures cover as well as all
 figures.
 """
 

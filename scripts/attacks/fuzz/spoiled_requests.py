@@ -17,7 +17,7 @@ CHUNKED = b"Transfer-Encoding"
 
 
 def foreign(draw: Draw) -> Case:
-    """Send from another site, for another host, or with another type."""
+    """Send from a foreign site, for a foreign host, or with a wrong type."""
     request = draw.request()
     name, value, status = draw.rng.choice(
         (

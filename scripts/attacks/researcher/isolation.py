@@ -217,7 +217,7 @@ def _mark(number: int, *, design: Design) -> bytes:
 def _read_neighbours(
     rows: Sequence[bytes], marks: Sequence[bytes], *, known: Set[bytes]
 ) -> dict[int, bytes]:
-    """Return, for each mark, the row before its first fake, unless that row is a fake too."""
+    """Return, for each mark, the row before its first fake, unless that row is also a fake."""
     found = {}
     for number, mark in enumerate(marks):
         place = rows.index(mark)

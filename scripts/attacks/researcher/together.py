@@ -1,7 +1,7 @@
 """Attacks that combine others: by groups, random subsets, coins, copies and accounts.
 
 One person is known to have answered. All fake reports copy the known facts: the same groups, the
-same block, on paper. Many others, whose groups or block differ, answer too. The person is found if
+same block, on paper. Many others, whose groups or block differ, also answer. The person is found if
 any figure describes exactly this person and the fakes.
 """
 
