@@ -93,7 +93,7 @@ class Environment:
             refuse(f"{name} must be 32 random bytes in base64, as from `openssl rand -base64 32`.")
         return text
 
-    def flag(self, name: str, default: bool) -> bool:  # like all defaults here
+    def flag(self, name: str, default: bool) -> bool:  # positional, like all defaults here
         return self._read(name, default, "true or false", lambda text: _FLAGS[text.lower()])
 
     def whole(self, name: str, default: int) -> int:

@@ -61,7 +61,7 @@ def open_wave(*, declared: int = 0, drawn: int | None = None) -> Wave:
 
 
 def fill(wave: Wave, *, reports: int) -> None:
-    """Close the wave with random reports in full batches."""
+    """Fill the wave with random reports in full batches, and close it."""
     from aggregator.batches.columns import Columns
     from aggregator.batches.packing import pack_reports
     from aggregator.models import Batch

@@ -215,7 +215,7 @@ def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """Measure the same with a worker that seals and estimates arriving reports."""
+    """Measure at the higher rate while a worker seals and estimates arriving reports."""
     for name in ("broker", "worker", "beat"):
         ground.stack.start(name)
     _, backlog, _ = ground.tally()

@@ -68,7 +68,7 @@ class Watcher:
         return new
 
     def _count_people(self, before: Sight, sight: Sight) -> int:
-        """Infer the number from the question in which the most people differ from the fakes."""
+        """Count new people by the question in which most of them differ from the fakes."""
         return max(self._differing(before, sight))
 
     def _differing(self, before: Sight, sight: Sight) -> list[int]:

@@ -180,7 +180,7 @@ class Nemesis:
     # Evidence of work in flight.
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop a process while earlier requests are unanswered; return how many there are."""
+        """Stop a process while earlier requests are unanswered; return a text with their number."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:

@@ -1,7 +1,7 @@
 """Makes small changes to the code and lists those that no test notices.
 
     python -m scripts.testing.mutants                  draws mutants by the hash of the last commit
-    python -m scripts.testing.mutants --again FILE     the mutants of earlier results, found by text
+    python -m scripts.testing.mutants --again FILE     finds the mutants of earlier results by text
 
 It works on copies of the last commit. One run records which tests run which lines. The tests that
 ran a mutant's line then run on the mutant until one fails. For the worst survivors, the long tests

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from privacy.central.audit import audited_epsilon
 
 RUNS = 100_000
-# Each measured loss is above the true one with probability at most 2e-8. So fewer than fifty of
-# them, with draws that cannot be seeded, fail by chance less than once in a million runs.
+# Each measured loss is above the true one with probability at most 2e-8. Fewer than fifty of them,
+# with draws that cannot be seeded, therefore fail by chance less than once in a million runs.
 LEVEL = 1 - 1e-8
 
 

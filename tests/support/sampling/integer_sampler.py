@@ -20,7 +20,7 @@ class IntegerSampler:
         self._below = source.randrange
 
     def bernoulli_exp(self, exponent: Fraction) -> bool:
-        """True with probability exp(-exponent)."""
+        """Return True with probability exp(-exponent)."""
         return self._survives(exponent.numerator, exponent.denominator)
 
     def discrete_laplace(self, scale: Fraction) -> int:
@@ -66,7 +66,7 @@ class IntegerSampler:
                 return option
 
     def _survives(self, top: int, bottom: int) -> bool:
-        """True with probability exp(-top / bottom)."""
+        """Return True with probability exp(-top / bottom)."""
         while top > bottom:
             if not self._survives(1, 1):
                 return False
