@@ -100,7 +100,7 @@ def keep_address(request: HttpRequest) -> HttpResponse:
 
 @show
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """Confirm with a button, because programs that scan mails open links."""
+    """Confirm with a button, because programs that scan emails open links."""
     found = read_link(token)
     state = ""
     if found is None:

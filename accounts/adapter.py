@@ -39,7 +39,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         super().set_password(user, password)
         # Earlier guesses were about the old password, and the next page says "sign in now".
         end_pauses(user)
-        # Somebody who knew the old password may have asked for another address, or made a token.
+        # Someone who knew the old password may have asked for a new address, or made a token.
         cancel_change(user)
         end_tokens(user)
 
@@ -80,7 +80,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """Drop allauth's messages: the pages themselves say what happened."""
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send nothing here: a worker sends all mails (mail/queue.py)."""
+        """Send nothing here: a worker sends all emails (mail/queue.py)."""
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         # Only this step ends on a page that does not say what happened.

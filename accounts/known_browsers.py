@@ -1,7 +1,7 @@
 """Browsers that have signed in to an account before, recognised by a signed cookie.
 
 Guesses from elsewhere do not slow these browsers down (accounts/lockout.py). The cookie does not
-sign anybody in. It goes only to the pages of accounts, never to a respondent's page.
+sign anyone in. It goes only to the pages of accounts, never to a respondent's page.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Counts failed sign-ins, and makes people wait after too many.
 
-Two counts, both in the limiter's memory only:
+There are two counts, both only in the limiter's memory:
 
 - By e-mail address and network together, so that a stranger's guesses lock out the stranger for an
   hour, not the account's owner.
 - By e-mail address alone. Guesses from many networks only slow sign-in down, with pauses of at
-  most a minute between attempts, because longer pauses would let anybody lock out the owner.
+  most a minute between attempts, because longer pauses would let anyone lock out the owner.
 
 A browser that has signed in to the account before is counted separately and never waits because
-of others. The names of the counts cannot be listed: nobody can look up who tried to sign in, or
+of others. The names of the counts cannot be listed: no one can look up who tried to sign in, or
 from where. Raising the account's round number in the database ends all pauses early.
 """
 
@@ -50,8 +50,8 @@ def source_of(request: HttpRequest) -> str:
 
 
 def _email_of(request: HttpRequest, credentials: Credentials) -> str:
-    # allauth calls it "email", axes "username", and the form "login". To confirm a password,
-    # people who are signed in type nothing else.
+    # allauth calls the address "email", axes calls it "username", and the form calls it "login". To
+    # confirm a password, people who are signed in type nothing else.
     known = credentials or {}
     typed = known.get("email") or known.get("username") or request.POST.get("login")
     signed_in = getattr(getattr(request, "user", None), "email", "")

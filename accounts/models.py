@@ -1,4 +1,4 @@
-"""Accounts, changes of their addresses, their API tokens, and the mails to send them."""
+"""Accounts, changes of their addresses, their API tokens, and the emails to send them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 
 
 class UserManager(BaseUserManager["User"]):
-    """Creates users; e-mail addresses ignore case."""
+    """Creates users; the case of an e-mail address does not matter."""
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **extra)
@@ -52,7 +52,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class AddressChange(models.Model):
-    """An address that an account asked for. It is used once both mailboxes have confirmed it.
+    """An address that an account asked for. It becomes valid when both mailboxes confirm it.
 
     `asked_at` is part of the links, so a new request makes earlier links invalid.
     """
@@ -91,10 +91,10 @@ class ApiToken(models.Model):
 
 
 class AccountMail(models.Model):
-    """A mail to an account that a worker has to send; it stores neither address nor token.
+    """An email to an account, which a worker has to send. It stores neither address nor token.
 
-    The row is deleted when the mail is sent, or after a day. A request to reset the password of an
-    unknown address writes a row too, for account 0, which does not exist.
+    The row is deleted when the email is sent, or after a day. A request to reset the password of an
+    unknown address also writes a row, for account 0, which does not exist.
     """
 
     account = models.BigIntegerField()

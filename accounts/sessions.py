@@ -1,7 +1,7 @@
 """Ends sessions, and tells people that their session has ended.
 
 A session ends some hours after the person last requested a page, and some days after sign-in at the
-latest. Panels that reload by themselves do not count as activity. The row in the database has the
+latest. Panels that reload automatically do not count as activity. The row in the database has the
 session's end as its expiry date. Django then refuses the session, and a worker deletes the row.
 """
 
@@ -33,7 +33,7 @@ from accounts.models import User
 SIGNED_IN_AT, SEEN_AT = "signed_in_at", "seen_at"
 # Activity is recorded no more often than this, because recording it writes to the database.
 NOTED_EVERY_SECONDS = 300
-# Results pages ask for their panels every few seconds.
+# Results pages request their panels every few seconds.
 _POLLED = "/panel"
 
 
@@ -53,7 +53,7 @@ class SessionStore(DatabaseStore):
                 return key
 
     def get_session_cookie_age(self) -> int:
-        """Return the seconds until this session ends if nobody uses it."""
+        """Return the seconds until this session ends if it is not used."""
         now = time.time()
         ends_at: float = self.get(SIGNED_IN_AT, now) + settings.SESSION_COOKIE_AGE
         return max(0, min(settings.SESSION_IDLE_SECONDS, int(ends_at - now)))
@@ -133,14 +133,14 @@ def _note_activity(request: HttpRequest) -> None:
     session, now = request.session, int(time.time())
     if SIGNED_IN_AT not in session:  # made by an earlier release
         session[SIGNED_IN_AT] = now
-    if not (session.session_key or "").startswith(_prefix(session[SESSION_KEY])):  # as well
+    if not (session.session_key or "").startswith(_prefix(session[SESSION_KEY])):  # an old key
         session.cycle_key()
     if not request.path.endswith(_POLLED) and now - session.get(SEEN_AT, 0) > NOTED_EVERY_SECONDS:
         session[SEEN_AT] = now
 
 
 def _has_ended(request: HttpRequest, response: HttpResponse) -> bool:
-    """Return whether somebody who was signed in is asked to sign in again."""
+    """Return whether someone who was signed in is asked to sign in again."""
     asked = response.status_code == 302 and response["Location"].startswith(
         f"{resolve_url(settings.LOGIN_URL)}?"
     )
@@ -164,7 +164,7 @@ def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def list_typed(posted: QueryDict) -> list[str]:
     """List the texts that people wrote; values without a space are choices, numbers or tokens.
 
-    A stamp contains spaces too: forms carry it to notice what others have saved.
+    A stamp also contains spaces; forms carry it to notice what others have saved.
     """
     return [
         value

@@ -120,7 +120,7 @@ def hide_moments() -> None:
     """Give all tokens the same hidden transaction number, once an hour.
 
     With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
-    like a clock, and reports have them too. SQLite has none.
+    like a clock, and reports also have them. SQLite has none.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -23,7 +23,7 @@ from accounts.networks import is_loopback, network_of_request
 class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated and not request.user.has_usable_password():
-            # The account has no password yet; the owner sets one through the reset mail.
+            # The account has no password yet; the owner sets one through the reset email.
             return redirect("account_reset_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
@@ -32,7 +32,8 @@ class ChangePasswordView(PasswordChangeView):  # type: ignore[misc]  # allauth s
 class NewPasswordView(PasswordResetFromKeyView):  # type: ignore[misc]
     def form_valid(self, form: Form) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        # This person reads the account's mail, so may sign in at once, even while strangers guess.
+        # This person reads the account's email, so they may sign in at once, even while strangers
+        # guess.
         remember_browser(self.request, response, self.reset_user)
         return response
 
@@ -50,7 +51,7 @@ class ResetDoneView(PasswordResetDoneView):  # type: ignore[misc]
 
 
 def build_mail_context(request: HttpRequest) -> dict[str, Any]:
-    """Return whether mails are sent; only people at this computer learn where unsent mails are."""
+    """Return whether emails are sent; only people at this computer learn where unsent ones are."""
     delivery = find_delivery()
     is_here = is_loopback(network_of_request(request))
     place = delivery.place if is_here and not delivery.is_sent else ""

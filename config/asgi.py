@@ -45,15 +45,15 @@ from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"
 MAX_PAGE_BODY_BYTES = 1_000_000
-# Paths for questionnaires of other programs, and for definitions (surveys.definition.format).
+# Paths for questionnaires from other programs, and for definitions (surveys.definition.format).
 LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
 LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
 MAX_HELD_BYTES = 16_000_000  # sum of all bodies
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
 # How often a thread yields to others. With Python's default of 5 ms, the intake waits for each of
-# eight threads in turn. While clients repeat a page, its p99 was 65 to 166 ms with the default, and
-# is 23 to 25 ms with this value.
+# eight threads in turn. While clients request one page again and again, the p99 of the intake was
+# 65 to 166 ms with the default, and is 23 to 25 ms with this value.
 SWITCH_SECONDS = 0.0005
 
 
@@ -130,7 +130,7 @@ class Entry:
 
 
 def _without_forged_names(scope: HTTPScope) -> HTTPScope:
-    """Drop headers with underscores: WSGI cannot tell them from the same names with hyphens."""
+    """Drop headers with underscores, which WSGI cannot tell from the same names with hyphens."""
     kept = [(name, value) for name, value in scope["headers"] if b"_" not in name]
     return {**scope, "headers": kept}
 

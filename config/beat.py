@@ -15,13 +15,14 @@ logger = logging.getLogger(__name__)
 
 
 class Scheduler(beat.Scheduler):  # type: ignore[misc]  # untyped
-    """Treats tasks sent in the future, by the new clock, as sent now.
+    """Treats tasks that were sent in the future, by the new clock, as if they were sent now.
 
-    Beat notices every clock step: by a monotonic clock, it sleeps at most until the next sweep.
+    Beat notices every clock step, because it sleeps by a monotonic clock, and at most until the
+    next sweep.
     """
 
     def apply_async(self, *args: Any, **kwargs: Any) -> Any:
-        """Send a task; if it fails, raise the cause itself, which config/logs.py logs once."""
+        """Send a task; if sending fails, raise the cause itself, which config/logs.py logs once."""
         try:
             return super().apply_async(*args, **kwargs)
         except beat.SchedulingError as error:

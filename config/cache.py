@@ -1,6 +1,6 @@
 """The cache in Redis, which stores JSON.
 
-Django's own serializer unpickles its input: anyone who can write to this Redis could run code in
+Django's own serializer unpickles its input, so anyone who can write to this Redis could run code in
 every web process.
 """
 

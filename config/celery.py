@@ -1,4 +1,4 @@
-"""Celery workers, which seal and estimate. The database holds the work; messages speed it up."""
+"""Celery workers, which seal and estimate. The database lists due work; messages announce it."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Reads settings from the environment, and from files for secrets (NAME_FILE).
+"""Reads settings from the environment, or from files that it names (NAME_FILE).
 
 An invalid setting ends the process with one sentence. Otherwise, Murmur could run with a database
 or a key that the operator did not choose, and lose reports.
@@ -77,7 +77,7 @@ class Environment:
         return default if not found else [part.strip() for part in found.split(",") if part.strip()]
 
     def key(self, name: str) -> str:
-        """Return 32 bytes in base64, or an empty text if none are set; never quote them."""
+        """Return 32 bytes in base64, or an empty string if none are set; never quote them."""
         found = self.text(name, "").strip()
         return found and self._demand_key(name, found)
 
@@ -93,7 +93,7 @@ class Environment:
             refuse(f"{name} must be 32 random bytes in base64, as from `openssl rand -base64 32`.")
         return text
 
-    def flag(self, name: str, default: bool) -> bool:  # like all defaults here
+    def flag(self, name: str, default: bool) -> bool:  # positional, like all defaults here
         return self._read(name, default, "true or false", lambda text: _FLAGS[text.lower()])
 
     def whole(self, name: str, default: int) -> int:
@@ -117,7 +117,7 @@ class Environment:
         except (KeyError, ValueError):
             refuse(f"{name} must be {expected}, not {found!r}.")
 
-    # Addresses: error messages show only the required form.
+    # For addresses, error messages show only the required form.
 
     def database(self, name: str, default: str) -> dict[str, Any]:
         def parse(url: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class WithoutResetLinks(logging.Formatter):
 class WithoutRespondents(logging.Filter):
     """Drops Django's log lines about refused requests for respondents' pages.
 
-    Such a line would reveal when somebody opened a survey or sent an incomplete form.
+    Such a line would reveal when someone opened a survey or sent an incomplete form.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -3,7 +3,7 @@
 uvicorn itself waits forever for a request line, for endless headers, and for clients that never
 read a reply. Each such client would hold a connection, and the last kind also a thread. The
 application has its own deadline for bodies. This protocol also refuses requests with too many
-headers, in an old version of HTTP or without a host.
+headers, in an old version of HTTP, or without a host.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Protocol(HttpToolsProtocol):
         return all(cycle.response_complete for cycle in self._unanswered)
 
     def _forget_replies(self) -> None:
-        """Let code that is still producing replies finish; nobody receives them."""
+        """Let code that is still producing replies finish; no one receives those replies."""
         for cycle in self._unanswered:
             cycle.disconnected = True
             cycle.message_event.set()
@@ -179,7 +179,7 @@ class Protocol(HttpToolsProtocol):
 
 
 def _write_refusal(detail: str) -> bytes:
-    """Write the only response that the application does not send, with the table's headers."""
+    """Write the only response that the application does not send, with its usual headers."""
     body = problems.problem_body(problems.NOT_HTTP, detail)
     headers = {
         # The path is not known, so use the row for responses that are not pages.

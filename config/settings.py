@@ -21,7 +21,7 @@ env = Environment()
 
 
 def _own_key(path: Path, make: Callable[[], str]) -> str:
-    """Return this file's key, generated once; a setting lets several machines share a key."""
+    """Return the key in this file, generated once. A setting lets several machines share a key."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
@@ -31,7 +31,7 @@ def _own_key(path: Path, make: Callable[[], str]) -> str:
 
 VAR_DIR = Path(env.text("MURMUR_VAR", default=str(BASE_DIR / "var")))
 DEBUG = env.flag("DEBUG", default=False)
-# The proxy ends TLS and appends the client's address to X-Forwarded-For.
+# The proxy terminates TLS and appends the client's address to X-Forwarded-For.
 BEHIND_PROXY = env.flag("MURMUR_BEHIND_PROXY", default=False)
 if BEHIND_PROXY:
     env.demand(
@@ -61,8 +61,8 @@ def _first_host() -> str:
     return named[0] if named else "localhost"
 
 
-# The start of all links that are sent or printed: mails, share links, posters, QR codes. It is not
-# taken from the request, because a stranger can set the host there.
+# The start of all links that are sent or printed: in emails, share links, posters and QR codes. It
+# is not taken from the request, because a stranger can choose the host there.
 _PUBLIC_URL = env.text("MURMUR_PUBLIC_URL", default="").rstrip("/")
 PUBLIC_URL_IS_SET = bool(_PUBLIC_URL)
 PUBLIC_URL = _PUBLIC_URL or f"{'https' if HTTPS else 'http'}://{_first_host()}"
@@ -149,8 +149,8 @@ else:
 DATABASES["default"]["CONN_MAX_AGE"] = None  # the few threads keep their connections
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# One Redis holds messages; the other, in memory only, counts reports per address and sign-in
-# attempts.
+# One Redis holds messages; the other, in memory only, counts reports per address, and failed
+# sign-ins.
 REDIS_URL = env.redis("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LIMITER_URL = env.redis("LIMITER_URL", default="redis://127.0.0.1:6380/0")
 CACHES = {
@@ -199,7 +199,7 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
 # would leave the worker without one for seconds.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# Without a mail server, mails are printed: logging would remove their links.
+# Without a mail server, emails are printed, because logging would remove their links.
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BEAT_SCHEDULER = "config.beat:Scheduler"
 SWEEP_SECONDS = env.number("MURMUR_SWEEP_SECONDS", default=2.0)
@@ -231,8 +231,8 @@ LATE_SECONDS = env.number("MURMUR_LATE_SECONDS", default=120.0)
 
 # The folder where workers count the releases that they drew. It must outlive the database, so that
 # nothing is drawn twice after a restore. If none is named, the workers of another machine draw all
-# releases. There is no default for a database that machines can share: workers with a second folder
-# draw nothing.
+# releases. There is no default for a database that machines can share, because workers with a
+# second folder draw nothing.
 _OWN_RELEASES = str(VAR_DIR / "releases") if _HAS_OWN_DATABASE else ""
 _RELEASES = env.text("MURMUR_RELEASES", default=_OWN_RELEASES)
 RELEASES = Path(_RELEASES) if _RELEASES else None
@@ -283,8 +283,8 @@ ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # would invite strangers to sign up, whi
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 # accounts/lockout.py counts failed sign-ins. After too many failures, allauth would refuse all
 # sign-ins to an account, so that anyone could lock out anyone. Resets are refused per network only,
-# for the same reason. Our own limit (reset_mail) allows an account five mails a minute; the page
-# answers as usual.
+# for the same reason. Our own limit (reset_mail) allows an account five emails a minute; beyond it,
+# the page still answers as usual.
 ACCOUNT_RATE_LIMITS = {
     "login_failed": None,
     "reset_password": "20/m/ip",
@@ -331,7 +331,8 @@ DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", default="murmur@localhost")
 # config/headers.py sets the headers of every response.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_ENGINE = "accounts.sessions"
-# A session ends after this time without activity, and this long after sign-in at the latest.
+# A session ends after SESSION_IDLE_SECONDS without activity, and at the latest SESSION_COOKIE_AGE
+# seconds after sign-in.
 SESSION_IDLE_SECONDS = int(env.number("MURMUR_SESSION_IDLE_HOURS", default=12.0) * 3600)
 SESSION_COOKIE_AGE = int(env.number("MURMUR_SESSION_DAYS", default=7.0) * 24 * 3600)
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "session"
@@ -407,7 +408,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"IntervalMethodEnum": "aggregator.api.serializers.METHODS"},
 }
 
-# Logs contain no addresses, bodies or reset links. Django's own error mails stay off.
+# Logs contain no addresses, bodies or reset links. Django's own error emails stay off.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

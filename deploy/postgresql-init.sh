@@ -21,7 +21,7 @@ CREATE ROLE murmur LOGIN PASSWORD :'password';
 CREATE DATABASE murmur OWNER murmur TEMPLATE template0 ENCODING UTF8 LOCALE 'C';
 -- Lets Murmur request checkpoints, so that used files of the write-ahead log can be removed.
 GRANT pg_checkpoint TO murmur;
--- Lets Murmur see whether they are gone, and whether a backup is still reading deleted rows.
+-- Lets Murmur see whether those files are gone, and whether a backup is still reading deleted rows.
 GRANT pg_monitor TO murmur;
 \connect murmur
 GRANT EXECUTE ON FUNCTION pg_switch_wal() TO murmur;

@@ -27,7 +27,7 @@ _CLOSE = 1e-9  # tolerance for a sum of one
 def check_whole(
     name: str, value: int, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
-    """Refuse anything but a whole number in a range; numpy's integers are accepted too."""
+    """Refuse anything but a whole number in a range; numpy's integers are also accepted."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)

@@ -1,7 +1,7 @@
 """Links that confirm a change of address. They are signed and not stored.
 
 A link names the account, the recipient's mailbox, and the moment of the request. A new request has
-another moment, so earlier links stop working.
+a different moment, so earlier links stop working.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Side(StrEnum):
 def find_change(*, account: int) -> AddressChange | None:
     """Return the change that an account asked for, while its links are valid."""
     change = AddressChange.objects.select_related("account").filter(account=account).first()
-    # A request from the future is not valid either: after the clock was set back, its age is
+    # A request from the future is not valid either: if the clock has been set back, its age is
     # unknown.
     is_valid = change is not None and abs(timezone.now() - change.asked_at) < VALID
     return change if is_valid else None

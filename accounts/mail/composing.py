@@ -1,4 +1,4 @@
-"""The texts and recipients of the mails to accounts."""
+"""The texts and recipients of the emails to accounts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Kind(models.TextChoices):
     OWNER_INVITED = "owner-invited"
 
 
-# The subject, and what happened. The end of each of these mails says what the reader can do.
+# The subject, and what happened. The end of each of these emails says what the reader can do.
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",
@@ -92,7 +92,7 @@ REMEDY = (
 
 
 def compose(kind: str, user: User) -> EmailMessage | None:
-    """Return the mail, or None if there is no longer anything to say."""
+    """Return the email, or None if there is no longer anything to say."""
     if kind == Kind.RESET:
         return _compose_link("password_reset_key", to=user.email, link=_make_reset_link(user))
     if kind in (Kind.ADDRESS_OLD, Kind.ADDRESS_NEW):

@@ -1,4 +1,4 @@
-"""Says whether this installation sends mails, and where unsent mails are."""
+"""Says whether this installation sends emails, and where unsent emails are."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from django.conf import settings
 
 BACKENDS = "django.core.mail.backends."
-# With scripts/run, mails are in this log. Elsewhere, the operator knows where workers' output goes.
+# With scripts/run, emails are in this log. Elsewhere, operators know where workers' output goes.
 LEISURE_LOG = ("log", "leisure.log")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """What happens to a mail."""
+    """What happens to an email."""
 
     is_sent: bool
-    place: str  # the server, or where unsent mails are
+    place: str  # the server, or where unsent emails are
 
 
 def find_delivery() -> Delivery:

@@ -1,8 +1,8 @@
-"""Mails to accounts: pages and commands request them, and a worker sends them.
+"""Emails to accounts, which pages and commands request and a worker sends.
 
 A web process that waited for the mail server would block a thread. A request therefore only stores
 a row, and takes as long for an unknown address as for a known one. The worker makes links when it
-sends the mail, so no token is ever stored.
+sends the email, so no token is ever stored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ NO_ACCOUNT = 0
 
 
 def request_mail(kind: Kind, *, account: int | None) -> None:
-    """Store a request for a mail. An unknown address (None) is stored too, to take as long."""
+    """Store a request for an email.
+
+    A request for an unknown address (None) is also stored, so that it takes as long.
+    """
     now = timezone.now()
     AccountMail.objects.bulk_create(
         [AccountMail(account=account or NO_ACCOUNT, kind=kind, asked_at=now, due_at=now)],
@@ -39,15 +42,15 @@ def is_mail_due() -> bool:
 
 
 def send_next_mail() -> None:
-    """Send one mail and delete its row; if that fails, all mails wait before the next attempt."""
+    """Send one email and delete its row; if sending fails, all wait before the next attempt."""
     now = timezone.now()
     AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
     until = now + RETRY_AFTER
-    # Mails that could not be sent come last.
+    # Emails that could not be sent come last.
     row = _find_due(now).order_by("attempts", "due_at").first()
     if row is None or not _claim(row, until=until):
         return
-    # The others wait too, even if this worker dies now: a silent server must not hold up one
+    # The other emails also wait, even if this worker dies now: a silent server must not hold up one
     # worker after another.
     _find_due(now).update(due_at=until)
     user = User.objects.filter(pk=row.account, is_active=True).first()

@@ -1,4 +1,4 @@
-"""Sends a mail, or says in the log why it could not be sent."""
+"""Sends an email, or says in the log why it could not be sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 def send_or_log(mail: EmailMessage, *, what: str) -> bool:
-    """Return whether the mail was sent; `what` names it in the log, without its address."""
+    """Return whether the email was sent; `what` names it in the log, without its address."""
     try:
         mail.send()
     except (OSError, ValueError) as error:  # from the network, the server or a malformed address

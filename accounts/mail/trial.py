@@ -1,4 +1,4 @@
-"""Sends a test mail, and says what to do if sending fails."""
+"""Sends a test email, and says what to do if sending fails."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REASONS: Mapping[type[Exception], str] = {
 
 
 def send_test_mail(address: str) -> str:
-    """Send a test mail; return an empty text, or the reason for the failure and a remedy."""
+    """Send a test email; return an empty string, or the reason for the failure and a remedy."""
     message = EmailMessage(
         subject="Test mail from Murmur",
         body=(
@@ -63,7 +63,7 @@ def describe_failure(error: Exception) -> str:
 
 
 def _read_answer(error: Exception) -> str:
-    """Return the message of the server or the system; that about a refused recipient is nested."""
+    """Return the server's or the system's message; one about a refused recipient is nested."""
     code: int
     answer: bytes | str
     if isinstance(error, smtplib.SMTPRecipientsRefused):

@@ -1,4 +1,4 @@
-"""Accounts, their mails and tokens."""
+"""Accounts, emails to them, and their tokens."""
 
 import django.db.models.deletion
 import django.db.models.functions.text
@@ -9,8 +9,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two names are
-    # those with which older files began.
+    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two are
+    # names that the first migration has had.
     replaces = [
         ("accounts", "0001_initial"),
         ("accounts", "0001_squashed_0003_user_sign_in_round"),

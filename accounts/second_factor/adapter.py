@@ -31,13 +31,13 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         return keys.decrypt(encrypted_text)
 
     def get_totp_issuer(self) -> str:
-        # Not from the request, whose host a stranger can set.
+        # The host does not come from the request, where a stranger can choose it.
         return f"Murmur {urlsplit(settings.PUBLIC_URL).hostname}"
 
     def build_totp_svg(self, url: str) -> str:
         """Draw the code in the page. A separate address would show the secret a second time.
 
-        The colours are fixed because many phones cannot read a light code on a dark ground.
+        The colours are fixed because many phones cannot read a light code on a dark background.
         """
         code = segno.make(url, error="m", boost_error=False, micro=False)
         svg: str = code.svg_inline(
@@ -46,4 +46,4 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth s
         return svg.replace("<svg ", '<svg role="img" aria-label="QR code of the key" ', 1)
 
     def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
-        """Send nothing here: a worker sends the mails that the signals ask for."""
+        """Send nothing here: a worker sends the emails that the signals ask for."""

@@ -1,4 +1,4 @@
-"""Logs each change of a second factor for audits, and tells the account's owner by mail."""
+"""Logs each change of a second factor for audits, and tells the account's owner by email."""
 
 from __future__ import annotations
 

@@ -29,9 +29,10 @@ from accounts.second_factor.keys import UnreadableSecret, decrypt
 # errors.
 FREE_FAILURES = 5
 FIRST_PAUSE_SECONDS = 30
-# 24 guesses a day at sign-in, and as many in sessions: each succeeds with 3 chances in 1,000,000.
+# This allows 24 guesses a day at sign-in, and as many in sessions. The chance that a guess is right
+# is 3 in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
-# After this many failures, the owner should learn that somebody has the password or a session.
+# After this many failures, the owner should learn that someone has the password or a session.
 TOLD_AFTER = 10
 
 TOTP = Authenticator.Type.TOTP
@@ -71,7 +72,7 @@ def find_step(secret: str, code: str, *, after: int = 0) -> int | None:
 def check_code(*, user: User, code: str, in_session: bool = False) -> Checked:
     """Check the code of an app, or a recovery code, and store the result.
 
-    Wrong codes in sessions, where codes confirm changes, are counted separately: somebody who stole
+    Wrong codes in sessions, where codes confirm changes, are counted separately: someone who stole
     a session, perhaps without the password, must not hold up sign-in. Signing in also resets this
     count, so the owner can end the stolen session and make changes.
     """
@@ -123,7 +124,7 @@ def _note_failure(user: User, app: Authenticator, count: Count) -> None:
 
 def seconds_to_wait(data: dict[str, Any], count: Count) -> int:
     since = int(time.time()) - int(data.get(count.failed_at, 0))
-    if since < 0:  # the clock was set back, so nobody knows how long ago it was
+    if since < 0:  # the clock was set back, so the true time is unknown
         return 0
     return max(0, pause_after(int(data.get(count.failures, 0))) - since)
 

@@ -32,7 +32,7 @@ def describe_wait(seconds: int, *, in_session: bool) -> str:
 
 
 class _Checking(PlainWords):
-    """Replaces allauth's own check, which forgets used codes with the cache."""
+    """Replaces allauth's own check, which forgets used codes when the cache is emptied."""
 
     words = _CODE
     in_session = False

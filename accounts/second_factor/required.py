@@ -36,7 +36,7 @@ def demand_second_factor(get_response: Callable[[HttpRequest], HttpResponse]) ->
         if not settings.SECOND_FACTOR_REQUIRED or not _lacks_one(request):
             return get_response(request)
         if request.path_info.startswith("/api/"):
-            # The API then answers as if nobody were signed in.
+            # The API then answers as if no one were signed in.
             request.user = AnonymousUser()
             return get_response(request)
         if "HX-Request" in request.headers:

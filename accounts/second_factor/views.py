@@ -18,7 +18,7 @@ from accounts.second_factor.keys import UnreadableSecret, decrypt, encrypt
 from accounts.sessions import end_sessions
 from accounts.tokens import end_tokens
 
-# The secret that is being set up, encrypted because sessions are stored in the database too.
+# The secret that is being set up. It is encrypted, because the database stores sessions.
 PENDING = "second_factor_pending"
 
 
@@ -52,13 +52,13 @@ class SetUpView(ActivateTOTPView):  # type: ignore[misc]  # allauth ships no typ
                 app = Authenticator.objects.get(
                     user=self.request.user, type=Authenticator.Type.TOTP
                 )
-                app.data["last_step"] = form.step  # this code must not sign in as well
+                app.data["last_step"] = form.step  # this code must not also sign in
                 app.save(update_fields=["data"])
         except IntegrityError:  # the form was sent twice at the same moment
             return redirect("account")
         del self.request.session[PENDING]
         self.request.session.cycle_key()
-        # Somebody who signed in without a code must not stay signed in.
+        # Someone who signed in without a code must not stay signed in.
         end_sessions(self.request.user, keep=self.request.session.session_key)
         end_tokens(self.request.user)
         return response

@@ -123,7 +123,8 @@ class LatentProfiles:
         """Return how far the log-likelihood is above the limit; negative outside the region.
 
         With `barrier`, the result falls evenly as log odds move away from 0. This keeps a search
-        from getting stuck where nobody or everybody has the event: there the likelihood is flat.
+        from getting stuck where no one or everyone has the event, because the likelihood is flat
+        there.
         """
         masses, coefficients = self._split(u)
         odds = np.abs(self.model.offset + self.model.design @ coefficients)

@@ -39,18 +39,18 @@ class AdjustedShare:
 
 @dataclass(frozen=True, kw_only=True)
 class AdjustedShares:
-    """The event's share if everybody gave the same answer to a predictor.
+    """The event's share if everyone gave the same answer to a predictor.
 
-    Everybody keeps their own answers to the other predictors.
+    Everyone keeps their own answers to the other predictors.
 
     Attributes
     ----------
     name : str
         Name of the coefficient of this answer.
     share : AdjustedShare
-        The share if everybody gave this answer; for a trend, its last answer.
+        The share if everyone gave this answer; for a trend, its last answer.
     reference : AdjustedShare
-        The share if everybody gave the predictor's first answer.
+        The share if everyone gave the predictor's first answer.
     difference : AdjustedShare
         `share` minus `reference`: the adjusted risk difference, with the sign of the coefficient.
     """
@@ -70,8 +70,8 @@ class LatentLogisticFit:
     names : tuple of str
         Names of the coefficients, with the intercept first.
     coefficients : ndarray of float64, shape (p,)
-        Log odds and their changes; infinite where the likelihood keeps rising, because nobody or
-        everybody with some combination of answers may have the event.
+        Log odds and their changes; infinite where the likelihood keeps rising, because no one or
+        everyone with some combination of answers may have the event.
     standard_errors : ndarray of float64, shape (p,)
         Computed from the observed information; infinite for infinite coefficients.
     covariance : ndarray of float64, shape (p, p)
@@ -301,7 +301,7 @@ class _Coding:
         return np.column_stack(columns)
 
     def build_if_all(self, place: int, answer: int) -> Floats:
-        """Build the design of the same rows, if everybody gave this answer to a predictor."""
+        """Build the design of the same rows, if everyone gave this answer to a predictor."""
         answers = self.answers.copy()
         answers[place] = answer
         return self.build(answers)

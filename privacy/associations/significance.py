@@ -1,8 +1,8 @@
 """Tests on randomized reports: they keep their level but lose power.
 
-The channel is the same for everybody, and its noise is independent of everything else. Equal
+The channel is the same for everyone, and its noise is independent of everything else. Equal
 distributions of true answers therefore imply equal distributions of reports, and independent true
-answers imply independent reports. Because the channel is invertible, the converse holds too. Tests
+answers imply independent reports. Because the channel is invertible, the converse also holds. Tests
 of these hypotheses are valid on unadjusted counts of reports.
 """
 

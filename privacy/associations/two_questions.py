@@ -37,13 +37,13 @@ class AssociationEstimate:
         Value at the most likely shares; None where it is not defined (0 / 0).
     low, high : float
         Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
-        interval is the whole range where it is plausible that nobody is counted.
+        interval is the whole range where it is plausible that no one is counted.
     level : float
         Confidence level.
     design_error : float or None
         Only for the two shares and their difference: the standard error if the share `supposed` of
         each group had the event. It does not depend on how often the event was reported. None
-        where nobody seems to be in a group.
+        where no one seems to be in a group.
     """
 
     raw: float | None

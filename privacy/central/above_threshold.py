@@ -1,7 +1,7 @@
 """An alert about a share, given at most once as reports arrive: the sparse vector technique.
 
 A distance is compared with a threshold at every look. Noise on the threshold is drawn once, noise
-on the distance anew for every look, and the first look whose noisy distance reaches the noisy
+on the distance is drawn for every look, and the first look whose noisy distance reaches the noisy
 threshold ends the series. All looks together then cost as much as one comparison, however many
 there are.
 

@@ -3,7 +3,7 @@
 Each attacker decides between two hypotheses that are equally likely beforehand, so a random guess
 is right in half of all cases. A scale of 0 stands for exact publication.
 
-Numpy draws the noise of the reconstruction. That noise protects nobody: it demonstrates on invented
+Numpy draws the noise of the reconstruction. That noise protects no one: it demonstrates on invented
 answers what an attacker would find. The noise of releases is drawn only in
 aggregator/releases/noise.py.
 """
@@ -340,7 +340,7 @@ def _draw_groups(people: int, groups: int, smallest: int, generator: np.random.G
 
 
 def _draw_noise(scale: float, shape: tuple[int, int], generator: np.random.Generator) -> Floats:
-    """Draw discrete Laplace noise, the difference of two geometric numbers; it protects nobody."""
+    """Draw discrete Laplace noise, the difference of two geometric numbers; it protects no one."""
     if scale == 0:
         return np.zeros(shape)
     stop = -np.expm1(-1 / scale)

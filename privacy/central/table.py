@@ -261,7 +261,7 @@ def least_people(
     (`table_interval`).
 
     With fewer people, shares are published only if the noise raises the sum by chance, and their
-    intervals may rarely cover: with 120 people, b = 20 and a declared question that nobody affirms,
+    intervals may rarely cover: with 120 people, b = 20 and a declared question that no one affirms,
     shares are published in .03 of all cases, and .55 of these intervals cover. Intervals were
     published *and* wrong in at most .034 of all cases in simulations with k from 2 to 5, local
     epsilons from .5 to 2.94, declared questions, b from 1/2 to 20, and true shares from 0 to 1.

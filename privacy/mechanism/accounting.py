@@ -64,7 +64,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     entries : sequence of Entry
         Every question of the survey, in any order.
     drawn : int, optional
-        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
+        Number m of blocks drawn at random for each person; None if everyone gets all blocks.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     entries : sequence of Entry
         Every question of the survey, in any order.
     drawn : int, optional
-        Number m of blocks drawn at random for each person; None if everybody gets all blocks.
+        Number m of blocks drawn at random for each person; None if everyone gets all blocks.
 
     Returns
     -------

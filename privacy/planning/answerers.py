@@ -1,6 +1,6 @@
 """The precision of a share among those who answer, and the number of people needed.
 
-Some people prefer not to say or are not asked; they send a code too. Every result assumes a rule
+Some people prefer not to say or are not asked; they also send a code. Every result assumes a rule
 for ending the survey, as in `privacy.planning.precision`.
 """
 

@@ -53,7 +53,7 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 def split_standard_error(
     *, share: float, people: int, questions: int, mechanism: RandomizedResponse
 ) -> float:
-    """Find the standard error when everybody answers every question within one budget.
+    """Find the standard error when everyone answers every question within one budget.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def split_standard_error(
 def subset_standard_error(
     *, share: float, people: int, questions: int, drawn: int = 1, mechanism: RandomizedResponse
 ) -> float:
-    """Find the standard error when everybody answers a few questions, drawn on the device.
+    """Find the standard error when everyone answers a few questions, drawn on the device.
 
     Parameters
     ----------

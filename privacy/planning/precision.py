@@ -277,7 +277,7 @@ def one_report_spread(*, share: float, mechanism: RandomizedResponse) -> float:
 
 
 def smallest_number(reached: Callable[[int], bool]) -> int:
-    """Find the smallest number of people that reaches a goal, if all larger numbers do too."""
+    """Find the smallest number of people that reaches a goal, if all larger numbers reach it."""
     high = 1
     while not reached(high):
         high *= 2

@@ -1,9 +1,9 @@
 """The standard error of a share without protection, and with three kinds of protection.
 
 In all four cases, the same people answer one question honestly, and their number is public. The
-loss epsilon is about one person's answer: the same people take part, and one of them has another
-true answer. Every result assumes a fixed end. Shares and standard errors are fractions, not
-percentage points.
+loss epsilon is about one person's answer: the same people take part, and one of them has a
+different true answer. Every result assumes a fixed end. Shares and standard errors are fractions,
+not percentage points.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def _variance(
 def _shuffling_reaches(
     wanted: float, *, share: float, people: int, epsilon: float, delta: float
 ) -> bool:
-    """Whether readers learn at most epsilon from reports scrambled for the desired variance.
+    """Return whether readers learn at most epsilon from reports with the desired variance.
 
     This check computes one bound for each number of people; the variance would need a bound for
     each step of a bisection.

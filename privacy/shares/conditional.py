@@ -92,7 +92,7 @@ def likelihood_ratio_share(
     likely cell shares form a convex set, so the q kept form an interval. Valid for one look at the
     data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n = 200,
     over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
-    where a share is near 0 or 1, or it is plausible that nobody answered, coverage is about .975.
+    where a share is near 0 or 1, or it is plausible that no one answered, coverage is about .975.
 
     References
     ----------
@@ -165,7 +165,7 @@ def _invert_likelihood_ratio(cells: _Cells, level: float) -> tuple[float, float]
 def _most_likely_ratio(cells: _Cells) -> float:
     shares = zip(_most_likely_reported(cells), cells.floors, strict=True)
     symbol, others, _ = (max(reported - floor, 0.0) for reported, floor in shares)
-    # If nobody answered, all ratios are equally likely.
+    # If no one answered, all ratios are equally likely.
     return symbol / (symbol + others) if symbol + others > 0 else 0.5
 
 

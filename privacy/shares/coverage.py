@@ -100,7 +100,7 @@ def exact_coverage(
     return _cumulative(high, total, l) - _cumulative(low - 1, total, l)
 
 
-# Cached by type as well: 1, 1.0 and True are equal, but only the first is a number of reports.
+# Also cached by type: 1, 1.0 and True are equal, but only the first is a number of reports.
 @lru_cache(maxsize=4096, typed=True)
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float

@@ -84,7 +84,7 @@ class RatioCells:
 
     @cached_property
     def ratio(self) -> float | None:
-        """The ratio of the unbiased means; None where it appears that nobody is counted."""
+        """The ratio of the unbiased means; None where it appears that no one is counted."""
         if self.counted_share <= 0:
             return None
         return float(self.counts @ self.numerator) / float(self.counts @ self.denominator)

@@ -43,7 +43,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     Returns
     -------
     MeanInterval
-        Never empty. [0, 1] where it is plausible that nobody is counted.
+        Never empty. [0, 1] where it is plausible that no one is counted.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     L(q) the highest log-likelihood of any shares of the reported cells under which A - q B has mean
     0; max L is taken over q in [0, 1]. The limits that the mechanism sets for each share are not
     imposed: with them, chi-square with one degree of freedom would be wrong where several points of
-    a scale are empty. If everybody chooses the same end of 7 points, only 82 % of 95 % intervals
+    a scale are empty. If everyone chooses the same end of 7 points, only 82 % of 95 % intervals
     would contain the true mean at epsilon = ln 3, and 74 % at 4.
 
     The ends are extremes of the ratio over likely shares, l_j proportional to N_j / (e - h_j) with
@@ -85,7 +85,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     allowed = float(chdtri(1, 1 - check_level(level))) / 2
     low, high, ratio = 0.0, 1.0, cells.ratio
     fewest = cells.denominator @ _climb(cells, -cells.denominator, allowed)
-    # If it is plausible that nobody is counted, the ratio can be anything.
+    # If it is plausible that no one is counted, the ratio can be anything.
     if ratio is not None and fewest > 0:
         # There is no ratio beyond 0 or 1, so the fall is measured from the nearer end of the range.
         if ratio > 1:

@@ -1,9 +1,9 @@
 """The time and the number of queries for a results page.
 
-The page of a closed survey has 50 questions of all types and 10⁶ reports; then 10⁴ reports, then 10
-questions; then the survey is open. The benchmark fails if the number of queries depends on the
-questions or reports. Processes keep the blocks that they rendered last, so the first request after
-a look takes longer, and is also measured.
+The first page is that of a closed survey with 50 questions of all types and 10⁶ reports. Others
+have 10⁴ reports, 10 questions or an open survey. The benchmark fails if the number of queries
+depends on the questions or reports. Processes keep the blocks that they rendered last, so the first
+request after a look takes longer and is measured separately.
 """
 
 from __future__ import annotations

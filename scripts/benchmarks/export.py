@@ -1,7 +1,8 @@
 """The time and memory needed for reports.csv of a closed wave.
 
-100 questions in full batches: first without declared questions or random subsets, then with two
-declared questions in the file, then with random subsets and a file for each block.
+The waves have 100 questions in full batches. The first has neither declared questions nor random
+subsets, the second has two declared questions in the file, and the third has random subsets and a
+file for each block.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def open_wave(*, declared: int = 0, drawn: int | None = None) -> Wave:
 
 
 def fill(wave: Wave, *, reports: int) -> None:
-    """Close the wave with random reports in full batches."""
+    """Fill the wave with random reports in full batches, and close it."""
     from aggregator.batches.columns import Columns
     from aggregator.batches.packing import pack_reports
     from aggregator.models import Batch

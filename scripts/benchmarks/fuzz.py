@@ -1,6 +1,6 @@
-"""A million spoiled requests to the real web process: its answers and its time.
+"""Sends a million spoiled requests to the real web process; checks its answers and its time.
 
-It runs the tests' fuzzer with the same seed, so the first 100,000 requests are equal.
+It runs the tests' fuzzer with the same seed, so the first 100,000 requests are the same.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from scripts.stack.stack import ROOT, free_port
 TITLES = {"sqlite": "SQLite, one web process", "postgresql": "PostgreSQL, two web processes"}
 SLOW_RATE, RATE = 1000, 3000
 POOL = 64  # connections over which reports arrive at random moments
-GROUP = 64  # reports in one commit of the driver, as if all waited
+GROUP = 64  # reports in one commit of the driver, as if all had waited
 SEALED_SECONDS = 120.0
 FEW_RAW = 200  # some reports always wait, so fewer would never be reached
 KB_IN_MB = 1024
@@ -215,7 +215,7 @@ def measure_open_loop(ground: Ground, extent: Extent) -> dict[str, Any]:
 
 
 def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
-    """Measure the same with a worker that seals and estimates arriving reports."""
+    """Measure at the higher rate while a worker seals and estimates arriving reports."""
     for name in ("broker", "worker", "beat"):
         ground.stack.start(name)
     _, backlog, _ = ground.tally()
@@ -224,7 +224,7 @@ def measure_while_sealing(ground: Ground, extent: Extent) -> dict[str, Any]:
     *_, before = ground.tally()
     tally = arrive(ground, rate=RATE, seconds=extent.sealing)
     *_, after = ground.tally()
-    what = f"ours, {RATE:,}/s, {extent.sealing:.0f} s, {after - before:,} sealed meanwhile"
+    what = f"ours, {RATE:,}/s, {extent.sealing:.0f} s, {after - before:,} sealed in that time"
     print_load(what, tally)
     wait_until_sealed(ground)
     for name in ("worker", "beat"):  # from now on, nothing changes in the database

@@ -1,8 +1,9 @@
-"""Runs kill -9 a thousand times under load, on PostgreSQL with two of each process.
+"""Runs kill -9 a thousand times under load, on PostgreSQL with two copies of each process.
 
 This runs the storm of tests/system/attacks/test_storm.py ten times as long, and the same broken
-builds, which the checker must catch. Then the broker stops for two minutes, longer than a test can
-wait. The whole run takes about half an hour; `--quick` makes 30 kills and runs one broken build.
+builds, which the checker must catch. Then it stops the broker for two minutes, longer than a test
+can wait. The whole run takes about half an hour; `--quick` makes 30 kills and runs one broken
+build.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def judge(outcome: Outcome, *, control_caught: object) -> list[str]:
         "a broken build was not caught, so the checker proves nothing": not control_caught,
         f"a recovery took {outcome.worst_recovery:.1f} s, a usual restart "
         f"{outcome.usual_restart:.1f} s": outcome.recovers_slowly,
-        f"sealing went on {outcome.after_broker:.1f} s after the broker was back": (
+        f"sealing resumed {outcome.after_broker:.1f} s after the broker was back": (
             outcome.after_broker > MOST_SECONDS_AFTER_BROKER
         ),
     }

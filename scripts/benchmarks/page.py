@@ -72,7 +72,7 @@ class Visit:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the same: one visit takes seconds")
+    parser.add_argument("--quick", action="store_true", help="changes nothing: one visit is quick")
     parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="murmur-page-") as folder:
         stack = Stack(var=Path(folder), port=free_port())

@@ -42,7 +42,7 @@ IntervalOf = Callable[[int], Ends]  # the interval expected from this many peopl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="the same: it takes two seconds")
+    parser.add_argument("--quick", action="store_true", help="changes nothing: a run is quick")
     parser.parse_args()
     needs = {
         "live_share": find_people(watch_share()),
@@ -78,7 +78,7 @@ def weaker(symbols: int) -> RandomizedResponse:
 
 
 def nine_choices() -> float:
-    """Each item is a choice: its mean is that of the estimated shares."""
+    """Return the variance if each item is a choice, whose mean is that of the estimated shares."""
     mechanism = weaker(len(ITEM_SHARES))
     reported = mechanism.channel() @ ITEM_SHARES
     points = np.arange(len(ITEM_SHARES))
@@ -87,20 +87,20 @@ def nine_choices() -> float:
 
 
 def nine_numbers() -> float:
-    """Each item is rounded at random to 0 or 3."""
+    """Return the variance if each item is rounded at random to 0 or 3."""
     share = ITEM_MEAN / HIGHEST
     spread = HIGHEST * one_report_spread(share=share, mechanism=weaker(2))
     return float(ITEMS * spread**2)
 
 
 def one_total() -> float:
-    """The total is rounded at random to 0 or 27."""
+    """Return the variance if the total is rounded at random to 0 or 27."""
     share = ITEM_MEAN / HIGHEST
     return float((ITEMS * HIGHEST * one_report_spread(share=share, mechanism=strength(2))) ** 2)
 
 
 def declinable_total() -> float:
-    """The same with a third code for declining, which nobody sends as the truth."""
+    """Return the same with a third code for declining, although no one truly declines."""
     mechanism, share = strength(3), ITEM_MEAN / HIGHEST
     reported = mechanism.channel() @ [1 - share, share, 0]
     # The delta method for high / (low + high).

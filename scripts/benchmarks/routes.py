@@ -84,7 +84,7 @@ class Measured:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer reports and repetitions")
-    parser.add_argument("--kilobytes", type=int, default=KILOBYTES, help="of the manifest")
+    parser.add_argument("--kilobytes", type=int, default=KILOBYTES, help="size of the manifest")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="murmur-routes-") as folder:
         stack = Stack(

@@ -1,4 +1,4 @@
-"""Lists the software under Murmur as CycloneDX JSON; `scripts/sbom` calls it.
+"""Lists, as CycloneDX JSON, the software that Murmur needs; `scripts/sbom` calls it.
 
 The pinned lists name the packages. Installed wheels name their licences and parts: some list crates
 and libraries; others contain shared libraries, programs, or paths of Rust crates that a compiler
@@ -93,7 +93,7 @@ def _describe(name: str, version: str, hashes: list[str], found: Distribution | 
             }
         ],
     }
-    if found is None:  # only another Python or system needs it
+    if found is None:  # only a different Python or system needs it
         return described
     if licence := _find_licence(found):
         described["licenses"] = licence

@@ -93,7 +93,7 @@ def _fall(counts: Floats, residuals: Floats) -> Floats:
     """Return the drop in the reported shares' log-likelihood if the residuals have mean 0.
 
     By duality, this is the maximum of sum N ln(1 + x h) over all x that keep 1 + x h positive for
-    every cell, including those that nobody reported.
+    every cell, including those that no one reported.
     """
     low = np.full(len(counts), -1 / residuals.max())
     high = np.full(len(counts), -1 / residuals.min())

@@ -43,7 +43,7 @@ DESIGNS = (
 
 
 def count_confirmed(design: Design, *, people: int, claims: int, runs: int = RUNS) -> float:
-    """Simulate in which part of surveys half of these people confirm the claim."""
+    """Return the share of simulated surveys in which half of these people confirm the claim."""
     generator = np.random.default_rng([SEED, people, claims])
     size = people // 2 // GROUPS
     shares = np.array([design.share, design.others])
@@ -55,9 +55,9 @@ def count_confirmed(design: Design, *, people: int, claims: int, runs: int = RUN
 def is_confirmed(
     counts: NDArray[np.int64], *, size: int, line: float | None, level: float
 ) -> NDArray[np.bool_]:
-    """Whether a share's interval lies above the line, or a difference's interval above 0.
+    """Return whether a share's interval lies above the line, or a difference's interval above 0.
 
-    The interval does if the likelihood ratio rejects the line, or equal shares. For each survey,
+    It does if the likelihood ratio rejects the line, or equal shares. For each survey,
     `counts` has a row with the reports of Yes in two equal groups: the claim's and all others.
     """
     first, second = counts[:, 0], counts[:, 1]

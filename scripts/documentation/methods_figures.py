@@ -1,4 +1,4 @@
-"""The two figures of docs/methods, as SVG: lines of shares, in panels above one another."""
+"""The two figures of docs/methods, as SVG: lines of shares, in panels one above the other."""
 
 from __future__ import annotations
 

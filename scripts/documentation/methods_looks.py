@@ -285,7 +285,7 @@ def compute_contradictions() -> list[Contradicted]:
 def _add_codes(
     symbols: int, epsilon: float, contradict: Callable[[RandomizedResponse, float, float], float]
 ) -> float:
-    """Add up codes if everybody has one answer: its code may be too frequent, others too rare."""
+    """Add up codes if everyone has one answer: its code may be too frequent, others too rare."""
     mechanism = RandomizedResponse.from_epsilon(symbols=symbols, epsilon=epsilon)
     codes = 1 if symbols == 2 else symbols
     level = 1 - (1 - LEVEL) / codes

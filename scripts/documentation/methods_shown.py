@@ -1,7 +1,7 @@
 """The table of docs/methods about coverage of the figures that are shown.
 
 A figure is shown if its design and the estimated number of people who answer make it precise
-enough. As this number is estimated, the table checks that shown figures cover as well as all
+enough. Because this number is estimated, the table checks that shown figures cover as well as all
 figures.
 """
 
@@ -75,7 +75,7 @@ def write_shown_table(rows: Iterable[Shown]) -> str:
 
 SHOWN = (Reliability.PUBLISHABLE, Reliability.CAUTION)
 PUBLISHABLE = (Reliability.PUBLISHABLE,)
-FEWEST = 0.025  # of the surveys, which is 100; fewer would say little about coverage
+FEWEST = 0.025  # of the surveys, that is, 100; fewer would say little about coverage
 
 
 def _rate_surveys(

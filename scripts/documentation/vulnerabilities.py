@@ -1,7 +1,7 @@
-"""Asks a public database for known vulnerabilities of the pinned packages; for `scripts/check`.
+"""Queries a public database for known vulnerabilities in pinned packages; for `scripts/check`.
 
-It fails only if it finds any. If it cannot reach the database, it only says so: a check that needs
-the network must not stop people who work offline.
+It fails only if it finds any. If it cannot reach the database, it only says so, because a check
+that needs the network must not stop people who work offline.
 """
 
 from __future__ import annotations

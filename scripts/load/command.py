@@ -1,8 +1,8 @@
 """Sends reports to running web processes, at full speed or at random moments.
 
-Closed loop: every connection sends its next report once the last one has been answered. Open loop
-(--rate): reports arrive at random moments whatever the server does, and latency counts from the
-moment when a report was due: a slow server cannot slow its own test. Prints one JSON object.
+In a closed loop, every connection sends its next report once the last one has been answered. In an
+open loop (--rate), reports arrive at random moments whatever the server does. Latency counts from
+the moment when a report was due, so a slow server cannot slow its own test. Prints one JSON object.
 Nothing is sent twice.
 """
 
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=Plan.connections)
     parser.add_argument("--seconds", type=float, default=Plan.seconds)
     parser.add_argument("--warm-up", type=float, default=Plan.warm_up, help="not measured")
-    parser.add_argument("--rate", type=float, help="reports/s at random moments: open loop")
+    parser.add_argument("--rate", type=float, help="reports/s at random moments (open loop)")
     parser.add_argument("--manifest", default="", help="hash as in reports, 43 characters")
     parser.add_argument("--questions", type=int, default=Plan.questions)
     parser.add_argument("--bodies", type=Path, help="file with one body per line, sent once each")

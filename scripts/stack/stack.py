@@ -101,7 +101,7 @@ class Stack:
         settings: Mapping[str, str] | None = None,
         copies: int = 1,
     ) -> None:
-        """All `copies` of the services share one database and the Redis servers.
+        """Set up `copies` of each service, which share one database and the Redis servers.
 
         The first copies have plain names; the others are "web-2", "worker-2" and so on.
         Each web process has its own port.
@@ -135,7 +135,7 @@ class Stack:
             **(settings or {}),
         }
         if self.environment.get("MURMUR_BEHIND_PROXY") == "true":
-            # Behind a proxy, Murmur chooses no such defaults.
+            # Behind a proxy, Murmur has no defaults for these.
             self.environment.setdefault("DATABASE_URL", f"sqlite:///{var / SQLITE_FILE}")
             self.environment.setdefault("SECRET_KEY", secrets.token_urlsafe(64))
             key = base64.b64encode(secrets.token_bytes(32)).decode()
@@ -296,6 +296,6 @@ class Stack:
             process = self.processes.pop(name)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=max(0.1, deadline - time.monotonic()))
-            # Kill after a graceful end too: a pool child may have outlived its parent.
+            # Kill even after a graceful end, because a pool child may have outlived its parent.
             self._signal(process, SIGKILL)
             process.wait()

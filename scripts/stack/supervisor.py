@@ -113,7 +113,7 @@ def _check_port(host: str, port: int) -> None:
         except OSError as error:
             raise StackError(
                 f"Port {port} cannot be used ({error.strerror}). "
-                f"Choose another one: PORT={port + 1} scripts/run"
+                f"Choose a different one: PORT={port + 1} scripts/run"
             ) from error
 
 
@@ -194,7 +194,7 @@ def _keep_up(stack: Stack, request: StopRequest) -> None:
 
 def _describe_death(stack: Stack, name: str, *, pause: float) -> str:
     when = f"in {pause:.0f} s" if pause else "now"
-    text = f"{name} died and is being restarted {when}; its log is {stack.var / 'log' / name}.log."
+    text = f"{name} died and will be restarted {when}; its log is {stack.var / 'log' / name}.log."
     # The process cannot write this to its log.
     full = shutil.disk_usage(stack.var).free < FULL_BYTES
     return f"{text} The disk that holds {stack.var} is full." if full else text

@@ -69,7 +69,7 @@ def note_pass(markers: str, report: Path) -> None:
     )
     FOLDER.mkdir(parents=True, exist_ok=True)
     day = datetime.now(UTC).date().isoformat()
-    sentence = f"{count} tests of privacy/ not run: the same content passed on {day}."
+    sentence = f"{count} tests of privacy/ did not run; the same content passed on {day}."
     (FOLDER / make_key(markers)).write_text(sentence, "utf-8")
 
 

@@ -98,7 +98,7 @@ def read_catalog(locale: str, folder: Path = FOLDER) -> Catalog:
 
 
 def update_catalog(locale: str, found: Catalog, folder: Path = FOLDER) -> None:
-    """Keep translations of messages that are found, drop others, and add new messages empty."""
+    """Keep translations of messages that are found, drop others, and add new ones untranslated."""
     old = read_catalog(locale, folder)
     new = Messages(locale)
     new.header_comment = old.header_comment

@@ -30,7 +30,7 @@ def make_answered_wave(
     profiles: Sequence[tuple[float, str]] = (),
     **settings: Any,
 ) -> Wave:
-    """A wave with related codes, sealed in two batches and estimated.
+    """Make a wave with related codes, sealed in two batches and estimated.
 
     `profiles`, if given, are lists of answers, each with its share of the people.
     """
@@ -59,7 +59,7 @@ def make_answered_wave(
 def make_planned_wave(
     *, pairs: Sequence[Sequence[str]] = PAIRS, people: int = 400, **settings: Any
 ) -> Wave:
-    """An open wave with counted reports in which Q2 mostly repeats Q1, and with plans."""
+    """Make an open wave with plans and counted reports, in which Q2 mostly repeats Q1."""
     survey = make_survey(questions=[f"Question {number}?" for number in (1, 2, 3)], **settings)
     for pair in pairs:
         plan_comparison(survey=survey, names=pair)

@@ -23,7 +23,7 @@ Moment = int | str | None  # the n-th statement, around the commit, or not at al
 def failing_at(statement: int, error: BaseException, *, times: int = 10**6) -> Iterator[None]:
     """Raise at the n-th statement after BEGIN; with negative n, after it was executed.
 
-    A statement outside any transaction counts too: its effect would stay.
+    A statement outside any transaction also counts, because its effect would stay.
     """
     executed, raised = 0, 0
 

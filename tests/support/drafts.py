@@ -24,7 +24,7 @@ TYPES: tuple[dict[str, Any], ...] = (
 
 
 def texts(count: int) -> list[str]:
-    """Texts that do not resemble one another."""
+    """Return texts that do not resemble one another."""
     letters = Random(7)
     return ["".join(letters.choices("abcdefghijklmnopqrstuvwxyz ", k=30)) for _ in range(count)]
 

@@ -27,7 +27,7 @@ _hashes: dict[str, str] = {}
 
 
 def make_user(email: str = "", *, password: str = PASSWORD, is_active: bool = True) -> User:
-    """Make a researcher; the slow hash of the usual password is drawn once per run."""
+    """Make a researcher; the slow hash of the usual password is computed once per run."""
     user = User(email=email or f"researcher{next(_numbers)}@example.org", is_active=is_active)
     if password not in _hashes:
         _hashes[password] = make_password(password)

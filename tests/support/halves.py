@@ -41,7 +41,7 @@ def divide(wave: Wave, *, people: int = 600) -> Wave:
 
 
 def end(wave: Wave, *, rows: Iterable[bytes] = ()) -> Wave:
-    """Store these raw reports too, then close the wave and process it."""
+    """Also store these raw reports, then close the wave and process it."""
     RawReport.objects.bulk_create(
         RawReport(id=secrets.token_bytes(32), wave=wave, symbols=row) for row in rows
     )
@@ -71,7 +71,7 @@ def make_wave_with_wards() -> Wave:
     generator = random.Random(20261128)
     rows = []
     for _ in range(1400):
-        ward = generator.randrange(2)  # nobody is in East
+        ward = generator.randrange(2)  # no one is in East
         truth = generator.random() < (0.8, 0.2)[ward]
         other = generator.random() < 0.5
         rows.append(bytes([truth != (generator.random() < 0.25), other, ward]))

@@ -1,4 +1,4 @@
-"""Reads the mails of invitations as their readers do."""
+"""Reads invitation emails as their recipients do."""
 
 from __future__ import annotations
 

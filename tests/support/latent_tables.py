@@ -51,7 +51,7 @@ def two_by_two() -> TableEstimates:
 def true_table(
     coefficients: ArrayLike, *, sizes: list[int], weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Shares of outcome by predictors under the model with an indicator for each answer."""
+    """Return shares of outcome by predictors, with an indicator for each answer in the model."""
     columns = [
         [1.0]
         + [

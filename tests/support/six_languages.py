@@ -22,7 +22,7 @@ def write_questions(language: str) -> list[str]:
 
 
 def make_survey_in_six_languages(**settings: Any) -> Wave:
-    """Ten questions, in a survey with all languages."""
+    """Open a survey of ten questions in all languages."""
     questions = write_questions("en")
     survey = make_survey(title="List", questions=questions, **settings)
     for other in HAPPENED.keys() - {"en"}:

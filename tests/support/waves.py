@@ -141,7 +141,7 @@ def make_full_survey(**settings: Any) -> Survey:
 
 
 def rows_about(model: type[Model]) -> dict[str, int]:
-    """How many rows of each table refer to a survey or to a wave, including tables added later."""
+    """Count each table's rows that refer to a survey or a wave, even in tables added later."""
     return {
         field.related_model._meta.db_table: field.related_model._base_manager.filter(
             **{f"{field.field.name}__isnull": False}

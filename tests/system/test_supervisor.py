@@ -130,7 +130,7 @@ def test_a_dead_process_is_restarted(
     os.kill(beat, signal.SIGKILL)
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith("beat died and is being restarted"):
+        if line.startswith("beat died and will be restarted"):
             break
     else:
         raise AssertionError("the supervisor did not notice")

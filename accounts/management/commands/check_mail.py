@@ -1,4 +1,4 @@
-"""`manage.py check_mail`: send one test mail, and report the result."""
+"""`manage.py check_mail`: send one test email, and report the result."""
 
 from __future__ import annotations
 

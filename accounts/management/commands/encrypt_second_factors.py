@@ -1,4 +1,4 @@
-"""`manage.py encrypt_second_factors`: encrypt again, so that an old MFA_KEY can be removed."""
+"""`manage.py encrypt_second_factors`: re-encrypt secrets, so that an old MFA_KEY can go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py reset_second_factor`: for a person who lost the phone and the recovery codes."""
+"""`manage.py reset_second_factor`: for people who lost phone and recovery codes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def relaxed_likelihood_covers(
 
     Notes
     -----
-    Coverage is lowest where everybody chooses the middle of three points: for 95 % intervals, by
+    Coverage is lowest where everyone chooses the middle of three points: for 95 % intervals, by
     exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then miss the true
     mean in up to .057 of simulated surveys if the first look is at n s = 8, and in up to .055 if it
     is at 20 or later.

@@ -45,7 +45,7 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     -------
     ConditionalShare
         With method "likelihood_ratio_joint". `share` is the most likely share, so it lies in
-        [0, 1] and in the interval; None where most likely nobody is counted. `standard_error`
+        [0, 1] and in the interval; None where most likely no one is counted. `standard_error`
         comes from the delta method. The interval is never empty.
 
     Raises
@@ -59,7 +59,7 @@ def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
     sum N ln(K p) over all p in the simplex whose share of the event is the fraction q of the share
     counted. A q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
     degree of freedom. The likely p form a convex set, so the q kept form an interval: [0, 1] where
-    it is plausible that nobody is counted. Valid for one look at the data, with the amount of
+    it is plausible that no one is counted. Valid for one look at the data, with the amount of
     data fixed in advance.
 
     The maximum is found by Newton steps within the simplex (Wang); each is a problem of

@@ -114,11 +114,11 @@ def fixed_weights(
     Notes
     -----
     The variance is least if a third of the people are asked, spread evenly over their possible
-    answers, and the others are spread evenly too. If all or none are asked, the variance is least
+    answers, and the others are also spread evenly. If all or none are asked, the variance is least
     if all are spread evenly. Both means are exact whatever the truth is. A question behind a rule
     usually concerns a minority. With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the
     variance is on average .51, .69 and .88 times that of the question's own code where 10, 30 and
-    60 % are asked, against .49, .69 and .87 with the best weights for that truth; where everybody
+    60 % are asked, against .49, .69 and .87 with the best weights for that truth; where everyone
     is asked, 1.07 (at most 1.13).
 
     Examples

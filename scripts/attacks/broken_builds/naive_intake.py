@@ -21,7 +21,7 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
             return
         body, more = body + message["body"], message["more_body"]
     upload = parse_upload(body)
-    # In a separate queue: sweeps drop and count the messages in their own.
+    # A separate queue is used, because sweeps drop and count the messages in their own queue.
     app.send_task(KEEP, [upload.manifest_hash.hex(), upload.symbols.hex()], queue=QUEUE)
     headers = [(b"content-length", b"0")]
     await send(

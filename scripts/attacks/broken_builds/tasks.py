@@ -1,7 +1,7 @@
 """Naive Celery: the report is in the message, and a task inserts it.
 
-It uses the product's settings: late acknowledgement, one message at a time. A row's key does not
-come from the respondent, as with serial numbers.
+It uses the product's settings: late acknowledgement, one message at a time. As with serial numbers,
+a row's key does not come from the respondent.
 """
 
 from __future__ import annotations

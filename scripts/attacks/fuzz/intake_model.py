@@ -1,7 +1,7 @@
 """A model of correct intake and sealing, in dictionaries, without SQL or product code.
 
-It parses a report's JSON and writes it again by itself, so tests do not rely on the reader that
-they test.
+It has its own code to parse and write a report's JSON, so tests do not rely on the reader that they
+test.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Model:
         owner = self.spent.get(sent.report_id)
         if owner is None:
             return self._refusal(sent, wave, now=now)
-        # Of a sealed report, only the id is left to compare.
+        # Only the id of a sealed report is left to compare.
         same = wave.raw.get(sent.report_id, sent.symbols) == sent.symbols
         return {200} if owner is wave and same else {409}
 
@@ -153,7 +153,7 @@ class Model:
         fits = len(sent.symbols) == wave.questions and max(sent.symbols) <= 1
         misfit = set() if fits else {422}
         if wave.ending or wave.is_past(now):
-            return {410} | misfit  # never 425: it does not open again
+            return {410} | misfit  # never 425: the wave does not open again
         if wave.opens_at is not None and now < wave.opens_at:
             return {425} | misfit
         return misfit

@@ -1,4 +1,4 @@
-"""Bodies that are almost a report: each function spoils one thing."""
+"""Bodies that are almost valid reports; each function spoils one thing."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def other_encoding(draw: Draw) -> Case:
 
 
 def odd_base64(draw: Draw) -> Case:
-    """Use ids of another length, with padding, in the other alphabet, or not canonical."""
+    """Use ids of a wrong length, with padding, in the other alphabet, or not in canonical form."""
     sent = draw.sent()
     body = write(sent)
     spelled = base64.urlsafe_b64encode(sent.report_id).rstrip(b"=")
@@ -165,7 +165,7 @@ def noise(draw: Draw) -> Case:
 
 
 def known_with_other_symbols(draw: Draw) -> Case:
-    """Expect 409, and the recorded report to stay."""
+    """Expect 409, and expect that the recorded report stays."""
     body = bytearray(draw.rng.choice(draw.known))
     body[-3] = b"BA"[body[-3] == ord("B")]
     return draw.refused(draw.request(bytes(body)), 409, framed=True)

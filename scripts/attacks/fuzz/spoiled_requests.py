@@ -1,4 +1,4 @@
-"""Requests that are almost HTTP, or almost ours: each function spoils one thing."""
+"""Requests that are almost valid HTTP, or almost ours; each function spoils one thing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHUNKED = b"Transfer-Encoding"
 
 
 def foreign(draw: Draw) -> Case:
-    """Send from another site, for another host, or with another type."""
+    """Send from a foreign site, for a foreign host, or with a wrong type."""
     request = draw.request()
     name, value, status = draw.rng.choice(
         (
@@ -94,7 +94,7 @@ def from_our_own_page(draw: Draw) -> Case:
 
 
 def other_header(draw: Draw) -> Case:
-    """Send headers without a meaning here, of any size and with any bytes."""
+    """Send headers that have no meaning here, of any size and with any bytes."""
     rng = draw.rng
     name = rng.choice(
         (
@@ -199,7 +199,7 @@ def odd_chunks(draw: Draw) -> Case:
 
 
 def trailers(draw: Draw) -> Case:
-    """Add bytes after a body, which must not make the request right."""
+    """Add trailers after a body; they must not make a wrong request right."""
     request = draw.request()
     end = chunks_of(draw, request.body) + b"0\r\n"
     name, value = draw.rng.choice(((b"Content-Type", b"application/json"), (b"Host", b"localhost")))

@@ -8,10 +8,10 @@ sent.
 
 There are three attacks. The linker searches every file for canaries in many spellings. It searches
 every file, including the broker's and PostgreSQL's log, for traces that date a batch: a task's
-message, or a checkpoint, which erasing requests after each sealing. And it guesses when each sealed
-report arrived within its batch: by the position of its bytes in each file, by the order of rows in
-the batch, and by the order in which ids were spent, joined to the rows as if a batch took the
-lowest waiting ids.
+message, or a checkpoint, which erasing requests after each sealing. It also guesses when each
+sealed report arrived within its batch: by the position of its bytes in each file, by the order of
+rows in the batch, and by the order in which ids were spent, joined to the rows as if a batch took
+the lowest waiting ids.
 """
 
 from __future__ import annotations

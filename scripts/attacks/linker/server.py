@@ -79,7 +79,7 @@ def running_server(settings: Mapping[str, str]) -> Iterator[Server]:
 
 @contextmanager
 def django_on(url: str) -> Iterator[None]:
-    """Connect `django.db.connection` to another database until the end of the block."""
+    """Connect `django.db.connection` to a different database until the end of the block."""
     own = connections["default"]
     settings = {
         **connections.databases["default"],

@@ -1,7 +1,8 @@
 """Searches successive dumps for a pattern in the reports that stay behind at a sealing.
 
-While a survey is open, K reports wait. Every backup and every dump has them unsealed, with their
-ids. If anything but chance decides which reports wait, the same people's may wait each time.
+While a survey is open, K reports wait. Every backup and every dump contains them unsealed, with
+their ids. If anything but chance decides which reports wait, the reports of the same people may
+wait each time.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 The attacker is the survey's author, has its public link, reads every figure and file that Murmur
 offers, and sends fake reports with chosen ids. Everything runs in this process on an empty SQLite
-file. The columns before the bar are older than looks, random sealing and files of the whole wave.
-At that time, every attack found everybody.
+file. The columns before the bar were measured before looks, random sealing and files of the whole
+wave existed. At that time, every attack found everyone.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _set_up(var: Path) -> None:
     from django.test.utils import setup_test_environment
 
     setup_test_environment()
-    # Silence messages, such as that results have too few responses yet.
+    # Silence messages, such as those about results with too few responses.
     logging.disable(logging.WARNING)
     call_command("migrate", "--no-input", "--verbosity", "0")
 

@@ -1,6 +1,6 @@
 """Attacks without fake reports: rows that are unique in facts known about a person.
 
-Somebody knows a colleague's declared answers, or which questions the colleague was asked. If only
+Someone knows a colleague's declared answers, or which questions the colleague was asked. If only
 one row agrees with these facts, it shows all of the colleague's codes.
 """
 

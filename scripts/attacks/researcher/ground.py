@@ -38,7 +38,7 @@ class Design:
 
     minimum_batch: int
     display_minimum: int
-    questions: int = 24  # yes/no questions; everybody gets all, unless some are drawn
+    questions: int = 24  # yes/no questions; everyone gets all, unless some are drawn
     flips: int = 45  # of 100 people
     groups: Sequence[int] = ()  # the number of options of each declared question, which come first
     cap: int | None = None

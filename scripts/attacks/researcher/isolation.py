@@ -1,6 +1,6 @@
 """Attacks that surround one person with known reports and subtract these from the results.
 
-The attacker knows when each person answers, and nobody else answers in between. This is the worst
+The attacker knows when each person answers, and no one else answers in between. This is the worst
 case for the people. Fake reports show No to every second question and Yes to the others. The
 difference between two looks therefore shows how many new reports are not fakes. If there is exactly
 one, every question differs by 0 or 1, and these numbers are the person's codes.
@@ -34,7 +34,7 @@ class Outcome:
     isolated: int = 0  # people whose codes were all read from figures of one report
     named: int = 0  # people among these whom the attacker can name
     rows: int = 0  # people whose row of reports.csv was found and attributed to them
-    wrong: int = 0  # readings that are nobody's codes
+    wrong: int = 0  # readings that match no one's codes
     acknowledged: Sequence[str] = ()  # limits that the author had to acknowledge
 
     @property
@@ -68,7 +68,7 @@ class Watcher:
         return new
 
     def _count_people(self, before: Sight, sight: Sight) -> int:
-        """Infer the number from the question in which the most people differ from the fakes."""
+        """Count new people by the question in which most of them differ from the fakes."""
         return max(self._differing(before, sight))
 
     def _differing(self, before: Sight, sight: Sight) -> list[int]:
@@ -114,7 +114,7 @@ class Place(Protocol):
 
 
 class Here:
-    """In this process."""
+    """A survey that runs in this process."""
 
     def __init__(self, design: Design) -> None:
         self._account = Account()
@@ -217,7 +217,7 @@ def _mark(number: int, *, design: Design) -> bytes:
 def _read_neighbours(
     rows: Sequence[bytes], marks: Sequence[bytes], *, known: Set[bytes]
 ) -> dict[int, bytes]:
-    """Return, for each mark, the row before its first fake, unless that row is a fake too."""
+    """Return, for each mark, the row before its first fake, unless that row is also a fake."""
     found = {}
     for number, mark in enumerate(marks):
         place = rows.index(mark)

@@ -1,6 +1,6 @@
 """Guesses the members of a group that the file of rows does not mark.
 
-The file has everybody's codes, and a breakdown counts the codes of each group. Every count is
+The file has everyone's codes, and a breakdown counts the codes of each group. Every count is
 therefore a linear equation: 0 <= x <= 1 for each row, and the sum of x over the rows that show a
 code is how often the group shows it. As many equations as people reveal all members. Ten people for
 each equation give only a tenth of the equations needed.
@@ -69,7 +69,7 @@ def guess_by_squares(counted: Matrix, totals: Matrix) -> Members:
 def find_bound(people: int, *, told: float = 0.0) -> float:
     """Return the share of right guesses about halves that one attack in a million exceeds.
 
-    `told` is the share h of equations per row. Hoeffding's bound limits the effect of chance.
+    `told` is h, the number of equations per row. Hoeffding's bound limits the effect of chance.
     """
     right = NormalDist().cdf(sqrt(told / (1 - told)))
     return right + sqrt(log(ONE_IN) / (2 * people))

@@ -1,10 +1,10 @@
 """Attacks without fake reports: large declared groups together single out one person.
 
 Two lists divide the same people differently. The author knows that "B" of the first list and "B" of
-the second contain the same people. "A", with one person, is then everybody without "C" of the first
+the second contain the same people. "A", with one person, is then everyone without "C" of the first
 list and "B" of the second, which are both large enough to be shown.
 
-Three lists of "yes" and "no" do the same, although no two of them suffice: nearly everybody is in
+Three lists of "yes" and "no" do the same, although no two of them suffice: nearly everyone is in
 one of the three groups, and one person is in two.
 
 Two conditions both hold for only one person. Each group is large, but a question asked only in both
@@ -35,7 +35,7 @@ LARGE = 6  # times C; enough people for each equation
 ASKED = 6  # questions behind both conditions
 MANY = 40  # questions behind one condition
 JOINT = "likelihood_ratio_joint"  # the method of a share among the members of a group
-NOT_ASKED = 2  # the code of everybody else
+NOT_ASKED = 2  # the code of everyone else
 
 
 def attack_two_lists(k: int) -> Outcome:
@@ -56,7 +56,7 @@ def _attack_two_lists(k: int, attack: str, *, left_out: Sequence[str]) -> Outcom
 
 
 def attack_three_lists(k: int) -> Outcome:
-    """Break down by three lists, add up their groups, and subtract everybody."""
+    """Break down by three lists, add up their groups, and subtract everyone."""
     return _attack_lists(
         k, "three lists of the same people", ((1, 0, 0), (0, 1, 0), (0, 0, 1)), person=(1, 1, 0),
         groups=(2, 2, 2), subtracted=dict.fromkeys(("q1", "q2", "q3"), "2"),
@@ -68,7 +68,7 @@ def _attack_lists(
     k: int, attack: str, others: Sequence[Sequence[int]], *, person: Sequence[int],
     groups: Sequence[int], subtracted: Mapping[str, str], left_out: Sequence[str],
 ) -> Outcome:  # fmt: skip
-    """Break down by all lists, and compare the sum of these groups with everybody."""
+    """Break down by all lists, and compare the sum of these groups with everyone."""
     design = Design(minimum_batch=k, display_minimum=k, questions=12, groups=groups)
     outcome = Outcome(attack=attack, minimum_batch=k, people=1)
     account, generator = Account(), random.Random(SEED)

@@ -35,7 +35,7 @@ class There:
         self._world, self._client = world, client
 
     def send(self, rows: Sequence[bytes], *, beginning: bytes = b"") -> None:
-        """Send each report from its own network: limits only slow down senders who share one."""
+        """Send each report from its own network, because limits slow only senders who share one."""
         for symbols in rows:
             name = beginning + secrets.token_bytes(ID_BYTES - len(beginning))
             reply = httpx.post(

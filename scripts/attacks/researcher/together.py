@@ -1,7 +1,7 @@
 """Attacks that combine others: by groups, random subsets, coins, copies and accounts.
 
 One person is known to have answered. All fake reports copy the known facts: the same groups, the
-same block, on paper. Many others, whose groups or block differ, answer too. The person is found if
+same block, on paper. Many others, whose groups or block differ, also answer. The person is found if
 any figure describes exactly this person and the fakes.
 """
 
@@ -36,7 +36,7 @@ class Plan:
     coins: bool = False
     copies: int = 1
     accounts: int = 1
-    deletes: bool = False  # each survey after reading it
+    deletes: bool = False  # deletes each survey after reading it
 
 
 PLANS = (
@@ -153,7 +153,7 @@ def _attack(account: Account, wave: Wave, design: Design, *, fakes: int) -> Iter
 
 
 def _send(wave: Wave, rows: Sequence[bytes], design: Design) -> None:
-    """Send rows from browsers or on paper. With coins, all get all questions and no groups."""
+    """Send rows from browsers, or on paper, where everyone gets all questions and no groups."""
     if design.coins:
         send(wave.survey.waves.manual().get(), [_toss(codes, design) for codes in rows])
     else:
@@ -184,7 +184,7 @@ def _read_paper(account: Account, wave: Wave) -> dict[str, int]:
 
 
 def _draw_person(design: Design, generator: random.Random) -> bytes:
-    """Draw somebody who is in the first group of each question and was asked the first blocks."""
+    """Draw someone who is in the first group of each question and was asked the first blocks."""
     codes = draw_codes(replace(design, groups=(), drawn=None), generator=generator)
     drawn = design.drawn or design.questions
     return bytes(len(design.groups)) + codes[:drawn] + bytes([NOT_DRAWN]) * (len(codes) - drawn)
@@ -202,7 +202,7 @@ def _toss(codes: bytes, design: Design) -> bytes:
 
 
 def _draw_other(design: Design, generator: random.Random, *, than: bytes) -> bytes:
-    """Draw somebody who shares some of the person's groups or the block, but not everything."""
+    """Draw someone who shares some of the person's groups or the block, but not everything."""
     width = len(design.groups)
     while True:
         codes = draw_codes(design, generator=generator)

@@ -1,4 +1,4 @@
-"""Checks that after a storm, acknowledged reports count once and all others at most once.
+"""Checks that, after a storm, acknowledged reports count once and all others at most once.
 
 `check` is a pure function of the history that the crowd recorded and the batches that were sealed.
 Each report's symbols encode its number, so the batches show which reports they hold.

@@ -79,7 +79,8 @@ class Envelope:
     body: bytes
 
     def request(self) -> bytes:
-        # Each has its own address, as a proxy would report it, so none reaches the limit.
+        # Each request has its own address, as a proxy would report it, so no address reaches the
+        # limit.
         address = ".".join(map(str, (10, *self.number.to_bytes(3, "big"))))
         return (
             f"POST /api/reports HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n"

@@ -108,7 +108,7 @@ class Nemesis:
         return self._loop.time() - start
 
     async def kill_many(self, kills: int) -> None:
-        """Kill that many processes, and wait until the work of each resumes."""
+        """Kill this many processes, and wait until the work of each resumes."""
         recoveries: list[asyncio.Task[None]] = []
         while len(self.kills) < kills:
             await asyncio.sleep(self._random.uniform(0, 2 * self.pause))
@@ -180,14 +180,14 @@ class Nemesis:
     # Evidence of work in flight.
 
     async def _stop_with_requests(self, victim: str) -> str:
-        """Stop a process while earlier requests are unanswered; return how many there are."""
+        """Stop a process while earlier requests are unanswered; return a text with their number."""
         web = victim if victim.startswith("web") else None
         deadline = self._loop.time() + MOMENT_SECONDS
         while self._loop.time() < deadline:
             await asyncio.sleep(self._random.uniform(0.001, 0.01))
             if not self.crowd.waiting_at(web):
                 continue
-            if victim != "limiter":  # it is killed to show that requests continue without it
+            if victim != "limiter":  # which is killed to show that requests continue without it
                 self._signal(victim, signal.SIGSTOP)
             sent = self.crowd.waiting_at(web)
             await asyncio.sleep(0.005)  # all replies have been read by then
@@ -300,7 +300,7 @@ def aim(victim: str, *, look: Callable[[int], str], stack: Stack, seconds: float
     """Stop a process group repeatedly until `look` finds it at a sensitive point.
 
     `look` gets the id of the group. Returns the result of `look` with the group still stopped, or
-    an empty text with the group running.
+    an empty string with the group running.
     """
     leader = stack.processes[victim].pid
     deadline = time.monotonic() + seconds

@@ -16,7 +16,8 @@ from scripts.stack.world import World
 
 # A refused connection, a killed server or a locked file.
 AWAY = (psycopg.OperationalError, sqlite3.OperationalError)
-# The inspected process may be stopped while it locks the table; then it must continue.
+# An inspected process may have been stopped while it locks the table. Queries then fail soon, so
+# that the process can continue.
 IMPATIENT = "-c lock_timeout=200ms -c statement_timeout=5s"
 Query = Callable[[str], list[tuple[Any, ...]]]
 
@@ -78,12 +79,12 @@ def open_rows(world: World) -> Iterator[Query]:
 
 
 def find_due_work(query: Query) -> str:
-    """Return the work that is due by the rows; empty if there is none."""
+    """Return the work that is due according to the rows; empty if there is none."""
     return "; ".join(str(row[0]) for row in query(DUE_WORK))
 
 
 def find_open_sealing(query: Query, *, leader: int) -> str:
-    """Return how far a worker's sealer is in its transaction; empty outside of one."""
+    """Return how far a worker's sealer is in its transaction; empty outside one."""
     for port, state, statement in query(OPEN_SEALING):
         if port in {local for local, _ in _connections(leader)}:
             return f"{OPEN_SEALING_SEEN}, {state} after {' '.join(statement.split())}"

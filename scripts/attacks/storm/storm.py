@@ -250,7 +250,7 @@ def settle_and_check(world: World, history: History, *, ids_are_spent: bool = Tr
 
 
 def find_task_errors(world: World) -> list[str]:
-    """Find the exceptions in tasks, except those from an unavailable database or broker."""
+    """Find errors in tasks, other than those from an unavailable database or broker."""
     raised = [
         error
         for log in (world.stack.var / "log").glob("worker*.log")

@@ -1,7 +1,8 @@
 """Five surveys for measuring the start page in all six languages.
 
 "mine" is long, sensitive and uses nearly everything; "one" is the shortest; "three" has only yes/no
-questions; "weak" has the same ones, hardly protected; "mixed" has three types that may be declined.
+questions; "weak" has the same questions, hardly protected; "mixed" has three types that may be
+declined.
 """
 
 from __future__ import annotations

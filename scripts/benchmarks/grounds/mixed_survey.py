@@ -1,8 +1,8 @@
 """Surveys with all types of questions, filled with batches of simulated reports.
 
 Import this after Django is set up. True answers are drawn column by column, and each symbol's own
-mechanism randomizes it, so that estimates, tables and snapshots resemble those of real reports. The
-reports go straight into batches, packed and counted as in sealing.
+mechanism randomizes them, so that estimates, tables and snapshots resemble those of real reports.
+The reports go straight into batches, packed and counted as in sealing.
 """
 
 from __future__ import annotations

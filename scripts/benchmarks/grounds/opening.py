@@ -41,7 +41,7 @@ READ = """() => {
 class Opening:
     text: str  # all of it
     own: str  # Murmur's words
-    words: int  # of these
+    words: int  # the number of words in `own`
     pixels: int  # from the top of the page to the lower edge of a Start that does not stick
     is_on_screen: bool
 

@@ -1,6 +1,6 @@
 """The upper limit: the database's driver alone writes the two rows of a report.
 
-Every statement is one durable commit of one report or of a group. Two processes write to
+Every statement durably commits one report or one group. Two processes write to
 PostgreSQL, as many as accept reports; SQLite has one writer.
 """
 

@@ -1,4 +1,4 @@
-"""One address; not the intake's, which the ASGI entry would answer before Django."""
+"""The only address. It differs from the intake's, which the ASGI entry answers before Django."""
 
 from django.urls import path
 

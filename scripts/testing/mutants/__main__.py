@@ -1,12 +1,12 @@
 """Makes small changes to the code and lists those that no test notices.
 
     python -m scripts.testing.mutants                  draws mutants by the hash of the last commit
-    python -m scripts.testing.mutants --again FILE     the mutants of earlier results, found by text
+    python -m scripts.testing.mutants --again FILE     finds the mutants of earlier results by text
 
 It works on copies of the last commit. One run records which tests run which lines. The tests that
-ran a mutant's line then run on it until one fails. On the worst survivors, the long tests and those
-with servers of the same files run too. Everything is kept in var/mutants. cosmic-ray and mutmut
-neither choose tests by line nor draw by a seed.
+ran a mutant's line then run on the mutant until one fails. For the worst survivors, the long tests
+of the same files and those that need servers also run. Everything is kept in var/mutants.
+cosmic-ray and mutmut neither choose tests by line nor draw by a seed.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def main() -> None:
         print(f"{area:12}", *(f"{count} {name}" for name, count in sorted(outcomes.items())))
     print(f"{(time.monotonic() - started) / 60:.1f} minutes")
     if wrong and wrong[0]:
-        sys.exit(f"Without any change, {wrong[1]} fails too: what it killed may live.")
+        sys.exit(f"{wrong[1]} fails even without a change, so what it killed may live.")
 
 
 if __name__ == "__main__":

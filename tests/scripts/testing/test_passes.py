@@ -25,7 +25,7 @@ def test_a_pass_is_found_again_with_its_number_of_tests(
     report.write_text(REPORT)
     assert passes.find_pass("not long") == ""
     passes.note_pass("not long", report)
-    assert passes.find_pass("not long").startswith("2 tests of privacy/ not run")
+    assert passes.find_pass("not long").startswith("2 tests of privacy/ did not run")
     assert passes.find_pass("") == ""
 
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 from tests.support.browser.researcher import DESK, PHONE
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
-# Best practices too, but not level AAA, or experiments that guess from appearance (a small line
-# above a heading is not a heading).
+# Best practices also count, but not level AAA or experiments that guess from appearance (a small
+# line above a heading is not a heading).
 RUN_AXE = """async (tag) => {
     const isOut = (tag) => tag === "wcag2aaa" || tag === "experimental";
     const rules = axe.getRules(tag).filter(({ tags }) => !tags.some(isOut));

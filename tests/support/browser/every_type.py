@@ -15,7 +15,7 @@ from tests.support.factories import make_survey, open_survey
 
 REFUSED = "Prefer not to say"
 NONE = "None of these"
-# Text of each page, and what is done there.
+# The text of each page, and the type of what is done there.
 MOVED = "Have you moved house?"
 THINGS = "What did you leave behind?"
 LONELY = "Were you lonely?"
@@ -29,7 +29,7 @@ Do = Callable[[Page], None]
 
 
 def make_branching_survey(*, drawn: int | None = None, **settings: Any) -> Wave:
-    """Six scrambled questions, a group and a text; two questions and the text depend on others."""
+    """Ask six scrambled questions, a group and a text; three of these depend on other answers."""
     survey = make_survey(title="Moving", questions=(), flips=40, **settings)
     survey.drawn = drawn
     survey.save()

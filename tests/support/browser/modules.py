@@ -17,7 +17,7 @@ Load = Callable[[Mapping[str, str]], Page]
 
 
 def read_module(name: str) -> str:
-    """The lines of a module that browsers load, without comments and not yet joined."""
+    """Return the lines of a module as browsers load it, without comments and not yet joined."""
     return strip_module(name, (FOLDER / name).read_text())
 
 

@@ -8,7 +8,7 @@ from surveys.models import Survey
 from tests.support.browser.live import LiveApplication
 from tests.support.fielding import sign_in
 
-# The page itself collects reports, so that those before our listeners count too.
+# The page itself collects reports, so that those from before our listeners also count.
 WATCH_VIOLATIONS = """
     window.violations = [];
     document.addEventListener("securitypolicyviolation", (event) => {
@@ -53,7 +53,7 @@ class Reader:
 def make_context(
     chromium: Browser, live: LiveApplication, survey: Survey, **options: object
 ) -> BrowserContext:
-    """A browser in which the owner of the survey is signed in."""
+    """Open a context in which the owner of the survey is signed in."""
     context = chromium.new_context(**{"viewport": DESK, **options})  # type: ignore[arg-type]
     session = sign_in(survey.owner).cookies["session"].value
     context.add_cookies([{"name": "session", "value": session, "url": live.url}])

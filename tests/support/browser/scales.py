@@ -17,7 +17,7 @@ WORSE = "Did it get worse?"
 
 
 def make_scales(**settings: Any) -> Wave:
-    """A total that may be declined, bands, a question that depends on a band, and a cut-off."""
+    """Ask for a declinable total, bands, a question that depends on a band, and a cut-off."""
     survey = make_survey(title="Stress", questions=(), **settings)
     ask(survey, SCALE, type="score", **describe("Working,"), output="total", refusal=True)
     banded = ask(

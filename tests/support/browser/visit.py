@@ -174,7 +174,7 @@ def answer_page(page: Page, act: Callable[[Page], object]) -> None:
 
 
 def go_back(page: Page, times: int = 1) -> None:
-    """Go back in the browser; only a key press before each further step keeps it on the page."""
+    """Go back in the browser; without a key press before each further step, it leaves the page."""
     page.go_back()
     for _ in range(times - 1):
         page.keyboard.press("F8")
@@ -191,5 +191,5 @@ def answer(page: Page, choices: Sequence[str]) -> None:
 
 
 def status(page: Page) -> Any:
-    """The sentence about the progress of sending."""
+    """Return the element that shows the progress of sending."""
     return page.get_by_role("status")

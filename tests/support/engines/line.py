@@ -103,8 +103,9 @@ class Line:
             if self._is_down:
                 writer.transport.abort()
                 return
-            # Noted before the server replies, because the line may end or be cut before that; and
-            # for good, because a closed connection stays open until its last bytes are read.
+            # The connection is noted before the server replies, because the line may end or be cut
+            # before that. It stays noted, because a closed connection stays open until its last
+            # bytes are read.
             self._connections.add(writer.transport)
             inner, outer = await asyncio.open_connection("127.0.0.1", server_port)
             self._connections.add(outer.transport)
@@ -115,7 +116,7 @@ class Line:
         is_ready.set()
         await done.wait()
         self._is_down = True  # for connections that the system has already accepted
-        # A server that is closed while it accepts a connection leaves it open for ever.
+        # A server that is closed while it accepts a connection leaves that connection open.
         for listening in server.sockets:
             self._loop.remove_reader(listening.fileno())
         await asyncio.sleep(0.1)

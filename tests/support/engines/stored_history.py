@@ -15,7 +15,7 @@ READ = {
 
 
 def read_stored_history(engine: str, profile: Path) -> dict[str, tuple[str, int]]:
-    """Return the title and the number of visits of each address. The browser is closed."""
+    """Return the title and the number of visits of each address. Close the browser first."""
     copy = profile / "copy"
     for ending in ("", "-wal"):
         file = profile / f"{FILES[engine]}{ending}"

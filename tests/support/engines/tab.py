@@ -39,7 +39,7 @@ class Tab:
         self._transport = transport
         self.engine = engine
         self._folder = folder  # its profile, in which downloads end up
-        self._clicked = 0.0  # when
+        self._clicked = 0.0  # the time of the last click
 
     def call(self, command: str, parameters: dict[str, Any] | None = None) -> Any:
         return self._transport.call(command, parameters or {})
@@ -139,10 +139,10 @@ class Tab:
         self._click("field", name)
 
     def _click(self, kind: str, name: str) -> None:
-        # While a page loads, its parts still move: a click could miss the element.
+        # While a page loads, its parts still move, so a click could miss the element.
         self.wait("document.readyState === 'complete'")
         element = self.find(kind, name)
-        # A bar that sticks to an edge may not lie over it.
+        # No bar that sticks to an edge may cover the element.
         centre = "arguments[0].scrollIntoView({ block: 'center' })"
         self.run(centre, {ELEMENT: element})
         time.sleep(max(0, self._clicked + DOUBLE_CLICK_SECONDS - time.monotonic()))

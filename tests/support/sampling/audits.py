@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from privacy.central.audit import audited_epsilon
 
 RUNS = 100_000
-# Each measured loss is above the true one with probability at most 2e-8. So fewer than fifty of
-# them, with draws that cannot be seeded, fail by chance less than once in a million runs.
+# Each measured loss is above the true one with probability at most 2e-8. Fewer than fifty of them,
+# with draws that cannot be seeded, therefore fail by chance less than once in a million runs.
 LEVEL = 1 - 1e-8
 
 
 def measure_loss(
     first: NDArray[np.bool_], second: NDArray[np.bool_], *, delta: float = 0.0
 ) -> float:
-    """Lower limit of epsilon, from whether an event chosen in advance happened in each run.
+    """Return a lower limit of epsilon, from the runs in which a pre-chosen event happened.
 
     The limit compares the first table with the second; if the event is more likely on the second,
     swap the tables.

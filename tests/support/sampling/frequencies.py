@@ -40,5 +40,5 @@ def chi_squared_p(drawn: Iterable[int], probability: Callable[[int], float], *, 
 
 
 def among(chances: Sequence[float]) -> Callable[[int], float]:
-    """The probabilities of positions in a list."""
+    """Return the probabilities of positions in a list."""
     return lambda place: chances[place] if 0 <= place < len(chances) else 0.0

@@ -1,7 +1,7 @@
 """Exact draws of noise and choices with whole numbers only, from a source that can be seeded.
 
 This reaches the same distributions without code from OpenDP, which cannot be seeded. It is for
-tests only: nothing here is meant to protect anybody.
+tests only: nothing here is meant to protect anyone.
 
 Canonne, C., Kamath, G. and Steinke, T. (2020), The discrete Gaussian for differential privacy,
 NeurIPS, algorithms 1 to 3; McKenna, R. and Sheldon, D. (2020), Permute-and-flip, algorithm 1.
@@ -20,11 +20,11 @@ class IntegerSampler:
         self._below = source.randrange
 
     def bernoulli_exp(self, exponent: Fraction) -> bool:
-        """True with probability exp(-exponent)."""
+        """Return True with probability exp(-exponent)."""
         return self._survives(exponent.numerator, exponent.denominator)
 
     def discrete_laplace(self, scale: Fraction) -> int:
-        """Probability proportional to exp(-|z| / scale)."""
+        """Draw z with probability proportional to exp(-|z| / scale)."""
         top, bottom = scale.numerator, scale.denominator
         while True:
             part = self._below(top)
@@ -38,7 +38,7 @@ class IntegerSampler:
                 return -size if is_negative else size
 
     def discrete_gaussian(self, squared_scale: Fraction) -> int:
-        """Probability proportional to exp(-z**2 / (2 squared_scale))."""
+        """Draw z with probability proportional to exp(-z**2 / (2 squared_scale))."""
         top, bottom = squared_scale.numerator, squared_scale.denominator
         width = isqrt(top // bottom) + 1
         while True:
@@ -66,7 +66,7 @@ class IntegerSampler:
                 return option
 
     def _survives(self, top: int, bottom: int) -> bool:
-        """True with probability exp(-top / bottom)."""
+        """Return True with probability exp(-top / bottom)."""
         while top > bottom:
             if not self._survives(1, 1):
                 return False
