@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# Length of a variable. With the longest suffix in files, this makes 32 characters, Stata's limit.
+# The greatest length of a variable. The longest suffix in files brings it to 32 characters, Stata's
+# limit.
 MAX_NAME_LENGTH = 20
 MAX_LABEL_LENGTH = 80
 MAX_SOURCE_LENGTH = 200  # of the name in an imported file
@@ -22,7 +23,8 @@ _QUESTION = re.compile("[qt][0-9]+")
 
 
 def number_questions(are_answered: Iterable[bool]) -> list[int]:
-    """Number questions that people answer from 1, and separately information texts from 1."""
+    """Number the questions that people answer and, separately, the information texts, both from
+    1."""
     numbers = {True: 0, False: 0}
     found = []
     for is_answered in are_answered:

@@ -72,7 +72,7 @@ class ReleaseRequest:
             "questions": list(self.questions),
             "epsilon_hundredths": self.epsilon_hundredths,
         }
-        # Left out where they do not apply, so that older requests keep their digest.
+        # Keys that do not apply are left out, so that older requests keep their digest.
         more = {"answer": self.answer, "percent": self.percent, "group": self.group or None}
         return content | {name: value for name, value in more.items() if value is not None}
 

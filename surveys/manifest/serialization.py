@@ -31,7 +31,7 @@ _OF_SECOND = ("of", "bounds")
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
-    """Write the canonical bytes. For a launched wave, use the stored bytes instead."""
+    """Write the canonical bytes. For a launched wave, use the stored bytes."""
     text = json.dumps(
         {"format": FORMAT, **_list_values(manifest)},
         sort_keys=True,
