@@ -73,7 +73,7 @@ class SurveySettings(models.Model):
         max_length=16, choices=Publication.choices, default=Publication.NONE
     )
     # Limits on the information that all releases together may reveal about one person, for
-    # protected publication: ε in hundredths, δ in 10⁻⁹.
+    # protected publication: ε in hundredths, δ in units of 10⁻⁹.
     release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
@@ -140,7 +140,8 @@ Card = Literal[
 
 
 class SettingsPage(models.TextChoices):
-    """The pages of a draft's settings, in their order. The privacy page also asks who may read."""
+    """The pages of a draft's settings, in their order. The privacy page also asks what anyone may
+    read."""
 
     TEXT = "text", "Text and language"
     WHO = "who", "Who asks, consent, help"
@@ -163,7 +164,7 @@ class Setting:
     """Details that a setting's model field lacks: its texts and its place on the page.
 
     `card` is the group of fields that contains it; `SETTINGS_PAGES` gives the page of each group.
-    `noun` is what error messages about a text call it. `more` is help behind a disclosure.
+    `noun` is what error messages call a text. `more` is help behind a disclosure.
     """
 
     card: Card
@@ -376,7 +377,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def list_setting_names(page: SettingsPage | None) -> tuple[str, ...]:
-    """List the fields of a page; those of all pages for None."""
+    """List the fields of a page, or those of all pages for None."""
     return tuple(name for name in SETTING_NAMES if page is None or find_page(name) == page)
 
 
