@@ -314,8 +314,7 @@ def edit_question(
 
 
 def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
-    """Fit a second code's bands to its scale's new totals unless a band is lost; return a
-    sentence."""
+    """Fit a second code's bands to its scale's new totals, and say so, unless a band is lost."""
     [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
     if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
         return ""

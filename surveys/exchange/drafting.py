@@ -35,7 +35,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. A note has a column, the cell's text, a sentence, and whether it
+    """What became of a row. A note has a column, a cell's text, a sentence, and whether it
     matters."""
 
     listed: Listed

@@ -1,5 +1,6 @@
-"""Imports as background jobs: a page stores a file, and a worker reads it. Files are deleted once
-they have been read, or after an hour at most.
+"""Imports as background jobs: a page stores a file, and a worker reads it.
+
+Files are deleted once they have been read, or after an hour at most.
 """
 
 from __future__ import annotations

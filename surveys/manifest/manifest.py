@@ -258,8 +258,7 @@ class Manifest:
         return {name: numbers[old] for name, old in block.items()}
 
     def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
-        """Return the values of the questions that one person can be asked, chosen for the largest
-        sum.
+        """Return the values of the questions one person can be asked, chosen for the largest sum.
 
         Questions without a value count as zero.
         """
@@ -301,8 +300,7 @@ class Manifest:
         )
 
     def is_for_everyone(self, question: ManifestQuestion) -> bool:
-        """Return whether anyone may see the question's figures, because they describe no declared
-        group.
+        """Return whether the figures describe no declared group, so that anyone may see them.
 
         If a declared question decides whether this one is asked, the figures describe exactly the
         people in a declared group.
@@ -428,8 +426,7 @@ class Manifest:
 
     @property
     def coin_epsilon(self) -> float:
-        """The total ε of a person who tosses coins for all questions that can be asked with
-        coins."""
+        """The total ε of a person who tosses coins for all questions that allow it."""
         coins = [Entry(name=one.name, epsilon=one.epsilon) for one in self.coin_questions]
         return basic_epsilon(coins) if coins else 0.0
 

@@ -43,8 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path if each person gets `drawn` blocks, or all for
-    None."""
+    """Find the shortest and the longest path if each person gets `drawn` blocks (None: all)."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True

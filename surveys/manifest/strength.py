@@ -142,8 +142,7 @@ class Strength:
 
 
 def offer_flips(present: int) -> list[int]:
-    """List the strengths to choose from, including the present one, which a definition may have
-    set."""
+    """List the strengths to choose from, and the present one, which a definition may have set."""
     return sorted({*OFFERED_FLIPS, present}, reverse=True)
 
 
@@ -154,8 +153,7 @@ def name_flips(flips: int) -> str:
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
-    """Describe the strength of a question with `symbols` codes, or None if their number is
-    unknown."""
+    """Describe the strength of a question with `symbols` codes (None: the number is unknown)."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

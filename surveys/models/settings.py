@@ -140,7 +140,7 @@ Card = Literal[
 
 
 class SettingsPage(models.TextChoices):
-    """The pages of a draft's settings, in their order. The privacy page also asks what anyone may
+    """The pages of a draft's settings, in order. The privacy page also asks what anyone may
     read."""
 
     TEXT = "text", "Text and language"

@@ -289,8 +289,7 @@ def _total(label: str, **kwargs: Any) -> WholeNumber:
 
 
 class OutputForm(NamedForm):
-    """The choice of what is sent for a total. Fields of outputs that were not chosen are
-    dropped."""
+    """The choice of what is sent for a total. Fields of other outputs are dropped."""
 
     output = forms.TypedChoiceField(
         label="What is scrambled and sent?",

@@ -72,8 +72,7 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    """All settings, or those of one page, which must agree with the stored settings of other
-    pages."""
+    """All settings, or those of one page, which must agree with the stored ones of other pages."""
 
     def __init__(
         self,
@@ -231,8 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that do not agree, at the second field or else, if it is absent, the
-        first."""
+        """Refuse two values that do not agree, at the second field or, without it, at the first."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

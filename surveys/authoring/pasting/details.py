@@ -42,8 +42,7 @@ _ASKS = re.compile(r".*[?？؟][\s\"'”’»“)*:]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """A range. It is a scale if it has labels, or few points and no unit; otherwise it is a
-    number."""
+    """A range: a scale if it has labels, or few points and no unit, and otherwise a number."""
 
     low: int
     high: int

@@ -74,8 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map question numbers in the text to places; if the text has none, count questions from
-        1."""
+        """Map question numbers in the text to places; without any, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}

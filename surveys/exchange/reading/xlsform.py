@@ -183,8 +183,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's text in the survey's language, its column, and the texts in other
-        languages."""
+        """Take a row's text in the survey's language, its column, and texts in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
