@@ -15,7 +15,7 @@ import { openStorage } from "./storage.js";
  * @typedef {Waiting | Mark} Kept
  * @typedef {Awaited<ReturnType<typeof openKeeper>>} Keeper
  * @typedef {(storage: Storage) => Promise<() => Promise<void>>} StoreLate Puts off storing. Returns
- *   what begins it.
+ *   a function that begins it.
  */
 
 // Keys are the hash of the survey followed by one of these.
