@@ -108,7 +108,8 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
                 epsilon_hundredths=plan.epsilon_hundredths,
                 answer=plan.answer,
                 percent=plan.percent,
-                # A missing question gets a name that no question has, as "" would mean no groups.
+                # A missing question gets a name that no question has, because "" would mean no
+                # groups.
                 group="" if plan.group is None else names.get(str(plan.group), str(plan.group)),
             )
         )

@@ -140,8 +140,7 @@ Card = Literal[
 
 
 class SettingsPage(models.TextChoices):
-    """The pages of a draft's settings, in order. The privacy page also asks what anyone may
-    read."""
+    """The pages of a draft's settings, in order. The privacy page also asks what is public."""
 
     TEXT = "text", "Text and language"
     WHO = "who", "Who asks, consent, help"

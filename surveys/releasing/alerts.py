@@ -16,8 +16,8 @@ from surveys.manifest.releases import ReleaseRequest
 
 # One look a day for a year; then the alert ends.
 MOST_LOOKS = 366
-# The probability that scrambling and chance cause no false alert. Noise causes none with the same
-# probability.
+# The probability that scrambling and chance cause no false alert, and the probability that noise
+# causes none.
 PART_LEVEL = 0.975
 WRONG = 5  # of 100, for both causes together
 NOTICED = 0.9

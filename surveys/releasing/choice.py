@@ -125,7 +125,7 @@ def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseReque
 
 
 def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> None:
-    """Check a request that is valid alone against all others of the survey.
+    """Check a request, already valid alone, against all others of the survey.
 
     Without this check, leaders of one question could be drawn until one is right. Without a table's
     intervals, the certainty of a named answer would be unknown. May raise NotReleasable.
