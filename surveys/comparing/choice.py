@@ -52,7 +52,7 @@ TOO_MANY_PREDICTORS = (
 
 
 class NotComparable(Exception):
-    """These questions cannot be compared; the message says what to choose instead.
+    """These questions cannot be compared, and the message says what to choose.
 
     `field` names the form field to change, if there is one.
     """

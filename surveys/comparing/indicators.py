@@ -258,7 +258,7 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def list_predictors(manifest: Manifest) -> tuple[Indicator, ...]:
-    """List possible predictors of a regression: all indicators, each question's factors first."""
+    """List possible predictors: all indicators, with each question's factors before them."""
     factors = {
         question.name: list(_list_factors(question, manifest)) for question in manifest.questions
     }

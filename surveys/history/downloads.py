@@ -39,7 +39,7 @@ def record_downloads(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Build middleware that writes the row of a file before its first byte is sent.
 
-    Published figures are left out: who reads them is not recorded, and the session is not read.
+    Published figures are left out. Their readers are not recorded, and the session is not read.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

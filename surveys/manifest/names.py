@@ -4,7 +4,7 @@ Questions are numbered as respondents count them. Information texts have separat
 A question has one name: q3 in a manifest, a primary key in the database. Each item of a
 "select several" question adds its number (q3_2). The symbol that says whether such a question was
 answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
-from earlier versions, the numbers in names count information texts too.
+from earlier versions, the numbers in names also count information texts.
 
 In files, a question also has a variable, such as used_cannabis. Nothing else uses it.
 """
@@ -37,7 +37,7 @@ def question_name(number: int, *, is_answered: bool) -> str:
 
 
 def call_question(number: int, *, is_answered: bool) -> str:
-    """Return the name of a question in sentences for authors: question 3, or text 1."""
+    """Return the name of a question in sentences for authors, such as question 3 or text 1."""
     return f"{'question' if is_answered else 'text'} {number}"
 
 

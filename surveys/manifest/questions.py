@@ -15,8 +15,8 @@ from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 from surveys.manifest.scores import CARRIERS, Output, Score, find_output, write_total
 
-# A longer scale reports only its mean: with k-ary response, the distribution of that many points
-# needs several times as many people (docs/methods/other-kinds.md, rating scales).
+# A longer scale reports only its mean, because with k-ary response, the distribution of that many
+# points needs several times as many people (docs/methods/other-kinds.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
@@ -173,7 +173,7 @@ class ManifestQuestion:
 
     @property
     def variable(self) -> str:
-        """Its name in files: used_cannabis, or q3 in manifests without variables."""
+        """The name in files, such as used_cannabis, or q3 in manifests without variables."""
         return self.var or self.name
 
     def name_in_files(self, name: str) -> str:
@@ -182,7 +182,7 @@ class ManifestQuestion:
 
     @property
     def called(self) -> str:
-        """Its name in sentences for authors: question 3, or text 1."""
+        """The name in sentences for authors, such as question 3 or text 1."""
         return call_question(self.number, is_answered=self.is_answered)
 
     @property

@@ -78,6 +78,6 @@ class ReleaseRequest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the request: the same request is the same release."""
+        """The SHA-256 of the request. Equal requests are the same release."""
         content = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()

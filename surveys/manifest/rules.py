@@ -106,7 +106,7 @@ class _Seen:
 def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
     """Return whether any answers satisfy a rule, and whether any answers violate it.
 
-    Only answers that people can give are tried: the rules of the `earlier` questions are taken into
+    Only answers that people can give are tried. The rules of the `earlier` questions are taken into
     account, so questions that are never asked together are never answered together. If no condition
     distinguishes some codes, only one of them is tried. Raises TooComplex if too many cases are
     left.

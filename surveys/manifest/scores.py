@@ -23,7 +23,7 @@ FURTHEST_VALUE = 1000
 
 
 class Output(TextChoices):
-    """What is scrambled and sent."""
+    """The result of a score that is scrambled and sent."""
 
     TOTAL = "total", "The total: you learn its mean"
     BANDS = "bands", "Bands: you learn how many people are in each"

@@ -88,7 +88,7 @@ def hash_manifest(content: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def parse_manifest(content: bytes) -> Manifest:
-    """Read stored bytes. Results are cached: the same bytes always give the same manifest."""
+    """Read stored bytes. Results are cached, because equal bytes give equal manifests."""
     raw = json.loads(content)
     if raw["format"] != FORMAT:
         raise ValueError(f"manifest format must be {FORMAT}, got {raw['format']!r}")

@@ -1,4 +1,4 @@
-"""Which scrambled questions surveys ask, including surveys that were deleted.
+"""The scrambled questions that surveys ask, including surveys that were deleted.
 
 The label counts the surveys of people who have or had a role on an opened survey. A question is
 identified by a keyed hash of its text and its answers. Leading numbers, spaces, punctuation and
@@ -101,7 +101,7 @@ class AskedTogether(models.Model):
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
-    people = models.TextField()  # numbers of accounts, in order: 3,17
+    people = models.TextField()  # numbers of accounts in order, such as 3,17
 
     class Meta:
         app_label = "surveys"
@@ -127,7 +127,7 @@ class AskedBefore(models.Model):
 
 
 def record_questions(*, survey: int, manifest: Manifest) -> None:
-    """Store the keys of a survey's questions; rows that exist already are kept."""
+    """Store the keys of a survey's questions; existing rows are kept."""
     keys = {list_keys(asked)[0] for asked in list_all(manifest)}
     AskedQuestion.objects.bulk_create(
         (AskedQuestion(survey_id=survey, key=key) for key in sorted(keys)), ignore_conflicts=True

@@ -32,13 +32,13 @@ MAX_QUESTIONS = 100
 class SurveySettings(models.Model):
     title = models.CharField(max_length=200)
     introduction = models.TextField(max_length=2000, blank=True)
-    # Who asks, and how to reach them; one line each.
+    # The organization that asks, and how to reach it, in one line each.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
     # For data protection officers: the address of the privacy notice, and the approval.
     notice_url = models.CharField(max_length=200, blank=True)
     approval = models.CharField(max_length=80, blank=True)
-    # Who helps people whom the questions upset. A phone number or an address needs a name.
+    # A place that helps people whom the questions upset. A phone number or an address needs a name.
     help_name = models.CharField(max_length=120, blank=True)
     help_phone = models.CharField(max_length=40, blank=True)
     help_url = models.CharField(max_length=300, blank=True)

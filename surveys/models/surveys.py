@@ -82,8 +82,8 @@ class Survey(SurveySettings):
     demo = models.BooleanField(default=False, editable=False)
     # A copy made by `manage.py rehearse`. All of its answers are invented.
     rehearsal = models.BooleanField(default=False, editable=False)
-    # How many people were invited. The author may state it at any time; the report's response rate
-    # needs it.
+    # How many people were invited. The author may state this number at any time. The report needs
+    # it for the response rate.
     people_invited = models.PositiveIntegerField(null=True, blank=True)
     # Whether the owner has withdrawn the public page of results.
     public_results_off = models.BooleanField(default=False)

@@ -153,9 +153,9 @@ def accept(*, token: str, user: User) -> Accepted:
         locked = Survey.objects.select_for_update(no_key=True).filter(pk__in=asked)
         surveys = list(locked.order_by("pk"))
         gone = {pk: asked[pk].title for pk in asked.keys() - {each.pk for each in surveys}}
-    # Check again under the lock: the invitation may have been used, withdrawn or renewed, or the
-    # sender may have lost the role. If the invitation was deleted with its survey, the link stays
-    # valid for the others.
+    # Check again under the lock, because the invitation may have been used, withdrawn or renewed,
+    # or the sender may have lost the role. If the invitation was deleted with its survey, the link
+    # stays valid for the others.
     rows = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token))
     current = found if found.survey_id in gone else rows.first()
     if current is None or not _is_valid(current):

@@ -112,7 +112,7 @@ def check_request(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest
 
 
 def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest:
-    """Check a request after the close, as `check_request`; may raise NotReleasable."""
+    """Check a request after the close, as `check_request` does; may raise NotReleasable."""
     request = check_request(request, manifest)
     if request.kind not in OFFERED:
         raise NotReleasable(

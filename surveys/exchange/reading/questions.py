@@ -156,7 +156,7 @@ def join_rules(*rules: Condition | None) -> Condition | None:
 
 @dataclass(kw_only=True)
 class Closed:
-    """What a list of answers becomes."""
+    """The question that a list of answers becomes."""
 
     type: str
     options: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Shows the form of a question: as a page, or as a part of the editor's page.
+"""Shows the form of a question as a page, or as a part of the editor's page.
 
 The editor's script identifies itself by a header. The part says whether the question was saved. The
 status is always 200, because a half-typed question is no error.

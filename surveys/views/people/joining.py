@@ -1,4 +1,4 @@
-"""The page that an invitation leads to: for people with an account and for new ones."""
+"""The page that an invitation leads to, for people with an account and for new ones."""
 
 from __future__ import annotations
 
