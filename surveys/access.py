@@ -106,7 +106,7 @@ def ask_again(survey: Survey, action: Action) -> None:
 
 
 def account_of(request: HttpRequest) -> User:
-    """Return the account of a request to a page that asks to sign in."""
+    """Return the account of a request to a page that requires signing in."""
     assert isinstance(request.user, User)
     return request.user
 

@@ -30,7 +30,7 @@ def cap(hundredths: int) -> str:
 
 
 def delta(nanos: int) -> str:
-    """Write a δ that is stored in 10⁻⁹: 1,000 as 10⁻⁶, 250 as 2.5 · 10⁻⁷, and 0 as 0."""
+    """Write a δ that is stored in units of 10⁻⁹: 1,000 as 10⁻⁶, 250 as 2.5 · 10⁻⁷, and 0 as 0."""
     if nanos == 0:
         return "0"
     digits = str(nanos)
@@ -120,7 +120,7 @@ def list_numbers(numbers: Sequence[int], *, mark: str = "") -> str:
 
 def moment(value: datetime) -> str:
     """Write a time as 1 December 2026, 09:00 UTC."""
-    # Outside of the f-string: newer versions of Python do not find texts within one.
+    # Outside of the f-string, because newer versions of Python do not find texts within one.
     written = date_format(value.astimezone(UTC), pgettext("format of a moment", "j F Y, H:i"))
     return f"{written} UTC"
 

@@ -29,7 +29,7 @@ class Literal(Value):
 
 
 class Job(models.Model):
-    """A row that a worker fills: a pure function of other rows, so working twice does no harm."""
+    """A row that a worker computes from other rows alone, so working twice does no harm."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "Waiting"
@@ -125,7 +125,7 @@ class Queue(Generic[Row]):
         is_free = (
             Q(leased_until__isnull=True)
             | Q(leased_until__lt=now)
-            # No lease is this long: the clock was set back after the lease began.
+            # No lease is this long unless the clock was set back after the lease began.
             | Q(leased_until__gt=now + 2 * self.lease)
         )
         return is_free & Q(state__in=[Literal(state) for state in UNFINISHED])

@@ -1,4 +1,4 @@
-"""Turns a contact that an author types into a link that opens a mail or phone app."""
+"""Turns a contact, as an author types it, into a link that opens a mail or phone app."""
 
 from __future__ import annotations
 

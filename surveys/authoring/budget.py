@@ -88,7 +88,10 @@ class Budget:
 
     @property
     def largest(self) -> ManifestQuestion | None:
-        """The question with the largest ε, if this ε is above twice the mean and reveals much."""
+        """The question with the largest ε, if this ε is above twice the mean; otherwise None.
+
+        It is also None if the total is not high and the answer is not weakly protected.
+        """
         asked = [one for one in self.manifest.questions if one.is_scrambled]
         # In other surveys, the ε of the questions do not add up to the total.
         is_sum = self.manifest.drawn is None and not self.manifest.coin_questions
@@ -140,7 +143,7 @@ class Budget:
             least, said, is_folded = limit, said | set(new), is_folded or bool(remedies)
 
     def _try(self, kind: RemedyKind, limit: float) -> Remedy | str:
-        """Return the remedy, or why there is none; empty if no sentence is needed."""
+        """Return the remedy, or a sentence that says why there is none, which may be empty."""
         if kind == RemedyKind.SOME and sum(one.is_scrambled for one in self.manifest.questions) < 2:
             return ""
         found = find_remedy(self.manifest, kind, goal=limit)
@@ -152,8 +155,9 @@ class Budget:
     def refusal(self) -> str:
         """Say in one line that browsers refuse the total, and which smallest steps would help.
 
-        The line is empty if two coins alone exceed the limit: the launch checks report this, and
-        no remedy helps while coins are on.
+        The line is empty unless browsers refuse the total. It is also empty if two coins alone
+        exceed the limit, because the launch checks report this and no remedy helps while coins are
+        on.
         """
         browsers, coins = self.manifest.drawn_epsilon, self.manifest.coin_epsilon
         if not coins <= LARGEST_TOTAL_EPSILON < browsers:

@@ -35,14 +35,14 @@ def load_draft(survey: Survey) -> None:
 def build_manifest(
     *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
-    """Build the manifest that a launch would freeze now; without `questions`, from stored ones.
+    """Build the manifest that a launch would freeze now, by default from the stored questions.
 
     If there are too few blocks to draw from, the manifest asks everyone everything. Such a draft
     cannot be launched.
     """
     described = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
     # A survey opens only if its author acknowledges every limit that it exceeds. Rehearsals and
-    # demos have no real respondents: they need no acknowledgement and count no other surveys.
+    # demos have no real respondents, so they need no acknowledgement and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
         return described
     elsewhere = count_elsewhere(manifest=described, survey=survey.pk)
@@ -96,7 +96,7 @@ def _name_plans(survey: Survey, names: Mapping[str, str]) -> tuple[tuple[str, ..
 
 
 def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseRequest, ...]:
-    """List the planned releases; their questions are called and ordered as in `names`."""
+    """List the planned releases, with their questions named and ordered as in `names`."""
     planned = []
     for plan in survey.planned_releases.all():
         kind = ReleaseKind(plan.kind)
@@ -108,7 +108,8 @@ def _list_releases(survey: Survey, names: Mapping[str, str]) -> tuple[ReleaseReq
                 epsilon_hundredths=plan.epsilon_hundredths,
                 answer=plan.answer,
                 percent=plan.percent,
-                # A missing question gets a name that no question has: "" would mean no groups.
+                # A missing question gets a name that no question has, because "" would mean no
+                # groups.
                 group="" if plan.group is None else names.get(str(plan.group), str(plan.group)),
             )
         )

@@ -1,4 +1,4 @@
-"""Copy questions of another survey to the end of a draft: all that were chosen, or none."""
+"""Copy the chosen questions of another survey to the end of a draft, either all or none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def insert_questions(
     A rule, or a reference to the same fact or page, is left out if the question that it needs is
     not inserted. A second code brings its scale along. A letter is added to a name that the draft
     already has. Raises InsertionOutdated if one of the surveys no longer matches the stamp, so
-    pressing twice inserts once.
+    pressing twice inserts them only once.
     """
     locked = lock_draft(survey=survey)
     questions, stored = list(source.questions.all()), list(locked.questions.all())

@@ -183,7 +183,7 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
 
 
 def _check_texts(survey: Survey, manifest: Manifest) -> Iterator[str]:
-    """Check that no score has its name as its text: imports read this as a sum without a label."""
+    """Check that no score has its name as its text, which imports read as a sum without a label."""
     scores = [one for one in manifest.questions if one.score is not None and not one.is_second]
     if all(" " in one.text for one in scores):
         return  # no name has a space

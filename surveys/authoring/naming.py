@@ -1,9 +1,9 @@
-"""Variable names of questions: what they may be, and how names are suggested and corrected.
+"""The variable names of questions: which are allowed, and how they are suggested and corrected.
 
-Names are for files: a column is called used_cannabis instead of q3, the survey's own name. Files
-add endings for items (_2), for whether a "select several" question was answered (_gate) and for
-randomized (_rnd) and rounded (_rounded) codes. No name may end like that, so no two columns have
-the same name.
+Names are for files, where a column is called used_cannabis instead of q3, its name in the survey.
+Files add endings for items (_2), for whether a "select several" question was answered (_gate) and
+for randomized (_rnd) and rounded (_rounded) codes. No name may have such an ending, so no two
+columns have the same name.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _find_own_problem(name: str) -> str:
 
 
 def suggest_name(text: str, *, taken: Iterable[str]) -> str:
-    """Suggest a name from a question's words; without Latin letters, item_a, item_b, …."""
+    """Suggest a name from a question's words, or item_a, item_b, … if it has no Latin letters."""
     every = [word for word in re.findall("[a-z0-9]+", _to_latin(text)) if not _is_letter(word)]
     words = _from_first_letter(word for word in every if word not in _STOP_WORDS)
     words = words or _from_first_letter(every)

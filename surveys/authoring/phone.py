@@ -14,8 +14,8 @@ from surveys.manifest.questions import NONE_TEXT, REFUSED_TEXT, ManifestQuestion
 class Phone:
     """The words on the page. `control` is the type of the inputs; empty for a text to read.
 
-    A `tap` on a button answers and goes on, so `go_on` is empty, unless this survey has each answer
-    confirmed. Every item of a scale has the `shared` answers.
+    A `tap` on a button answers and goes on, so `go_on` is empty unless the survey asks people to
+    confirm each answer. Every item of a scale has the `shared` answers.
     """
 
     tag: str

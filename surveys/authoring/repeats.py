@@ -1,6 +1,7 @@
 """Find questions that ask for the same fact, within a survey or across surveys of one author.
 
-The ε of these questions add up: together, their codes reveal more about the fact than each alone.
+The ε of these questions add up, because together their codes reveal more about the fact than each
+code alone.
 """
 
 from __future__ import annotations

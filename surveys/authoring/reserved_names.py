@@ -1,4 +1,4 @@
-"""Names that no variable may have: files, or the programs that read them, reserve these.
+"""Names that no variable may have, because files, or the programs that read them, reserve them.
 
 All are in lower case, because SPSS and SQL ignore case.
 """
@@ -63,7 +63,7 @@ _SQL = """
     unique unknown update upper usage user using value values variadic varchar varying verbose view
     when whenever where window with work write year zone
 """
-# Programs that could not read a file, and the words that prevent it.
+# Programs, each with the words that would prevent it from reading a file.
 RESERVED_WORDS = {
     "R": frozenset(_R.split()),
     "Stata": frozenset(_STATA.split()),

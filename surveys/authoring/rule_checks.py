@@ -1,6 +1,6 @@
 """Check that the rules of a draft make sense, and that an edit does not change their meaning.
 
-References to an earlier question about the same fact are checked too.
+References to an earlier question about the same fact are also checked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_rule_problems(
         key = str(question.pk)
         if question.rule is not None:
             problem = _find_reference_problem(question, questions, places, spoken)
-            # If an earlier rule is invalid, nobody knows which answers are possible.
+            # If an earlier rule is invalid, it is unknown which answers are possible.
             problem = problem or (
                 "" if problems else _find_dead_end(spoken[key], question, earlier)
             )
@@ -182,7 +182,7 @@ def find_meaning_problems(
     """List the rules that would silently refer to a different answer after an edit.
 
     Rules refer to codes, not to words. An author may reword an answer, but an answer that moves to
-    another line gets another code.
+    another line gets a different code.
     """
     old, new = find_words(before), find_words(after)
     problems = []

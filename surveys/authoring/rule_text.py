@@ -68,7 +68,7 @@ def write_rule(rule: Rule, *, questions: Sequence[Question]) -> str:
 
 
 def list_items(rule: Rule) -> list[tuple[str, str]]:
-    """Return each condition's question and item if all belong to one "select several"."""
+    """Return each condition's question and item if all belong to one "select several" question."""
     parts = rule.get("any", [rule])
     names = [split_name(part["name"]) for part in parts if "name" in part]
     items = [(key, item) for key, item in names if item]

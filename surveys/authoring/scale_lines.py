@@ -40,7 +40,7 @@ class Band:
 
 
 def parse_item(line: str) -> ScoredItem:
-    """Read an item and the marks at its end: “I slept badly | reversed | ×2”."""
+    """Read an item and the marks at its end, such as “I slept badly | reversed | ×2”."""
     text, *marks = (part.strip() for part in line.split("|"))
     weight, is_reversed = 1, False
     for mark in marks:
@@ -60,7 +60,7 @@ def parse_item(line: str) -> ScoredItem:
 
 
 def parse_option(line: str) -> ScoredOption:
-    """Read a value and an answer: “0 Not at all”."""
+    """Read a value and an answer, such as “0 Not at all”."""
     found = _OPTION.fullmatch(line)
     if not found:
         raise ValueError("does not begin with a whole number. Write what the answer counts first.")
@@ -77,7 +77,7 @@ def number_options(typed: str) -> str:
 
 
 def parse_band(line: str) -> Band:
-    """Read the totals of a band, which precede its name: “5–9 Mild”."""
+    """Read the totals of a band, which precede its name, as in “5–9 Mild”."""
     found = _BAND.fullmatch(line)
     if not found:
         raise ValueError("does not begin with totals, such as 5–9.")

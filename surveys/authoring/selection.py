@@ -36,7 +36,7 @@ _RELEASE = ("kind", "questions", "epsilon_hundredths", "answer", "percent", "gro
 class Deletion(TypedDict):
     """The deleted rows, for the session. `stamp` is the draft's stamp after the deletion.
 
-    Comparisons and releases have their primary keys. `releases` are all changed releases.
+    Comparisons and releases come with their primary keys. `releases` are all changed releases.
     """
 
     stamp: str
@@ -96,7 +96,7 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    A question that only has the type of the one before is left as it was.
+    A question that has the type of the previous one but does not fit it is left as it was.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)
@@ -147,7 +147,7 @@ def duplicate_questions(*, survey: Survey, keys: Collection[int]) -> list[Questi
 
 @changes_draft(Kind.QUESTIONS)
 def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
-    """Delete questions and their plans, and return the data for undoing this.
+    """Delete questions and their plans, and return the data for undoing the deletion.
 
     Raises BrokenRules if a rule of another question needs one of them.
     """

@@ -241,7 +241,7 @@ def _with_name(
 ) -> QuestionContent:
     """Suggest a name if an answered question has none; raise BrokenRules if its name is wrong.
 
-    Never suggest a name in `kept`, which are reserved for other questions.
+    Never suggest a name in `kept`, because these names are reserved for other questions.
     """
     if not TYPES[content.get("type", QuestionType.YES_NO)].is_answered:
         return content | {"name": ""}
@@ -314,7 +314,7 @@ def edit_question(
 
 
 def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
-    """Fit a second code's bands to new totals of its scale, unless a band is lost; say so."""
+    """Fit a second code's bands to its scale's new totals, and say so, unless a band is lost."""
     [*seconds] = (one for one in questions if one.is_second and one.same_fact == scale.pk)
     if not seconds or scale.type != QuestionType.SCORE or seconds[0].output != Output.BANDS:
         return ""
@@ -460,7 +460,7 @@ def copy_survey(
             content["rule"] = rename(question.rule, find_copy)
         if question.same_fact is not None:
             content["same_fact"] = int(copies[str(question.same_fact)])
-        # Surveys that were opened before there were names get suggested names in their copies.
+        # Surveys that were opened before names existed get suggested names in their copies.
         named = _with_name(content, added)
         copy = copied.questions.create(position=question.position, **named)
         copies[str(question.pk)] = str(copy.pk)
@@ -541,7 +541,7 @@ def launch_survey(
     hex) is the hash of the manifest that the author was shown. `acknowledged` must contain every
     limit that the survey exceeds, and may contain others. The manifest lists the exceeded limits.
 
-    Raises NotLaunchable if something is missing, ChangedMeanwhile if the draft now has another
+    Raises NotLaunchable if something is missing, ChangedMeanwhile if the draft now has a different
     hash, and NotAcknowledged if a limit was not acknowledged.
     """
     locked = lock_draft(survey=survey, action=Action.OPEN)
@@ -567,8 +567,8 @@ def launch_survey(
     if locked.origin == Survey.Origin.SURVEY:
         record_questions(survey=locked.pk, manifest=manifest)
     record(locked, Verb.OPENED, Kind.SURVEY)
-    # Store texts after the commit: for a long survey this takes seconds, and uploads would
-    # wait.
+    # Store texts after the commit, because for a long survey this takes seconds, and uploads would
+    # otherwise wait.
     transaction.on_commit(partial(_store_texts, survey=locked), robust=True)
     return wave
 

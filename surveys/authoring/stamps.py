@@ -1,7 +1,7 @@
 """Stamps of the values in a form, so that saving never silently undoes a change made elsewhere.
 
-A stamp is a short hash of the stored values. A form sends it back. If the stored values have
-another stamp by then, the form is not saved. The author reads what was changed, keeps what they
+A stamp is a short hash of the stored values. A form sends it back. If the stored values have a
+different stamp by then, the form is not saved. The author reads what was changed, keeps what they
 typed, and may save again. Marks of single fields may follow the stamp (surveys/authoring/forms/
 differences.py). A form without a stamp, such as one that was opened before an upgrade, is saved
 without this check.
@@ -73,7 +73,7 @@ def stamp_definition(definition: Mapping[str, object], *, surveys: Iterable[int]
 
 
 def stamp_budget(survey: Survey, manifest: Manifest, questions: Sequence[Question]) -> str:
-    """Stamp all that the total ε depends on. `manifest` is the draft's with these questions.
+    """Stamp all that the total ε depends on. `manifest` is that of the draft with these questions.
 
     Other changes, such as new words, do not change the stamp.
     """

@@ -52,7 +52,7 @@ TOO_MANY_PREDICTORS = (
 
 
 class NotComparable(Exception):
-    """These questions cannot be compared; the message says what to choose instead.
+    """These questions cannot be compared, and the message says what to choose.
 
     `field` names the form field to change, if there is one.
     """
@@ -94,7 +94,7 @@ def describe_planned(manifest: Manifest, names: Sequence[str]) -> str:
 
 
 def describe_choice(manifest: Manifest, names: Sequence[str], *, as_table: bool) -> str:
-    """Q1 by Q2 (Work); or Q1 explained by Q2, Q3 and Q4."""
+    """Write a choice as Q1 by Q2 (Work), or as Q1 explained by Q2, Q3 and Q4."""
     labels = {one.name: one.label for one in list_predictors(manifest)}
     outcome, *others = (labels.get(name) or _label_reference(labels, name) for name in names)
     return f"{outcome} {'by' if as_table else 'explained by'} {join_list(others)}"

@@ -1,11 +1,11 @@
 """Indicators: the yes-or-no variables that a comparison can use.
 
 A yes/no question is one indicator. Every option and every item of a "select several" question is
-one too: Yes means that the person chose it. For a point of a scale, Yes means this point or a
-higher one. Codes are grouped into No, Yes and no answer. A gate records whether a person answered
-"select several" at all; it is analysed with the question's first indicator. A number rounded to one
-bit can only be an outcome, because the rounding is random and so does not divide people into
-groups. A declared group is known: Yes means being in it.
+also one, for which Yes means that the person chose it. For a point of a scale, Yes means this point
+or a higher one. Codes are grouped into No, Yes and no answer. A gate records whether a person
+answered "select several" at all; it is analysed with the question's first indicator. A number
+rounded to one bit can only be an outcome, because the rounding is random and so does not divide
+people into groups. A declared group is known, and Yes means being in it.
 
 All answers to a choice, a scale or a declared question together are a factor, which only a
 regression can use.
@@ -51,7 +51,7 @@ class Indicator:
 
     @property
     def is_number(self) -> bool:
-        """Whether this is a rounded number, of which groups can only be compared by the mean."""
+        """Whether this is a rounded number, so that groups can be compared only by its mean."""
         return self.question.is_rounded
 
     @property
@@ -71,7 +71,7 @@ class Indicator:
 
     @property
     def label(self) -> str:
-        """Q3, or Q5 (Work)."""
+        """The label, such as Q3 or Q5 (Work)."""
         return f"Q{self.number} ({self.short_answer})" if self.answer else f"Q{self.number}"
 
     @property
@@ -81,7 +81,7 @@ class Indicator:
 
     @property
     def choice_text(self) -> str:
-        """The label in menus, without the question: Q3 · Yes, Q5 · Work, or Q8 · mean."""
+        """The label in menus, without the question, such as Q3 · Yes, Q5 · Work or Q8 · mean."""
         answer = "mean" if self.is_number else self.short_answer or "Yes"
         return f"Q{self.number} · {answer}"
 
@@ -107,7 +107,7 @@ class Indicator:
 
     @property
     def quoted(self) -> str:
-        """“Work” (Q5): the answer in quotation marks, with its question."""
+        """The answer in quotation marks with its question, such as “Work” (Q5)."""
         return f"“{self.short_answer}” (Q{self.number})"
 
     @property
@@ -187,7 +187,7 @@ class Factor(Indicator):
 
     @property
     def label(self) -> str:
-        """Q5 (all answers), or Q3 (per point)."""
+        """The label, such as Q5 (all answers) or Q3 (per point)."""
         return f"Q{self.number} ({self.answer})"
 
     @property
@@ -195,11 +195,11 @@ class Factor(Indicator):
         return f"Q{self.number} · {self.answer}"
 
     def quote(self, answer: Answer) -> str:
-        """“Work”, or “Work or School” if the file of rows merges these answers."""
+        """Quote an answer as “Work”, or “Work or School” if the file of rows merges the two."""
         return f"“{shorten(self.question.name_codes(answer), SHORT)}”"
 
     def name_with(self, reference: Answer) -> str:
-        """Name the same factor with another reference: q5.all.2."""
+        """Name the same factor with another reference, as in q5.all.2."""
         return indicator_name(self.question.name, f"{ALL_ANSWERS}.{reference[0]}")
 
     def with_answers(self, answers: Sequence[Answer], *, reference: int | None = None) -> Factor:
@@ -212,7 +212,7 @@ class Factor(Indicator):
 
 
 def _as_it_is(k: int) -> RandomizedResponse:
-    """Return a mechanism for an unscrambled answer that is wrong one time in four billion.
+    """Return a mechanism for an unscrambled answer; its code is wrong once in four billion times.
 
     No probability is then zero, so the likelihoods need no special case. The first eight digits of
     every result stay the same.
@@ -258,7 +258,7 @@ def list_indicators(manifest: Manifest) -> tuple[Indicator, ...]:
 
 
 def list_predictors(manifest: Manifest) -> tuple[Indicator, ...]:
-    """List possible predictors of a regression: all indicators, each question's factors first."""
+    """List possible predictors: all indicators, with each question's factors before them."""
     factors = {
         question.name: list(_list_factors(question, manifest)) for question in manifest.questions
     }
@@ -352,7 +352,7 @@ def _list_factor_parts(question: ManifestQuestion) -> Iterator[tuple[str, str]]:
 
 
 def _count_answers(question: ManifestQuestion) -> int:
-    # To a declared question, "prefer not to say" counts as an answer, as in its indicators.
+    # For a declared question, "prefer not to say" counts as an answer, as in its indicators.
     return question.k if question.is_declared else question.answers
 
 
@@ -376,8 +376,9 @@ def _parts(
             yield str(option.code), own, f"{option.text} or more", at_least, below
     else:
         if question.is_declared:
-            # People who preferred not to say count as No. As a separate category, their number
-            # would be shown even if it is small. It could also reveal the size of a hidden group.
+            # People who preferred not to say count as No. If they were a separate category, their
+            # number would be shown even if it is small. It could also reveal the size of a hidden
+            # group.
             answers = tuple(range(question.k))
         for option in question.options:
             others = tuple(code for code in answers if code != option.code)

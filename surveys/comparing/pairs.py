@@ -16,7 +16,7 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
         one for one in list_predictors(manifest) if not isinstance(one, Factor) or not one.is_trend
     ]
     factors = {one.question.name for one in listed if isinstance(one, Factor)}
-    # Of two options, the second only says the opposite of the first.
+    # The second of two options only says the opposite of the first.
     answers = {(one.symbol.name, one.yes) for one in listed}
     return [
         one
@@ -32,7 +32,7 @@ def list_pair_indicators(manifest: Manifest) -> list[Indicator]:
 def list_pairs(indicators: Sequence[Indicator]) -> Iterator[tuple[Indicator, Indicator]]:
     """List the pairs of different questions or items in which at least one is scrambled.
 
-    A number comes first, otherwise a scrambled answer: only these can be outcomes.
+    A number comes first, or else a scrambled answer, because only these can be outcomes.
     """
     for first, second in combinations(indicators, 2):
         if first.symbol == second.symbol or (first.is_known and second.is_known):

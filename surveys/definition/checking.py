@@ -1,4 +1,4 @@
-"""Check what a schema cannot express: names, rules, plans, and the checks of authors' forms."""
+"""Check what a schema cannot express: names, rules, plans, and all that authors' forms check."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class _Checker:
         known.append(Question(pk=-place - 1, position=place + 1, **cast(QuestionContent, content)))
 
     def _check_references(self) -> None:
-        """Check only the names in plans when nothing else in the plans can be checked."""
+        """Check the names in plans, which is possible even if questions have problems."""
         for pointer, name in self._list_references():
             if name not in self.names:
                 self.checked.problems.append(Problem(pointer=pointer, text=_unknown(name)))

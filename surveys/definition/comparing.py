@@ -81,7 +81,7 @@ def _call(key: str) -> str:
 
 
 def _call_question(question: Mapping[str, Any]) -> str:
-    """Call a question by its name. Information texts have none: a changed text is a new one."""
+    """Call a question by its name. Information texts have none, so a changed text is a new one."""
     return f"Question {question['name']}" if "name" in question else f"Text: {question['text']}"
 
 

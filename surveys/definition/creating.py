@@ -1,4 +1,4 @@
-"""Create a draft from a definition: all of it or nothing."""
+"""Create a draft from a whole definition, or create nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stamp_preview(definition: Mapping[str, Any], *, owner: User) -> str:
 
 @transaction.atomic
 def create_previewed(definition: Mapping[str, Any], *, owner: User, stamp: str) -> Survey:
-    """Create the draft of a preview; raise ImportOutdated if the owner has other surveys by now.
+    """Create the draft of a preview; raise ImportOutdated if the owner's surveys have changed.
 
     Pressing the button twice therefore creates one draft.
     """

@@ -1,4 +1,4 @@
-"""Write a survey as a definition: its draft, which the opening does not change."""
+"""Write a survey's draft, which the opening does not change, as a definition."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The format of a definition: the whole content of a draft as JSON, with questions by name.
 
-Values have the meaning of the models. Default values may be left out. Rules are stored rules
+Values mean what they mean in the models. Default values may be left out. Rules are stored rules
 (surveys.manifest.rules) with variable names in place of primary keys, and items of a "select
-several" question are name_1, name_2, … Information texts have no names: nothing refers to them.
+several" question are name_1, name_2, … Information texts have no names, because nothing refers to
+them.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Definition(TypedDict):
     questions: list[QuestionDefinition]
     # By language, then by the words that are translated.
     translations: NotRequired[dict[str, dict[str, str]]]
-    # The outcome first. Each entry is a name with its indicator's suffix: "drinks", or "work.2".
+    # The outcome comes first. Each entry is a name with its indicator's suffix, as in "work.2".
     planned_comparisons: NotRequired[list[list[str]]]
     planned_releases: NotRequired[list[ReleaseDefinition]]
 

@@ -36,13 +36,13 @@ def _build_object(pairs: list[tuple[str, Any]]) -> _Object:
 
 
 def _read_number(text: str) -> float | int:
-    """Read 25.0 as 25: JSON does not distinguish the two."""
+    """Read 25.0 as 25, because JSON does not distinguish the two."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < _EXACT else number
 
 
 def parse_definition(content: bytes) -> Any:
-    """Parse the bytes; raise InvalidDefinition if they are not JSON or too long."""
+    """Parse the bytes; raise InvalidDefinition if they are not JSON or are too long."""
     if len(content) > MOST_BYTES:
         raise _refuse(f"The file has more than {MOST_BYTES // 1_000_000} MB.")
     try:

@@ -1,4 +1,4 @@
-"""Replace the content of a draft with a definition, if it is still what the author read."""
+"""Replace the content of a draft with a definition, if the draft is still what the author read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _replace(*, survey: Survey, checked: Checked, read: Collection[str]) -> Surv
     locked = lock_draft(survey=survey)
     if hash_definition(export_definition(locked)) not in read:
         raise Overtaken
-    # Read again: the export has cached the questions of the other object.
+    # Read again, because the export has cached the questions of `locked`.
     stored = Survey.objects.get(pk=locked.pk)
     for name, value in checked.settings.items():
         setattr(stored, name, value)

@@ -1,7 +1,8 @@
 """Write the content of a checked definition into a draft, new or stored.
 
-Unchanged items keep their rows: a question with the same name, a plan with the same answers, a
-language. Forms that are open elsewhere therefore still find their rows, and notice the change.
+A question with the same name, a plan with the same answers and a translation into the same language
+keep their rows. Forms that are open elsewhere therefore still find their rows, and notice the
+change.
 """
 
 from __future__ import annotations

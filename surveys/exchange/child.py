@@ -71,7 +71,7 @@ def main() -> None:
         written = json.dumps({"problem": str(problem)})
     except MemoryError:
         written = ""
-    # Measured here, so that the parent never holds too much: a thousand cells can share one long
+    # Measured here, so that the parent never holds too much. A thousand cells can share one long
     # text.
     too_much = not written or len(written) > MOST_WRITTEN
     sys.stdout.write(json.dumps({"problem": TOO_MUCH}) if too_much else written)

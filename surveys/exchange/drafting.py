@@ -35,7 +35,7 @@ Listed = Literal["taken", "changed", "left"]
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of a row. A note: a column, the cell's text, a sentence, whether it matters."""
+    """What became of a row. A note has a column, its text, a sentence, and whether it matters."""
 
     listed: Listed
     sheet: str = ""

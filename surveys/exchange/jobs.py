@@ -1,6 +1,6 @@
-"""Imports as background jobs: a page stores a file, and a worker reads it, row by row.
+"""Imports as background jobs: a page stores a file, and a worker reads it.
 
-Files are kept briefly: they are deleted once read, or after an hour at most.
+Files are deleted once they have been read, or after an hour at most.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_upload(*, import_id: int) -> bool:
         QUEUE.store(upload, content=None, definition=definition, outcomes=drafted.outcomes)
     except Exception as error:
         if not QUEUE.mine(upload).exists():
-            return False  # it was deleted meanwhile
+            return False  # it was deleted in the meantime
         # The exception is not logged, because it may contain words of the file.
         logger.error("reading the import %s failed: %s", upload.pk, type(error).__name__)
         QUEUE.put_back(upload)

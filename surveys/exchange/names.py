@@ -13,7 +13,7 @@ class Names:
         self.by_key: dict[str, str] = {}
 
     def choose(self, key: str, source: str, text: str) -> dict[str, str]:
-        """Return the `name` of a question, and the `source_name` if the file has another name."""
+        """Return the `name` of a question, and the `source_name` if the file's name differs."""
         source = "".join(filter(str.isprintable, source))
         taken = self.by_key.values()
         name = conform_name(source, taken=taken) if source else suggest_name(text, taken=taken)

@@ -124,7 +124,7 @@ class _Settler:
             line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
 
     def _find_total(self, item: Item) -> Item:
-        """Find the sum whose total an item sends or cuts into bands: in its own row or another."""
+        """Find the sum whose total an item sends or cuts into bands, in its row or in another."""
         if not item.steps:
             return item
         names = {term["name"] for term in item.terms} - {""}
@@ -414,7 +414,7 @@ def _write_item(item: Item, mark: _Mark) -> str:
 
 
 def _check_form(content: Mapping[str, Any]) -> None:
-    """Check the authors' form now: if it refuses the score, its items must stay questions."""
+    """Check the authors' form now, because items must stay questions if it refuses the score."""
     data = dict(ScoreForm().initial) | {
         name: "\n".join(value) if isinstance(value, list) else value
         for name, value in content.items()

@@ -37,9 +37,9 @@ DOWNLOADS: Mapping[str, Kind] = {
 def record_downloads(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: write the row before the first byte is sent, so that every file has its row.
+    """Build middleware that writes the row of a file before its first byte is sent.
 
-    Published figures are left out: who reads them is not recorded, and the session is not read.
+    Published figures are left out. Their readers are not recorded, and the session is not read.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:

@@ -74,7 +74,7 @@ def _record_first_look(survey: Survey, *, account: int, day: date) -> None:
 def record_seen(survey: Survey) -> None:
     """Record, at most once a day, that the reader of this page saw results of the survey.
 
-    The row is written before the results are sent, so that nobody sees results without a row.
+    The row is written before the results are sent, so that no one sees results without a row.
     """
     account, day = reading_account(), today()
     if account is not None and not _find_looks(survey, account=account, day=day).exists():
@@ -98,7 +98,7 @@ def record_ending(survey: Survey, wave: Wave) -> None:
 def lock_survey(survey: Survey) -> None:
     """Lock the row of a survey, so that the numbers of its history have no gaps.
 
-    Deleting the survey locks this row first. An act that locks other rows must do so too, or the
+    Deleting the survey locks this row first. An act that locks other rows must do the same, or the
     two could wait for each other. Raises Survey.DoesNotExist if the survey was deleted.
     """
     Survey.objects.select_for_update(no_key=True).only("pk").get(pk=survey.pk)

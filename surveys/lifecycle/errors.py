@@ -1,6 +1,6 @@
 """Errors about a survey's state, each with the sentence that the author reads.
 
-Authoring errors (`surveys.authoring.errors`) derive from SurveyError too.
+Authoring errors (`surveys.authoring.errors`) also derive from SurveyError.
 """
 
 

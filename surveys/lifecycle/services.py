@@ -58,7 +58,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
     # Lock the whole row. With the weaker lock (no_key), an upload that waited for us would still
     # see the old row, in which the wave is open.
     waves = {wave.pk: wave for wave in run.select_for_update()}
-    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted meanwhile
+    if wave_id not in waves or not waves[wave_id].is_open:  # or deleted in the meantime
         raise NotOpen
     now = timezone.now()
     closes_at = waves[wave_id].closes_at  # the same for both waves
@@ -68,7 +68,7 @@ def close_wave(*, wave_id: int, ending: Wave.Ending) -> Wave:
         wave.state, wave.ending, wave.closed_at = Wave.State.CLOSED, ending, now
         wave.save(update_fields=["state", "ending", "closed_at"])
     lasted = now - waves[wave_id].launched_at
-    # Pages of the author's other surveys count this one. They must not reveal whether anybody
+    # Pages of the author's other surveys count this one. They must not reveal whether anyone
     # answered a protected survey, so a protected survey stays counted.
     if not waves[wave_id].description.publishes_releases:
         forget_if_unanswered(survey=named.survey_id, waves=list(waves), lasted=lasted)

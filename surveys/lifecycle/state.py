@@ -61,7 +61,7 @@ def _describe_end(wave: Wave) -> str:
 def _describe_crowd(wave: Wave, *, verb: str) -> str:
     """State the number of people at which the wave closes or closed; empty without a cap.
 
-    A wave of coins has no cap of its own. It closes when the wave of browsers reaches its cap.
+    A wave of coins has no cap. It closes when the wave of browsers reaches its cap.
     """
     if wave.mode == Wave.Mode.ELECTRONIC:
         return f"{whole(wave.cap)} people {verb} answered" if wave.cap else ""

@@ -1,6 +1,6 @@
 """The manifest for people who toss two coins themselves, without JavaScript or on paper.
 
-These people have a separate wave, so everyone can tell which reports came from coins. People choose
+These people have a separate wave, so anyone can tell which reports came from coins. People choose
 between browser and coins before they answer, so ε does not cover that choice. The reports of the
 two waves are estimated separately.
 """
@@ -14,7 +14,7 @@ from surveys.manifest.modes import Mode
 
 
 def derive_coin_manifest(manifest: Manifest) -> Manifest | None:
-    """Derive the manifest for coins from the one for browsers; None if no question suits coins.
+    """Derive the coins' manifest from the browsers' manifest; None if no question suits coins.
 
     The coins' wave has no cap, because it closes with the browsers' wave. It has no expected number
     of people, because the author's number is about browsers. Everyone is asked all questions, one

@@ -1,6 +1,7 @@
-"""Finds questions that share a page, as rows with the same answers.
+"""Find questions that share a page, as rows with the same answers.
 
-In JavaScript: surveys/respondent/client/parts/grid.js. The items of a score are such rows too.
+The JavaScript version is surveys/respondent/client/parts/grid.js. The items of a score are also
+such rows.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ TYPES_IN_GRIDS = (QuestionType.YES_NO, QuestionType.CHOICE, QuestionType.SCALE)
 
 
 def fits(before: ManifestQuestion, question: ManifestQuestion) -> bool:
-    """Whether two questions can be rows of one table: same people, same answers.
+    """Return whether two questions can be rows of one table, for the same people and answers.
 
-    With the same rule, all rows are asked or none, so the page reveals no more than a single row.
+    If the rules are the same, either all rows are asked or none is, so the page reveals no more
+    than a single row would.
     """
     return (
         question.type in TYPES_IN_GRIDS
@@ -36,7 +38,7 @@ def _list_shared(question: ManifestQuestion) -> tuple[object, ...]:
 
 
 def drop_marks(questions: Sequence[ManifestQuestion]) -> tuple[ManifestQuestion, ...]:
-    """Drop the marks of questions that do not fit the previous question."""
+    """Drop the `together` marks of questions that do not fit the previous question."""
     marked = [
         replace(question, together=question.together and fits(before, question))
         for before, question in pairwise(questions)
@@ -67,6 +69,6 @@ def count_pages(grid: Sequence[ManifestQuestion]) -> int:
 
 
 def shares_pages(questions: Sequence[ManifestQuestion]) -> bool:
-    """Whether pages and questions differ in number, because of rows that share their answers."""
+    """Return whether pages and questions differ in number because rows share their answers."""
     grids = list_grids(questions)
     return any(len(grid) > 1 or (grid[0].score and count_pages(grid) != 1) for grid in grids)

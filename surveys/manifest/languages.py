@@ -49,7 +49,7 @@ def negotiate(header: str, offered: Collection[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceText:
-    """Words that an author wrote, and where they first appear: "Question 3, answer 2".
+    """Words that an author wrote, and where they first appear, such as "Question 3, answer 2".
 
     `kinds` are the fields of the survey or a question that contain the words, one for each place.
     The text of an information page has the kind INFORMATION_TEXT.
@@ -125,7 +125,7 @@ def write_words(manifest: Manifest, *, texts: Mapping[str, str]) -> str:
 
 
 def hash_words(words: str) -> str:
-    """Return the hash of these words that the manifest contains and that browsers check."""
+    """Return the hash of these words, which the manifest contains and browsers check."""
     return encode_base64url(hashlib.sha256(words.encode()).digest())
 
 

@@ -38,8 +38,8 @@ TRANSLATED = "translated"
 SMALLEST_USUAL_BATCH = 50
 BATCHES_FOR_HALVES = 20  # fewer batches cannot be split at random into halves
 BATCHES_IN_CROWD = 3  # the crowd C is at least this many times K
-UNKNOWN_PEOPLE = 1000  # if the author gives no number; a cap is often far too high
-# Limits for protected publication: ε in hundredths and δ in 10⁻⁹, so that sums are exact.
+UNKNOWN_PEOPLE = 1000  # used if the author gives no number; a cap is often far too high
+# Limits for protected publication: ε in hundredths and δ in units of 10⁻⁹, so that sums are exact.
 HUNDREDTHS, NANOS = 100, 10**9
 LEAST_RELEASE_EPSILON, MOST_RELEASE_EPSILON, USUAL_RELEASE_EPSILON = 10, 300, 100
 MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
@@ -48,14 +48,14 @@ MOST_RELEASE_DELTA = USUAL_RELEASE_DELTA = 1_000
 def find_crowd(*, minimum_batch: int, display_minimum: int) -> int:
     """Return C, the least number of reports that an exact figure or a row of a file may describe.
 
-    Someone who sent all but one of these reports can infer the remaining one. To single out one
+    Someone who sent all but one of these reports can infer the remaining one. Singling out one
     person therefore takes C - 1 made-up reports (decision 55).
     """
     return max(BATCHES_IN_CROWD * minimum_batch, display_minimum)
 
 
 def largest_release_delta(people: int) -> int:
-    """Return the largest δ for this many people, in 10⁻⁹: 1 / (10 · people), rounded down."""
+    """Return the largest δ for this many people, 1 / (10 · people), rounded down to whole 10⁻⁹."""
     return NANOS // (10 * people)
 
 
@@ -96,8 +96,8 @@ class Manifest:
     cap: int | None
     # How many people the author expects to answer; None if the author did not say.
     people_expected: int | None = None
-    # Only in manifests that are older than decision 59, and unused. The field is kept so that these
-    # manifests are serialized to the same bytes.
+    # Unused since decision 59. The field is kept so that older manifests are serialized to the same
+    # bytes.
     concentration: int | None = None
     # How many blocks of questions each person is asked; None for all.
     drawn: int | None = None
@@ -113,7 +113,7 @@ class Manifest:
     quick_exit: bool = False
     # Whether pages wait for Continue after an answer, instead of going on after one tap.
     confirm_answers: bool = False
-    # None in manifests that are older than this key; these publish nothing.
+    # It is None in manifests that are older than this key, which publish nothing.
     publication: Publication | None = None
     # Limits on the information that all releases together may reveal about one person. None unless
     # the publication is protected.
@@ -124,14 +124,14 @@ class Manifest:
     mode: Mode = Mode.ELECTRONIC
     # The limits that the survey exceeds and that its author acknowledged, sorted.
     acknowledged: tuple[str, ...] = ()
-    # How many other surveys of the author shared a question at the launch, deleted ones included.
-    # 0 in manifests that are older than this key.
+    # How many of the author's other surveys, including deleted ones, shared a question at the
+    # launch. Manifests that are older than this key have 0.
     asked_elsewhere: int = 0
     # Comparisons planned before the opening: names of indicators and factors, the outcome first
     # (surveys.comparing.indicators).
     planned_comparisons: tuple[tuple[str, ...], ...] = ()
-    # Releases planned before the opening, and drawn at the close in any case. None unless the
-    # publication is protected, and in manifests that are older than this key.
+    # Releases planned before the opening, and drawn at the close in any case. None if the
+    # publication is not protected or the manifest is older than this key.
     planned_releases: tuple[ReleaseRequest, ...] | None = None
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
     sealed_half: bool = False
@@ -258,7 +258,7 @@ class Manifest:
         return {name: numbers[old] for name, old in block.items()}
 
     def pick_drawn(self, values: Mapping[str, float]) -> list[float]:
-        """Return the values of the questions that one person can be asked, with the largest sum.
+        """Return the values of the questions one person can be asked, chosen for the largest sum.
 
         Questions without a value count as zero.
         """
@@ -284,7 +284,8 @@ class Manifest:
     def parents_of(self, question: ManifestQuestion) -> tuple[str, ...]:
         """List the scrambled questions that this question's rule refers to.
 
-        A second code of a scale also depends on the scale: nobody is asked one without the other.
+        A second code of a scale also depends on the scale, because no one is asked one without the
+        other.
         """
         named = [self._question_of[leaf["name"]] for leaf in leaves(question.rule or {})]
         if question.is_second:
@@ -299,7 +300,7 @@ class Manifest:
         )
 
     def is_for_everyone(self, question: ManifestQuestion) -> bool:
-        """Return whether anyone may see the question's figures: they describe no declared group.
+        """Return whether the figures describe no declared group, so that anyone may see them.
 
         If a declared question decides whether this one is asked, the figures describe exactly the
         people in a declared group.
@@ -313,7 +314,7 @@ class Manifest:
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """For every question, the first one about the same fact; usually the question itself."""
+        """The first question about the same fact as each question, usually the question itself."""
         first: dict[str, str] = {}
         for question in self.questions:
             first[question.name] = first.get(question.same_fact, question.name)
@@ -425,7 +426,7 @@ class Manifest:
 
     @property
     def coin_epsilon(self) -> float:
-        """The total ε of a person who tosses coins for all of these questions."""
+        """The total ε of a person who tosses coins for all questions that allow it."""
         coins = [Entry(name=one.name, epsilon=one.epsilon) for one in self.coin_questions]
         return basic_epsilon(coins) if coins else 0.0
 

@@ -4,7 +4,7 @@ Questions are numbered as respondents count them. Information texts have separat
 A question has one name: q3 in a manifest, a primary key in the database. Each item of a
 "select several" question adds its number (q3_2). The symbol that says whether such a question was
 answered adds the word "gate" (q3_gate). Only this module writes and reads these names. In manifests
-from earlier versions, the numbers in names count information texts too.
+from earlier versions, the numbers in names also count information texts.
 
 In files, a question also has a variable, such as used_cannabis. Nothing else uses it.
 """
@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# Length of a variable. With the longest suffix in files, this makes 32 characters, Stata's limit.
+# The greatest length of a variable. The longest suffix in files brings it to 32 characters, Stata's
+# limit.
 MAX_NAME_LENGTH = 20
 MAX_LABEL_LENGTH = 80
 MAX_SOURCE_LENGTH = 200  # of the name in an imported file
@@ -22,7 +23,7 @@ _QUESTION = re.compile("[qt][0-9]+")
 
 
 def number_questions(are_answered: Iterable[bool]) -> list[int]:
-    """Number questions that people answer from 1, and separately information texts from 1."""
+    """Number the questions that people answer and, separately, the texts, both from 1."""
     numbers = {True: 0, False: 0}
     found = []
     for is_answered in are_answered:
@@ -36,7 +37,7 @@ def question_name(number: int, *, is_answered: bool) -> str:
 
 
 def call_question(number: int, *, is_answered: bool) -> str:
-    """Return the name of a question in sentences for authors: question 3, or text 1."""
+    """Return the name of a question in sentences for authors, such as question 3 or text 1."""
     return f"{'question' if is_answered else 'text'} {number}"
 
 

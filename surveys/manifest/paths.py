@@ -43,7 +43,7 @@ class PathLengths:
 def measure_paths(
     questions: Sequence[ManifestQuestion], *, blocks: Mapping[str, int], drawn: int | None
 ) -> PathLengths:
-    """Find the shortest and the longest path, with `drawn` blocks per person or all for None."""
+    """Find the shortest and the longest path if each person gets `drawn` blocks (None: all)."""
     always = [0, 0]
     of_block: dict[int, Range] = {}
     exact = True
@@ -77,7 +77,7 @@ def _split(
 ) -> Iterator[_Part]:
     """Divide the questions into sets that no rule connects, and by block if blocks are drawn.
 
-    An information text or an unscrambled question can connect several blocks. These are not
+    An information text or an unscrambled question can connect several blocks. Such blocks are not
     independent, so the sum of their differences is only a bound (`is_bound`).
     """
     for component in _connect(questions):

@@ -23,7 +23,7 @@ _HARDLY_LETTERS = re.compile("[\u02b0-\u02ff\u0640\ua788-\ua78c]")
 # optional there. In other scripts, such marks are letters.
 _POINTS = range(10, 37)
 _OF_KANA = 8  # the class of the marks that turn a kana into another syllable
-# Unicode does not decompose letters with a stroke or a hook, so their names are parsed instead.
+# Unicode does not decompose letters with a stroke or a hook, so their names are parsed.
 _LATIN_NAME = re.compile(
     "LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?([A-Z])(?: WITH .+)?"
 )
@@ -37,7 +37,8 @@ _LATIN_ENOUGH = 1 / 5
 _ALIKE = str.maketrans("i10", "llo")
 _INSIDE_A_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s](?=[^\W\d_])")
 _ENCLOSED = re.compile("[\u2460-\u2473\u24b6-\u24ea\u2776-\u2793]|\\d[\ufe0f]?\u20e3")
-# Letters for each difference that similar texts may have; short texts may have one too.
+# The number of letters for each difference that similar texts may have. Short texts may also have
+# one.
 _LETTERS_PER_DIFFERENCE = 12
 _MOST_DIFFERENCES = 5
 
@@ -90,7 +91,7 @@ def _is_optional(c: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _look(c: str) -> str:
-    """Return the plain letter or digit that people read, by Unicode's confusables and names."""
+    """Return the plain letter or digit that people read, according to Unicode's data."""
     if c.isdecimal():
         return str(unicodedata.decimal(c))
     if c.isascii() and c.isalnum():

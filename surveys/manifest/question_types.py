@@ -76,7 +76,7 @@ class TypeDescription:
 
 
 def noop(text: str) -> str:
-    """Mark a text for translation. Django's own noop needs settings; benchmarks have none."""
+    """Mark a text for translation. Django's own noop needs settings, which benchmarks lack."""
     return text
 
 
@@ -127,8 +127,8 @@ TYPES: Mapping[str, TypeDescription] = {
         own_words=(YES, NO, YES_YES, YES_NO),
         has_follow_up=True,
     ),
-    # Manifests never contain this type: a launched score has the type that carries it, and its
-    # items (surveys/manifest/scores.py).
+    # Manifests never contain this type. A launched score has its items and the type that carries it
+    # (surveys/manifest/scores.py).
     QuestionType.SCORE: TypeDescription(
         explanation="Items with the same answers, which the device adds up. Only the total, or "
         "where it lies, is sent. It needs far fewer people than a question for each item, but "

@@ -15,8 +15,8 @@ from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.rules import Rule
 from surveys.manifest.scores import CARRIERS, Output, Score, find_output, write_total
 
-# A longer scale reports only its mean: with k-ary response, the distribution of that many points
-# needs several times as many people (docs/methods/other-kinds.md, rating scales).
+# A longer scale reports only its mean, because with k-ary response, the distribution of that many
+# points needs several times as many people (docs/methods/other-kinds.md, rating scales).
 MOST_POINTS_WITH_SHARES = 7
 REFUSED_TEXT = "Prefer not to say"
 NOT_ASKED_TEXT = "Not asked"
@@ -97,8 +97,8 @@ class ManifestQuestion:
     same_fact: str = ""
     # Whether the question shares a page with the previous question (surveys.manifest.grids).
     together: bool = False
-    # The variable in files. Empty for texts, and in manifests that are older than this key: their
-    # files use the name. The key is short because every respondent's page contains it.
+    # The variable in files. It is empty for texts, and in manifests that are older than this key,
+    # whose files use the name. The key is short because every respondent's page contains it.
     var: str = ""
 
     def __post_init__(self) -> None:
@@ -173,7 +173,7 @@ class ManifestQuestion:
 
     @property
     def variable(self) -> str:
-        """Its name in files: used_cannabis, or q3 in manifests without variables."""
+        """The name in files, such as used_cannabis, or q3 in manifests without variables."""
         return self.var or self.name
 
     def name_in_files(self, name: str) -> str:
@@ -182,7 +182,7 @@ class ManifestQuestion:
 
     @property
     def called(self) -> str:
-        """Its name in sentences for authors: question 3, or text 1."""
+        """The name in sentences for authors, such as question 3 or text 1."""
         return call_question(self.number, is_answered=self.is_answered)
 
     @property
@@ -207,8 +207,8 @@ class ManifestQuestion:
     def is_answered_yes_or_no(self) -> bool:
         """Whether people themselves choose Yes or No, and these are the only codes.
 
-        Nobody chooses a score: sentences about people who say Yes do not fit a score, and people
-        cannot be relied on to add it up and toss coins.
+        People do not choose a score. Sentences about people who say Yes do not fit a score, and
+        people cannot be relied on to add it up and toss coins.
         """
         return self.has_only_yes_and_no and self.score is None
 
@@ -245,14 +245,14 @@ class ManifestQuestion:
         return None if self.rule is None else self._first_extra + self.refusal
 
     def name_code(self, code: int) -> str:
-        """Name a code of a question with one symbol, by the text of its answer if it has one."""
+        """Name a code of a question with one symbol, by the text of the answer if there is one."""
         texts = {option.code: option.text for option in self.options}
         if code == self.not_asked_code:
             return NOT_ASKED_TEXT
         return texts.get(code, REFUSED_TEXT)
 
     def name_codes(self, codes: Iterable[int]) -> str:
-        """Name codes that count as one answer: Work or School."""
+        """Name codes that count as one answer, as in Work or School."""
         return " or ".join(self.name_code(code) for code in codes)
 
     @property
@@ -269,7 +269,7 @@ class ManifestQuestion:
 
     @property
     def has_extra_codes(self) -> bool:
-        """Whether a person can take part and give no answer to this question."""
+        """Whether a person can take part without answering this question."""
         return self._extras > 0
 
     @property
@@ -350,7 +350,7 @@ class ManifestQuestion:
         return len(self.list_differing(lambda _: 0.0))
 
     def list_differing(self, measure: Callable[[Symbol], float]) -> list[float]:
-        """Return a measure's largest values over as many codes as two reports can differ in."""
+        """Return a measure's largest values, one for each code in which two reports can differ."""
         symbols = list(self.symbols(block=None))
         gates = [measure(symbol) for symbol in symbols if symbol.is_gate]
         others = sorted((measure(one) for one in symbols if not one.is_gate), reverse=True)

@@ -80,8 +80,8 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
 
     1. Replace the codes that depend on the answer one after another. The reader's ε for each code
        adds up (decision 49 has the proof for δ).
-    2. The joint distributions of these codes under two answers differ by at most the sum of the
-       slopes in total variation.
+    2. The joint distributions of these codes under two answers differ in total variation by at
+       most the sum of the slopes.
     3. Replace the whole report.
     4. Readers see only what is computed from the codes on the server, so the server's ε bounds the
        reader's.

@@ -72,12 +72,12 @@ class ReleaseRequest:
             "questions": list(self.questions),
             "epsilon_hundredths": self.epsilon_hundredths,
         }
-        # Left out where they do not apply, so that older requests keep their digest.
+        # Keys that do not apply are left out, so that older requests keep their digest.
         more = {"answer": self.answer, "percent": self.percent, "group": self.group or None}
         return content | {name: value for name, value in more.items() if value is not None}
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the request: the same request is the same release."""
+        """The SHA-256 of the request. Equal requests are the same release."""
         content = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Branching rules: "ask this only if …", over the answers to earlier questions.
+"""Branching rules, such as "ask this only if …", about the answers to earlier questions.
 
 A rule is plain JSON, the same in the database, the manifest and the browser:
 
@@ -106,9 +106,10 @@ class _Seen:
 def outcomes(rule: Rule, *, earlier: Sequence[Asked]) -> tuple[bool, bool]:
     """Return whether any answers satisfy a rule, and whether any answers violate it.
 
-    Only answers that people can give are tried: the rules of the `earlier` questions are taken into
-    account, so questions that are never asked together are never answered together. Of codes that
-    no condition distinguishes, only one is tried. Raises TooComplex if too many cases are left.
+    Only answers that people can give are tried. The rules of the `earlier` questions are taken into
+    account, so questions that are never asked together are never answered together. If no condition
+    distinguishes some codes, only one of them is tried. Raises TooComplex if too many cases are
+    left.
     """
     relevant = _with_ancestors(rule, earlier)
     told = [leaf for one in (rule, *(a.rule for a in relevant if a.rule)) for leaf in leaves(one)]
@@ -179,7 +180,7 @@ def _answers(
         if asked.at_most is None or sum(chosen) <= asked.at_most:
             yield dict(zip(symbols, chosen, strict=True))
             continue
-        seen.count()  # invalid combinations take time too
+        seen.count()  # invalid combinations also take time
 
 
 def _kinds(name: str, k: int, told: Sequence[Rule]) -> list[int]:

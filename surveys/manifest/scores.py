@@ -1,7 +1,7 @@
 """Scores: the answers to the items of a scale, added up on the respondent's device.
 
 A score is a number, a choice or a yes/no question whose answer the device computes. Everything
-after the respondent's page treats it as a question of that type. In JavaScript:
+after the respondent's page treats it as a question of that type. The JavaScript version is
 client/parts/score.js.
 """
 
@@ -23,7 +23,7 @@ FURTHEST_VALUE = 1000
 
 
 class Output(TextChoices):
-    """What is scrambled and sent."""
+    """The result of a score that is scrambled and sent."""
 
     TOTAL = "total", "The total: you learn its mean"
     BANDS = "bands", "Bands: you learn how many people are in each"
@@ -79,7 +79,7 @@ class Score:
         return max(one.value for one in self.options) * sum(one.weight for one in self.items)
 
     def find_total(self, chosen: Sequence[int]) -> int:
-        """Add up the answers: the place of the chosen option, from 0, for each item."""
+        """Add up the values of the chosen options; `chosen` gives the place of each, from 0."""
         values = [one.value for one in self.options]
         ends = min(values) + max(values)
         return sum(

@@ -31,7 +31,7 @@ _OF_SECOND = ("of", "bounds")
 
 
 def serialize_manifest(manifest: Manifest) -> bytes:
-    """Write the canonical bytes. For a launched wave, use the stored bytes instead."""
+    """Write the canonical bytes. For a launched wave, use the stored bytes."""
     text = json.dumps(
         {"format": FORMAT, **_list_values(manifest)},
         sort_keys=True,
@@ -88,7 +88,7 @@ def hash_manifest(content: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def parse_manifest(content: bytes) -> Manifest:
-    """Read stored bytes. Results are cached: the same bytes always give the same manifest."""
+    """Read stored bytes. Results are cached, because equal bytes give equal manifests."""
     raw = json.loads(content)
     if raw["format"] != FORMAT:
         raise ValueError(f"manifest format must be {FORMAT}, got {raw['format']!r}")

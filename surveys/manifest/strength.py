@@ -35,7 +35,8 @@ PRACTICALLY_CERTAIN_FROM = 4.6
 LARGEST_UNCONFIRMED_EPSILON = 5.5
 # The respondent's page refuses surveys with a larger total (LARGEST_TOTAL in report/manifest.js).
 LARGEST_TOTAL_EPSILON = 20.0
-# Subtracted before rounding up. ε has been rounded up by less, and 75 must not become 76.
+# Subtracted before rounding up, because ε has already been rounded up by less than this, and 75
+# must not become 76.
 _TINY = 1e-6
 
 
@@ -67,7 +68,7 @@ def largest_guess_in_tenths(epsilon: float) -> int:
 def count_true_codes(mechanism: RandomizedResponse) -> int:
     """Return how many of 100 codes are sent unchanged, if most are and protection is weak.
 
-    Otherwise return 0. In that case, sentences count the swapped codes instead. Where protection is
+    Otherwise return 0. In that case, sentences count the swapped codes. Where protection is
     weak, a small number of swapped codes would sound safe.
     """
     kept = -(-100 * mechanism.threshold // SCALE)
@@ -141,18 +142,18 @@ class Strength:
 
 
 def offer_flips(present: int) -> list[int]:
-    """List the strengths to choose from, and the present one, which may come from a definition."""
+    """List the strengths to choose from, and the present one, which a definition may have set."""
     return sorted({*OFFERED_FLIPS, present}, reverse=True)
 
 
 def name_flips(flips: int) -> str:
-    """Name a strength for all questions, with the word for one code: 25 of 100: strong."""
+    """Name a strength for all questions, with the word for one code, as in "25 of 100: strong"."""
     word = describe_strength(flips).word
     return f"{flips} of 100: {'hardly protected' if word == HARDLY else word}"
 
 
 def describe_strength(flips: int, *, symbols: int | None = 2, statement: float = 0.0) -> Strength:
-    """Describe the strength of a question with `symbols` codes; None if the number is unknown."""
+    """Describe the strength of a question with `symbols` codes (None: the number is unknown)."""
     if symbols is None:
         return Strength(flips=flips, mechanism=None)
     mechanism = RandomizedResponse.from_flips(symbols=symbols, flips=flips)

@@ -1,4 +1,4 @@
-"""Which scrambled questions surveys ask, including surveys that were deleted.
+"""The scrambled questions that surveys ask, including surveys that were deleted.
 
 The label counts the surveys of people who have or had a role on an opened survey. A question is
 identified by a keyed hash of its text and its answers. Leading numbers, spaces, punctuation and
@@ -29,7 +29,8 @@ from surveys.models.people import find_people, surveys_of
 _PURPOSE = b"murmur: what an author's surveys ask"
 # The count for the empty text covers all deleted surveys of the people. No question has this text.
 _ANY_SURVEY = ""
-# A survey that ends within this time without any report does not count: its author found a mistake.
+# A survey that ends within this time without any report does not count, because its author found a
+# mistake.
 SECOND_THOUGHTS = timedelta(days=1)
 
 
@@ -94,13 +95,13 @@ class AskedQuestion(models.Model):
 
 
 class AskedTogether(models.Model):
-    """Says that an account was among the people of a deleted survey. Deleted with the account."""
+    """Says that an account was among the people of a deleted survey; deleted with the account."""
 
     pk = models.CompositePrimaryKey("account_id", "people")
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
-    people = models.TextField()  # numbers of accounts, in order: 3,17
+    people = models.TextField()  # numbers of accounts in order, such as 3,17
 
     class Meta:
         app_label = "surveys"
@@ -111,7 +112,7 @@ class AskedTogether(models.Model):
 
 
 class AskedBefore(models.Model):
-    """How many deleted surveys of the same people asked a question. `key` depends on both."""
+    """How many deleted surveys of the same people asked a question; `key` depends on these two."""
 
     key = models.BinaryField(primary_key=True, max_length=32)
     people = models.TextField(db_index=True)  # as in AskedTogether
@@ -126,7 +127,7 @@ class AskedBefore(models.Model):
 
 
 def record_questions(*, survey: int, manifest: Manifest) -> None:
-    """Store the keys of a survey's questions; rows that exist already are kept."""
+    """Store the keys of a survey's questions; existing rows are kept."""
     keys = {list_keys(asked)[0] for asked in list_all(manifest)}
     AskedQuestion.objects.bulk_create(
         (AskedQuestion(survey_id=survey, key=key) for key in sorted(keys)), ignore_conflicts=True
@@ -140,7 +141,7 @@ def count_elsewhere(*, manifest: Manifest, survey: int) -> int:
     survey that shared several questions may count several times. The result is never too small, and
     counts at most as many deleted surveys as these people have.
     """
-    # A list of accounts: with subqueries instead, Django takes twice as long to write the SQL.
+    # A list of accounts, because Django takes twice as long to write the SQL with subqueries.
     people, asked = list(find_people(survey)), list_all(manifest)
     keys = [key for one in asked for key in list_keys(one)]
     others = AskedQuestion.objects.of_others(keys=keys, survey=survey, people=people)
@@ -211,7 +212,7 @@ def remember_questions(*, survey: int, manifests: Iterable[Manifest]) -> None:
 
 
 def forget_groups_of(account: int) -> None:
-    """Delete the counts of groups of which only this account is left, before it is deleted."""
+    """Before an account is deleted, delete the counts of groups in which only it is left."""
     mine = AskedTogether.objects.filter(account=account)
     others = AskedTogether.objects.exclude(account=account).values("people")
     gone = mine.exclude(people__in=others).values_list("people", flat=True)

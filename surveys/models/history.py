@@ -1,8 +1,8 @@
 """Acts on a survey: day, number, account, verb and kind of object.
 
-Rows outlive the survey and its accounts, so they name them without foreign keys. Triggers refuse
-changes, and deletion before the stated day (migration `history`). docs/decisions says what the rows
-can and cannot reveal about reports.
+Rows outlive the survey and its accounts, so they refer to both without foreign keys. Triggers
+refuse changes, and deletion before the stated day (migration `history`). docs/decisions says what
+the rows can and cannot reveal about reports.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class HistoryRow(models.Model):
 
 
 class HistoryChanges(models.Model):
-    """What an act changed: a list of [what, before, after]. Deleted with the survey."""
+    """What an act changed, as a list of [what, before, after]; deleted with the survey."""
 
     pk = models.CompositePrimaryKey("slug", "number")
     slug = models.CharField(max_length=SLUG_LENGTH)

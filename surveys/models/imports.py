@@ -1,4 +1,4 @@
-"""Questionnaires that were uploaded, on their way to a draft."""
+"""Uploaded questionnaires, on their way to a draft."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ KEPT = timedelta(hours=1)
 class Import(Job):
     """An uploaded file. Its bytes are deleted once they are read, and after an hour in any case.
 
-    Without a draft, the row is also kept for an hour. With a draft, it stores what became of each
-    row of the file, until the survey is opened or deleted.
+    Without a draft, the row itself is also deleted after an hour. With a draft, it stores what
+    became of each row of the file, until the survey is opened or deleted.
     """
 
     # Random, so that addresses do not reveal the number of imports.

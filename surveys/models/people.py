@@ -35,7 +35,7 @@ class Membership(models.Model):
     survey = models.ForeignKey(
         "surveys.Survey", on_delete=models.CASCADE, related_name="memberships"
     )
-    # Deleting an account gives its surveys another owner first (surveys/people/leaving.py).
+    # Before an account is deleted, its surveys get another owner (surveys/people/leaving.py).
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships"
     )
@@ -106,9 +106,9 @@ class TeamSurvey(models.Model):
 
 
 class FormerMember(models.Model):
-    """A former role on an opened survey: the account's person still knows the questions.
+    """A former role on an opened survey, whose questions the person still knows.
 
-    The row gives no access. The label counts the surveys of these people too.
+    The row gives no access. The label also counts the surveys of these people.
     """
 
     survey = models.ForeignKey(
@@ -130,9 +130,9 @@ class FormerMember(models.Model):
 
 
 class Invitation(models.Model):
-    """An invitation: the reader of the address gets a role on a survey or in a team by accepting.
+    """An invitation to accept a role on a survey or in a team, sent to an email address.
 
-    The worker that sends the mail makes the link and stores only its hash.
+    The worker that sends the email makes the link and stores only its hash.
     """
 
     survey = models.ForeignKey(
@@ -147,7 +147,7 @@ class Invitation(models.Model):
     )
     expires_at = models.DateTimeField()
     token_hash = models.BinaryField(max_length=TOKEN_HASH_BYTES, unique=True, null=True)
-    # When to try to send the mail; None once the mail has been sent.
+    # When to try to send the email; None once the email has been sent.
     mail_at = models.DateTimeField(null=True, db_index=True)
 
     class Meta:
@@ -172,7 +172,7 @@ class Invitation(models.Model):
 
 
 def find_role_on(*, account: int | None, survey: int) -> Role | None:
-    """Return the highest role that an account has on a survey, by itself or in a team."""
+    """Return the highest role that an account has on a survey, directly or through a team."""
     direct = Membership.objects.filter(account=account, survey=survey).order_by()
     team = TeamMember.objects.filter(account=account, team__attachments__survey=survey).order_by()
     found = direct.values_list("role").union(team.values_list("role"), all=True)
@@ -196,7 +196,7 @@ def find_people(survey: int) -> QuerySet[Any, Any]:
 
 
 def surveys_of(people: Iterable[int]) -> Q:
-    """Return a query condition: one of these people has or had a role on the row's survey."""
+    """Return the query condition that one of these people has or had a role on the row's survey."""
     own = Membership.objects.filter(account__in=people)
     attached = TeamSurvey.objects.filter(team__members__account__in=people)
     former = FormerMember.objects.filter(account__in=people)

@@ -8,7 +8,7 @@ MAX_PLANNED = 10
 
 
 class PlannedComparison(models.Model):
-    """Answers to a draft's questions: the outcome first, then the factors.
+    """Answers to a draft's questions, first the outcome and then the factors.
 
     For each answer, `answers` holds the key of its question, and the suffix after the question in
     the name of an indicator or a factor (surveys.comparing.indicators). The suffix is empty for a

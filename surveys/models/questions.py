@@ -16,7 +16,7 @@ from surveys.models.surveys import Survey
 
 MAX_QUESTION_LENGTH = 1000
 MAX_OPTION_LENGTH = 200
-# Of a line, which has an item with its marks, or an answer with its number.
+# The lengths of a line with an item and its marks, and of one with an answer and its number.
 MAX_ITEM_LENGTH = 320
 MAX_SCORED_OPTION_LENGTH = 110
 

@@ -32,13 +32,13 @@ MAX_QUESTIONS = 100
 class SurveySettings(models.Model):
     title = models.CharField(max_length=200)
     introduction = models.TextField(max_length=2000, blank=True)
-    # Who asks, and how to reach them; one line each.
+    # The organization that asks, and how to reach it, in one line each.
     organization = models.CharField(max_length=120, blank=True)
     contact = models.CharField(max_length=200, blank=True)
     # For data protection officers: the address of the privacy notice, and the approval.
     notice_url = models.CharField(max_length=200, blank=True)
     approval = models.CharField(max_length=80, blank=True)
-    # Who helps people whom the questions upset. A phone number or an address needs a name.
+    # A place that helps people whom the questions upset. A phone number or an address needs a name.
     help_name = models.CharField(max_length=120, blank=True)
     help_phone = models.CharField(max_length=40, blank=True)
     help_url = models.CharField(max_length=300, blank=True)
@@ -73,7 +73,7 @@ class SurveySettings(models.Model):
         max_length=16, choices=Publication.choices, default=Publication.NONE
     )
     # Limits on the information that all releases together may reveal about one person, for
-    # protected publication: ε in hundredths, δ in 10⁻⁹.
+    # protected publication: ε in hundredths, δ in units of 10⁻⁹.
     release_epsilon_hundredths = models.PositiveSmallIntegerField(default=USUAL_RELEASE_EPSILON)
     release_delta_nanos = models.PositiveSmallIntegerField(default=USUAL_RELEASE_DELTA)
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
@@ -140,7 +140,7 @@ Card = Literal[
 
 
 class SettingsPage(models.TextChoices):
-    """The pages of a draft's settings, in their order. The privacy page also asks who may read."""
+    """The pages of a draft's settings, in order. The privacy page also asks what is public."""
 
     TEXT = "text", "Text and language"
     WHO = "who", "Who asks, consent, help"
@@ -163,7 +163,7 @@ class Setting:
     """Details that a setting's model field lacks: its texts and its place on the page.
 
     `card` is the group of fields that contains it; `SETTINGS_PAGES` gives the page of each group.
-    `noun` is what error messages about a text call it. `more` is help behind a disclosure.
+    `noun` is what error messages call a text. `more` is help behind a disclosure.
     """
 
     card: Card
@@ -376,7 +376,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def list_setting_names(page: SettingsPage | None) -> tuple[str, ...]:
-    """List the fields of a page; those of all pages for None."""
+    """List the fields of a page, or those of all pages for None."""
     return tuple(name for name in SETTING_NAMES if page is None or find_page(name) == page)
 
 

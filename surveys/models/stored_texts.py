@@ -100,7 +100,7 @@ def _release() -> bytes:
 
 
 def find_text(name: str, key: bytes) -> bytes | None:
-    """Return a stored text, compressed; None if it is missing or has another key."""
+    """Return a stored text, compressed; None if it is missing or its key differs."""
     found = StoredText.objects.filter(name=name).values_list("key", "compressed").first()
     return bytes(found[1]) if found is not None and bytes(found[0]) == key else None
 

@@ -26,7 +26,7 @@ from surveys.models.people import Membership, Role, TeamMember, TeamSurvey
 from surveys.models.settings import MIN_BATCH_FLOOR, SurveySettings
 
 # The deletion date is at least this many days after the closing date or, without one, after the
-# opening. Authors are warned this many days before it.
+# opening. Authors are warned this many days before the deletion date.
 DAYS_BEFORE_DELETION = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
@@ -71,7 +71,7 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
 
 class Survey(SurveySettings):
     class Origin(models.TextChoices):
-        """The origin of the answers. The values are stored in files only."""
+        """The origin of the answers. The values are stored only in files."""
 
         SURVEY = "survey", "Survey"
         REHEARSAL = "rehearsal", "Rehearsal"
@@ -82,12 +82,13 @@ class Survey(SurveySettings):
     demo = models.BooleanField(default=False, editable=False)
     # A copy made by `manage.py rehearse`. All of its answers are invented.
     rehearsal = models.BooleanField(default=False, editable=False)
-    # How many people were invited. The author may state it at any time; the report's response rate
-    # needs it.
+    # How many people were invited. The author may state this number at any time. The report needs
+    # it for the response rate.
     people_invited = models.PositiveIntegerField(null=True, blank=True)
     # Whether the owner has withdrawn the public page of results.
     public_results_off = models.BooleanField(default=False)
-    # When to try to mail the owner that the survey will be deleted; None if no mail is due.
+    # When to try to tell the owner by email that the survey will be deleted; None if no email is
+    # due.
     deletion_mail_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -102,7 +103,7 @@ class Survey(SurveySettings):
                 name="surveys_survey_people_invited_positive",
             ),
         ]
-        # Lets the worker's sweeps find the few surveys whose owner must be mailed.
+        # Lets the worker's sweeps find the few surveys whose owner must get an email.
         indexes = [
             models.Index(
                 fields=["deletion_mail_at"],

@@ -1,4 +1,4 @@
-"""Refused changes of people and roles, each with the sentence that the account reads."""
+"""Refused changes of people and roles, each with the sentence that the person reads."""
 
 from __future__ import annotations
 

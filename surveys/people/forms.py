@@ -74,7 +74,7 @@ class AttachForm(forms.Form):
 
 
 class SuccessorForm(forms.Form):
-    """Who takes over, chosen from people who work with the account."""
+    """The choice of a successor from the people who work with the account."""
 
     account = forms.ModelChoiceField(
         queryset=User.objects.none(),

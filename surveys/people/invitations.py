@@ -1,7 +1,7 @@
 """Invitations: an address gets a role once the reader of its mailbox accepts.
 
-The link is in one mail and nowhere else; the database has its hash. An invitation works once, for a
-week, for this address only, and only while the person who invited could still give the role.
+The link is in one email and nowhere else; the database has only its hash. An invitation works once,
+for a week, for this address only, and only while the person who sent it could still give the role.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def invite(
 ) -> None:
     """Invite an address. If it was already invited, only the newest link works.
 
-    `by` is None for the operator, who invites one owner to several surveys with one mail.
+    `by` is None for the operator, who invites one owner to several surveys with one email.
     """
     surveys = _lock_target(survey=survey, team=team)
     if by is not None and not _may_invite(by, survey=survey, team=team):
@@ -70,7 +70,7 @@ def invite(
     )
     kind = Kind.TEAM if team else Kind.PERSON
     for each in surveys:
-        # The address is left out: its owner may never join.
+        # The address is left out, because its owner may never join.
         record(each, Verb.INVITED, kind, changes=[("role", None, role.label)])
 
 
@@ -95,7 +95,7 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def list_accepted_with(invitation: Invitation) -> list[Invitation]:
-    """List what a link accepts: the operator's invitations to several surveys share an email."""
+    """List what a link accepts; the operator's invitations to one address share a link."""
     if invitation.invited_by_id is not None:
         return [invitation]
     found = Invitation.objects.filter(address=invitation.address, invited_by=None)
@@ -103,7 +103,8 @@ def list_accepted_with(invitation: Invitation) -> list[Invitation]:
 
 
 def _is_valid(invitation: Invitation) -> bool:
-    # An invitation that expires later than a new one was sent before the clock was set back.
+    # If an invitation expires later than a new one would, it was sent before the clock was set
+    # back.
     is_timely = timedelta(0) < invitation.expires_at - timezone.now() <= VALID
     by = invitation.invited_by
     if by is None:
@@ -136,7 +137,7 @@ class Accepted:
 def accept(*, token: str, user: User) -> Accepted:
     """Give the invited role to the account with the invited address, once.
 
-    If some of several surveys were deleted meanwhile, the others are accepted.
+    If some of several surveys were deleted in the meantime, the others are accepted.
     """
     found = find_invitation(token)
     # Operators cannot invite themselves, not even before they make the account.
@@ -152,8 +153,9 @@ def accept(*, token: str, user: User) -> Accepted:
         locked = Survey.objects.select_for_update(no_key=True).filter(pk__in=asked)
         surveys = list(locked.order_by("pk"))
         gone = {pk: asked[pk].title for pk in asked.keys() - {each.pk for each in surveys}}
-    # Check again under the lock: the invitation may have been used, withdrawn or renewed, or the
-    # sender may have lost the role. If its survey was deleted with its row, the link stays valid.
+    # Check again under the lock, because the invitation may have been used, withdrawn or renewed,
+    # or the sender may have lost the role. If the invitation was deleted with its survey, the link
+    # stays valid for the others.
     rows = Invitation.objects.filter(pk=found.pk, token_hash=hash_token(token))
     current = found if found.survey_id in gone else rows.first()
     if current is None or not _is_valid(current):
@@ -186,7 +188,7 @@ def has_account(invitation: Invitation) -> bool:
 
 
 def join(*, token: str, name: str, password: str) -> Accepted:
-    """Make the account of an invited address. The person has proved to own its mailbox."""
+    """Make the account of an invited address. The person has proved that they own the mailbox."""
     found = find_invitation(token)
     if found is None:
         raise InvalidInvitation

@@ -1,6 +1,6 @@
 """Handles surveys and teams when an account is deleted by its owner, or closed.
 
-While an account is the only owner of a survey, it hands the survey over first.
+An account that is the only owner of a survey must hand the survey over first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people whom pages show to the account: in its teams and on surveys it owns."""
+    """Find the people in the account's teams and on its surveys, whom pages show to it."""
     teams = TeamMember.objects.filter(account=account).values("team")
     surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (
@@ -102,8 +102,8 @@ def give_up_roles(account: int) -> None:
 def deactivate_account(user: User, *, owner: User | None) -> int:
     """Close an account for the operator, and return how many surveys got another owner.
 
-    `owner` has a role on each of these surveys already: an operator gives nobody access. Raises
-    OwnsSurveys without an owner, and NotAMember if `owner` lacks a role on a survey.
+    `owner` has a role on each of these surveys already, because an operator gives no one access.
+    Raises OwnsSurveys without an owner, and NotAMember if `owner` lacks a role on a survey.
     """
     surveys = list(find_owned_alone(user.pk))
     if surveys and owner is None:
@@ -117,7 +117,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
         told |= set(survey.memberships.values_list("account", flat=True))
         replace_owner(survey=survey, owner=user.pk, new=owner.pk)
     _hand_over_teams(user.pk, new=owner)
-    # Now nobody can give the account a role.
+    # Now no one can give the account a role.
     User.objects.filter(pk=user.pk).update(is_active=False)
     try:
         give_up_roles(user.pk)
@@ -132,7 +132,7 @@ def deactivate_account(user: User, *, owner: User | None) -> int:
 
 @transaction.atomic
 def invite_owner(user: User, *, address: str) -> int:
-    """Invite an owner to the surveys that only this account owns, and tell the account by mail."""
+    """Invite an owner to the surveys that only this account owns, and email the account."""
     surveys = list(find_owned_alone(user.pk))
     for survey in surveys:
         first = survey == surveys[0]

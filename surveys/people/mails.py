@@ -1,4 +1,4 @@
-"""Mails of invitations. The worker that sends a mail makes its link, so no token is ever stored."""
+"""Emails of invitations. The worker that sends an email makes its link, so no token is stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from surveys.people.invitations import draw_token, hash_token, list_accepted_wit
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
 SUBJECT = "An invitation to Murmur"
-# Titles and names are left out: the mail may reach a stranger, and people could write anything.
+# Titles and names are left out, because the email may reach a stranger, and people could write
+# anything.
 MESSAGE = (
     "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
     "a week:\n\n{link}\n\n"
@@ -33,7 +34,7 @@ def is_invitation_due() -> bool:
 
 
 def send_next_invitation() -> None:
-    """Send one mail; if sending fails, all mails wait before the next attempt."""
+    """Send one email; if sending fails, all emails wait before the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
     Invitation.objects.filter(expires_at__lte=now).delete()
@@ -44,7 +45,7 @@ def send_next_invitation() -> None:
     unchanged = Invitation.objects.filter(pk=invitation.pk, mail_at=invitation.mail_at)
     if not unchanged.update(mail_at=until, token_hash=hash_token(token)):
         return  # another worker has just taken it
-    # The others wait too, even if this worker dies now.
+    # The others also wait, even if this worker dies now.
     _find_due(now).exclude(mail_at=None).update(mail_at=until)
     if _send(invitation, token):
         Invitation.objects.filter(pk=invitation.pk, token_hash=hash_token(token)).update(
@@ -54,10 +55,10 @@ def send_next_invitation() -> None:
 
 
 def _find_due(now: datetime) -> QuerySet[Invitation]:
-    """Find the invitations to mail now.
+    """Find the invitations to send now.
 
-    The operator's invitations to one address share a mail. If the mailed invitation was withdrawn,
-    or its survey was deleted, another of these invitations is mailed.
+    The operator's invitations to one address share an email. If the invitation that was sent is
+    withdrawn, or its survey is deleted, another of these invitations is sent.
     """
     # A time too far in the future was stored before the clock was set back.
     due = Q(mail_at__lte=now) | Q(mail_at__gt=now + 2 * RETRY_AFTER)

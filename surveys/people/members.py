@@ -59,7 +59,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
     Raises NotAMember if the account was closed since it was chosen.
     """
-    # Locked: closing the account waits, and then gives up this role too.
+    # Locked, so that closing the account waits and then also gives up this role.
     if not User.objects.select_for_update(no_key=True).filter(pk=account, is_active=True).exists():
         raise NotAMember
     membership, _ = survey.memberships.get_or_create(account_id=account, defaults={"role": role})
@@ -69,7 +69,7 @@ def grant(*, survey: Survey, account: int, role: Role) -> None:
 
 
 def hand_over(*, survey: Survey, to: int, by: int) -> None:
-    """Make another account the owner in place of this one, which loses its role."""
+    """Make another account the owner in place of the acting one, which loses its role."""
     with transaction.atomic():
         lock_survey(survey)
         if not can(by, Action.PEOPLE, survey):
@@ -78,7 +78,7 @@ def hand_over(*, survey: Survey, to: int, by: int) -> None:
 
 
 def replace_owner(*, survey: Survey, owner: int, new: int) -> None:
-    """Replace one owner with another, and mail the new owner. The caller has locked the survey."""
+    """Replace one owner with another, and email the new owner. The caller has locked the survey."""
     if owner == new:
         return
     grant(survey=survey, account=new, role=Role.OWNER)

@@ -1,6 +1,6 @@
 """Teams: people with one role each, on all surveys to which the team is attached.
 
-The owners of a team decide who is in it. On attached surveys, these people are owners, so they
+The owners of a team decide who is in it. On attached surveys, they are owners themselves, so they
 grant no rights that they lack. The history of each attached survey records the changes.
 """
 

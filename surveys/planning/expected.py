@@ -1,4 +1,4 @@
-"""What to expect of a draft's number of people: ± for each figure, and figures that are hidden.
+"""The precision to expect from a draft's number of people, and the figures that stay hidden.
 
 Cards, the overview, the launch page and the remedies use this module. The planner finds the same
 margins from a question's link. assumptions.py has the assumptions.

@@ -1,4 +1,4 @@
-"""Compares two questions with one question with a follow-up that asks the same."""
+"""Compares two questions with a single question and its follow-up that ask the same."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def offer_packing(manifest: Manifest, question: ManifestQuestion) -> PackedOffer
     if place == 0 or not question.is_yes_or_no or question.refusal or question.score is not None:
         return None
     parent = manifest.questions[place - 1]
-    asks = parent.is_yes_or_no and parent.score is None  # nobody answers a score directly
+    asks = parent.is_yes_or_no and parent.score is None  # no one answers a score directly
     plain = asks and not parent.refusal and parent.rule is None
     if not plain or question.rule != {"name": parent.name, "is": [1]}:
         return None
     total = parent.epsilon + question.epsilon
-    # The fewest flips that cost no more ε. 1e-6 keeps rounding errors from adding a flip.
+    # The fewest flips that cost no more ε. Subtracting 1e-6 keeps rounding errors from adding a
+    # flip.
     flips = max(1, math.ceil(100 / (1 + math.exp(total)) - 1e-6))
     packed = RandomizedResponse.from_flips(symbols=3, flips=flips)
     offer = PackedOffer(

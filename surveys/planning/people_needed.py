@@ -1,4 +1,4 @@
-"""Finds the figure that pages use to plan a question: a share of those who answer it.
+"""Finds how many people a question needs, and the share or mean for which pages plan it.
 
 A survey is watched unless its end is fixed or it draws random subsets. assumptions.py has the other
 assumptions.
@@ -19,7 +19,7 @@ from surveys.planning.plan_input import Decider
 def find_figure(
     manifest: Manifest, question: ManifestQuestion, *, share: float | None = None
 ) -> Figure:
-    """Describe the share that pages use to plan a question; for a range, describe the mean.
+    """Describe the share for which pages plan a question; for a range, describe the mean.
 
     With a rule, it is a share of those asked. With a refusal, it is a share of those who answer.
     With a follow-up, it is the share of Yes to the first part. No has a single code, so the share
@@ -44,7 +44,7 @@ def _find_usual_share(question: ManifestQuestion) -> float:
 
 
 def find_follow_up(manifest: Manifest, question: ManifestQuestion) -> Figure:
-    """Describe the follow-up's share among Yes to the first part."""
+    """Describe the follow-up's share among those who say Yes to the first part."""
     answering = 1 - REFUSING if question.refusal else 1.0
     reports = expect_answers(
         share=SHARE,

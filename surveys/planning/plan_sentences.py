@@ -152,7 +152,7 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
 
 
 def _about(people: int) -> str:
-    """Write 1,399 as 1,400: an expected number has at most two significant digits."""
+    """Write 1,399 as 1,400, because an expected number has at most two significant digits."""
     if people < 100:
         return whole(people)
     step = 10 ** (len(str(people)) - 2)

@@ -151,7 +151,7 @@ class Plan:
 
     @cached_property
     def posteriors(self) -> list[tuple[str, float]]:
-        """Pairs: how common an answer is, and the chance that its code is true."""
+        """Pairs of how common an answer is and the chance that its code is true."""
         return [
             (write_share(base), posterior(share=base, mechanism=self.mechanism))
             for base in sorted({*BASES, self.given.share})

@@ -20,9 +20,9 @@ class DraftPlan:
 
 
 def plan_for(manifest: Manifest) -> DraftPlan | None:
-    """Plan a draft for the question that needs the most people and that the planner can describe.
+    """Plan a draft for the question that needs the most people, of those the planner can describe.
 
-    Of a question with a follow-up, the planner can describe the first part.
+    If a question has a follow-up, the planner can describe only its first part.
     """
     planned = [one for one in manifest.questions if one.is_scrambled and not one.has_gate]
     if not planned:

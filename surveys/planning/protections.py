@@ -78,7 +78,7 @@ class PublicationCost:
     """What a protected table of all questions adds to the interval of one question."""
 
     epsilon_hundredths: int
-    widening: float  # .008 if the interval becomes .8 % wider
+    widening: float  # 0.008 if the interval becomes 0.8 % wider
     people: int  # the fewest people for whom such a table shows anything
     is_enough: bool
     parts: SpreadParts
@@ -173,9 +173,9 @@ def _describe_published(cost: PublicationCost, given: PlanInput, epsilon: float)
 
 
 def find_people(parts: SpreadParts, *, people: int, standard_error: float) -> int:
-    """Find how many people a table needs for a standard error, from its parts for another number.
+    """Find how many people a table needs for a standard error, from its parts for `people`.
 
-    This solves a / n + b / n**2 = w: the noise of a publication does not depend on n.
+    This solves a / n + b / n**2 = w, because the noise of a publication does not depend on n.
     """
     wanted = standard_error**2
     one = (parts.people**2 + parts.scrambling**2) * people

@@ -1,4 +1,4 @@
-"""Cost of each kind of release, and how many people make it right in 9 of 10 surveys.
+"""The cost of each kind of release, and how many people make it right in 9 of 10 surveys.
 
 Numbers for tables and alerts are computed. The others are simulated: `scripts/tables releases`
 writes them into release_people.json, for every strength.
@@ -149,7 +149,7 @@ def _find_people_for_alert(flips: int) -> int:
 
 
 def round_up(people: int) -> int:
-    """Round up to two digits: the rest is noise of a simulation or of an approximation."""
+    """Round up to two digits, because the rest is noise of a simulation or an approximation."""
     step = int(10 ** max(0, int(log10(people)) - 1))
     return step * ceil(people / step)
 

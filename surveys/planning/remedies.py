@@ -30,7 +30,7 @@ class RemedyKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Remedy:
-    """One way to change a draft. `manifest` is the draft after it; `kept` are names."""
+    """One way to change a draft. `manifest` is the changed draft; `kept` are question names."""
 
     kind: RemedyKind
     manifest: Manifest
@@ -83,7 +83,7 @@ class Remedy:
 
     @property
     def facts(self) -> str:
-        """Say what this costs: the total, the people for each question and the widest margin."""
+        """Say what the remedy costs: total, people for each question and widest margin."""
         suggested = f"Suggested: {self.kept_numbers}. The others then have {self._strength}. "
         only = suggested if self.kind == RemedyKind.SOME else ""
         caution = " That is very imprecise." if self.precision.margin > _VERY_IMPRECISE else ""
@@ -163,7 +163,7 @@ def _strengthen(
 def _suggest_kept(manifest: Manifest, goal: float) -> Remedy | None:
     """Keep the first questions whose ε fit into half of the limit.
 
-    Keep fewer if the others would not fit otherwise, or would say nothing. Keep one if nothing
+    Keep fewer if the others would otherwise not fit, or would say nothing. Keep one if nothing
     helps.
     """
     kept: list[str] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from privacy.planning.budgets import pair_fraction, question_fraction
 from surveys.manifest.manifest import Manifest
 
-# The first sizes shown: few enough to compare at a glance.
+# How many sizes are shown first, few enough to compare at a glance.
 FIRST_SHOWN = 5
 
 

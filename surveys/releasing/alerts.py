@@ -1,4 +1,4 @@
-"""Alerts: a daily look at whether more than a share of people gave an answer, reported once."""
+"""Alerts: daily looks at whether more than a given share of people gave an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from surveys.manifest.releases import ReleaseRequest
 
 # One look a day for a year; then the alert ends.
 MOST_LOOKS = 366
-# The probability that scrambling and chance cause no false alert; also that noise causes none.
+# The probability that scrambling and chance cause no false alert, and the probability that noise
+# causes none.
 PART_LEVEL = 0.975
 WRONG = 5  # of 100, for both causes together
 NOTICED = 0.9
@@ -38,7 +39,7 @@ class Target:
         return mechanism.other_probability + mechanism.slope * self.percent / 100
 
     def find_distance(self, cells: list[int]) -> int:
-        """Return by how many the reports with the code exceed the most that the line explains.
+        """Return by how many reports the count of the code exceeds the most that the line explains.
 
         One report more or less changes this distance by at most one.
         """
@@ -59,7 +60,7 @@ def find_target(request: ReleaseRequest, manifest: Manifest) -> Target:
 
 
 def find_threshold(request: ReleaseRequest) -> int:
-    """Return the threshold that the noisy distance must reach, before noise is added to it."""
+    """Return the threshold for the noisy distance, before noise is added to the threshold."""
     epsilon = request.epsilon_hundredths / HUNDREDTHS
     return choose_alert_threshold(looks=MOST_LOOKS, epsilon=epsilon, level=PART_LEVEL)
 

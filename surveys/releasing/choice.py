@@ -47,7 +47,7 @@ class NotReleasable(Exception):
 
 
 def list_candidates(manifest: Manifest, kind: ReleaseKind) -> tuple[ManifestQuestion, ...]:
-    """List the questions a `kind` release may be about."""
+    """List the questions that a release of this kind may be about."""
     if kind == ReleaseKind.KEY_DRIVER:
         return _list_compared(manifest)
     return tuple(question for question in manifest.questions if _is_candidate(question, kind))
@@ -80,7 +80,7 @@ def _is_candidate(question: ManifestQuestion, kind: ReleaseKind) -> bool:
     if question.is_rounded:
         return False
     if kind == ReleaseKind.ALERT:
-        # The share refers to everyone who was asked: no rule and no gate leaves people out.
+        # The share refers to everyone, so neither a rule nor a gate may leave people out.
         is_of_all = question.rule is None and not question.has_gate
         return question.type in _WITH_ALERT and is_of_all
     if kind == ReleaseKind.LEADER:
@@ -91,7 +91,7 @@ def _is_candidate(question: ManifestQuestion, kind: ReleaseKind) -> bool:
 
 
 def list_groupings(manifest: Manifest) -> tuple[ManifestQuestion, ...]:
-    """List the questions whose answers may divide a table: everyone answers them unscrambled."""
+    """List the questions that may divide a table into groups; everyone answers them unscrambled."""
     return tuple(one for one in manifest.questions if one.is_declared and one.rule is None)
 
 
@@ -112,7 +112,7 @@ def check_request(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest
 
 
 def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest:
-    """Check a request after the close, as `check_request`; may raise NotReleasable."""
+    """Check a request after the close, as `check_request` does; may raise NotReleasable."""
     request = check_request(request, manifest)
     if request.kind not in OFFERED:
         raise NotReleasable(
@@ -125,10 +125,10 @@ def check_requested(request: ReleaseRequest, manifest: Manifest) -> ReleaseReque
 
 
 def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> None:
-    """Check a request that is valid by itself against all others of the survey.
+    """Check a request, already valid alone, against all others of the survey.
 
-    Otherwise, leaders of one question could be drawn until one is right. And without a table's
-    intervals, a named answer's certainty is unknown. May raise NotReleasable.
+    Without this check, leaders of one question could be drawn until one is right. Without a table's
+    intervals, the certainty of a named answer would be unknown. May raise NotReleasable.
     """
     if request.kind == ReleaseKind.KEY_DRIVER:
         _check_outcome(request, others)

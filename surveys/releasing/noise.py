@@ -1,7 +1,7 @@
 """The noise of a release and what it spends.
 
-A plan follows from the request, the manifest and the ledger alone, never from the answers: choices
-that depend on answers would reveal something about them.
+A plan follows from the request, the manifest and the ledger alone, never from the answers, because
+choices that depend on answers would reveal something about them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class ReleasePlan:
     epsilon_hundredths: int
     delta_nanos: int
     rho: float | None
-    # Whether one report moves all scores in the same direction; chosen scores need it.
+    # Whether one report moves all scores in the same direction, so that a choice needs half the
+    # noise.
     is_monotone: bool = True
     # A key driver needs two draws, a choice and then its table, each with half of ε.
     draws: int = 1
@@ -116,7 +117,7 @@ def _plan_table(request: ReleaseRequest, manifest: Manifest, *, delta_nanos: int
         scale=noise.scale,
         sensitivity=symbols,
         epsilon_hundredths=request.epsilon_hundredths,
-        # The whole remaining δ: the first table that benefits takes it.
+        # The first table that benefits takes the whole remaining δ.
         delta_nanos=delta_nanos if mechanism == Mechanism.GAUSSIAN else 0,
         rho=noise.rho,
     )
@@ -132,7 +133,7 @@ def is_delta_small(nanos: int, manifest: Manifest) -> bool:
 
 
 def plan_table_of_choice(plan: ReleasePlan) -> ReleasePlan:
-    """Plan the second draw of a key driver: noise on the cells behind the rule that it names.
+    """Plan the second draw of a key driver, which adds noise to the cells behind the named rule.
 
     One report adds 1 to one cell. In reports, the scale equals that of the choice.
     """

@@ -1,7 +1,7 @@
-"""Makes the files that a respondent's browser loads from the sources in client/.
+"""Makes, from the sources in client/, the files that a respondent's browser loads.
 
 The icon is served as it is. Scripts are joined from their modules, and stylesheets are shortened.
-Both lose their comments. The sources are served too, so that people can read them. The page's
+Both lose their comments. The sources are also served, so that people can read them. The page's
 script and stylesheet contain only the parts that a survey needs, and their names list these parts.
 All files share one version, which is computed from the bytes of all files with all parts. An
 address under /r/VERSION/ always has the same bytes, so browsers may cache it forever, and a page

@@ -30,7 +30,7 @@ CSP = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
-# Files need no permission of their own. The page that loads them has the policy above.
+# Files need no permissions. The page that loads them has the policy above.
 NOTHING = {
     "default-src": "'none'",
     "base-uri": "'none'",

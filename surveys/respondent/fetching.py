@@ -1,6 +1,6 @@
 """Fetches what a server sends to respondents and compares it with what this release would send.
 
-Headers count too: a header can make a page run, load or report more than its bytes say.
+Headers also count, because a header can make a page run, load or report more than its bytes say.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def strip_comments(tokens: Iterable[Token]) -> str:
     text, gap, last = "", "", ""
     for token in tokens:
         if token.kind is Kind.GAP:
-            gap = "\n" if "\n" in token.text else " "  # a line end inside a comment counts too
+            gap = "\n" if "\n" in token.text else " "  # a line end inside a comment also counts
             continue
         is_between = last == ";" and token.depth
         if is_between or last in _ENDS_NOTHING or token.text in _BEGINS_NOTHING:

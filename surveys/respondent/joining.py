@@ -130,14 +130,14 @@ class _Parser:
         self.module = _Module(name=name)
         self.tokens = tokens
         self.places = [i for i, token in enumerate(tokens) if token.kind is not Kind.GAP]
-        # Negative indexes reach the empty texts too, so there are texts before the first token.
+        # Negative indexes reach the empty texts, so there are also texts before the first token.
         self.texts = [*(tokens[i].text for i in self.places), "", ""]
         self.dropped: set[int] = set()
 
     def parse(self) -> _Module:
         start = self._read_imports()
         places = self.places[start:]
-        # Otherwise the module could continue the last line of the module above it.
+        # Without these checks, the module could continue the last line of the module above it.
         if not places or self.tokens[places[0]].kind is not Kind.WORD:
             raise UnsupportedScriptError("its first statement must begin with a word")
         if self.tokens[places[-1]].text not in (";", "}"):

@@ -89,8 +89,8 @@ def render_questions(
 
     `content` is the manifest as bytes. `words` are the words of the language; empty for the
     author's own language. `asked_elsewhere` is how many other surveys of the author share a
-    question with this one today. The page states it if it is larger than the number at the launch
-    in the manifest. `context` replaces or adds variables of the template.
+    question with this one today. The page states this number if it is larger than the number at the
+    launch, which is in the manifest. `context` replaces or adds variables of the template.
     """
     source = parse_manifest(content)
     manifest = translate_manifest(source, language, words)
@@ -114,8 +114,9 @@ def render_questions(
         "title_tag": own if source.title not in known else "",
         "introduction_tag": own if source.introduction not in known else "",
         **_list_addresses(content),
-        # The second script imports the first, which has its own element, because browsers refuse a
-        # script whose hash the page does not state, and WebKit ignores the hash of a modulepreload.
+        # The second script imports the first. The first has its own element, because browsers
+        # refuse a script whose hash the page does not state, and WebKit ignores the hash of a
+        # modulepreload.
         "modules": [client_files()[RANDOMIZER], page_script(parts)],
         "guard": mark_safe(GUARD),  # noqa: S308
         "stylesheet": page_style(parts),

@@ -27,7 +27,7 @@ from surveys.respondent.parts import choose_parts
 def build_single_page(
     content: bytes, *, language: str, words: str, origin: str, **context: Any
 ) -> bytes:
-    """Make the file.
+    """Make the page as one file.
 
     `content` is the manifest as bytes. `origin` is the server, such as https://example.org/.
     """

@@ -81,7 +81,7 @@ def check_client(url: str, *, transport: httpx.BaseTransport | None = None) -> I
             elsewhere = int(data["elsewhere"])
             asked = max(manifest.asked_elsewhere, elsewhere)
         # Only the server can count these surveys. The manifest has the number at the launch, and
-        # surveys that open later make it larger.
+        # surveys that open later increase it.
         yield Finding(what=f"“asked in {asked} other surveys of this author”")
         survey = _Survey(
             client=client,

@@ -1,4 +1,4 @@
-"""The forms behind single buttons: open a survey, move a question."""
+"""The forms behind single buttons, such as those that open a survey or move a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences between a form and values stored while it was open; values in words."""
+"""Differences between a form and the values stored while it was open, and values in words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Difference:
     label: str
     mine: str
     theirs: str
-    is_mine: bool = True  # whether the author, and not only somebody else, changed the field
+    is_mine: bool = True  # whether the author, and not only someone else, changed the field
 
 
 def add_marks(stamp: str, *, stored: forms.Form, typed: forms.Form | None = None) -> str:
@@ -79,10 +79,10 @@ def take_theirs(
     stamp: str,
     also: Collection[str] = (),
 ) -> QueryDict:
-    """Replace typed values by stored ones where the author chose so.
+    """Replace typed values with stored ones where the author chose the stored ones.
 
     Fields that the author edited after the choice was offered keep the typed value. `typed` is the
-    form as sent. `also` are fields that the author's form did not have.
+    form as sent. `also` names fields that the author's form did not have.
     """
     marks = stamp.split()
     has_typed = any(one.startswith(TYPED) for one in marks)

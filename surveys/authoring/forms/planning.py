@@ -17,7 +17,7 @@ from surveys.planning.plan_input import Decider, PlanInput
 
 
 class PlanForm(forms.Form):
-    """What a researcher expects and wants to find out. Shares are in per cent."""
+    """What a researcher expects and wants to find out. Shares are percentages."""
 
     share = forms.DecimalField(
         label="Expected share of the answer, in %",

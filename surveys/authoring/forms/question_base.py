@@ -134,7 +134,7 @@ class QuestionForm(forms.Form):
 
     @property
     def position(self) -> int:
-        """The question's place in the survey, from 1; information texts count too."""
+        """The question's place in the survey, from 1; information texts also count."""
         return len(self.questions) + 1 if self.question is None else self.question.position
 
     @property
@@ -270,7 +270,7 @@ class QuestionForm(forms.Form):
 
 
 class NamedForm(QuestionForm):
-    """Forms of the types that people answer, and which therefore have columns in files."""
+    """Forms of the types that people answer and that therefore have columns in files."""
 
     name = PlainText(
         name="name",
@@ -384,7 +384,7 @@ class RowForm(ProtectedForm):
 
     @property
     def offers_together(self) -> bool:
-        """Whether to show the switch: it is on, or the question before has the same type."""
+        """Whether the switch is shown, if it is on or if the question before has the same type."""
         before = self.earlier[-1:]
         return bool(self["together"].value()) or any(one.type == self.type for one in before)
 

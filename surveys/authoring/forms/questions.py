@@ -284,12 +284,12 @@ def _read_option(line: str) -> None:
 
 
 def _total(label: str, **kwargs: Any) -> WholeNumber:
-    """A field for a total; whether a scale has this total is checked with its items."""
+    """Build a field for a total. The form checks with the items whether a scale has this total."""
     return WholeNumber(low=-FURTHEST_NUMBER, high=FURTHEST_NUMBER, label=label, **kwargs)
 
 
 class OutputForm(NamedForm):
-    """What is sent for a total. Fields of outputs that were not chosen are dropped."""
+    """The choice of what is sent for a total. Fields of other outputs are dropped."""
 
     output = forms.TypedChoiceField(
         label="What is scrambled and sent?",
@@ -347,7 +347,7 @@ class OutputForm(NamedForm):
         new = join_list([f"“{line}”" for line in fitted])
         low, high = map(write_number, (scale.minimum, scale.maximum))
         told = f"Totals now lie between {low} and {high}, which does not fit {old}."
-        if self.in_editor:  # its fields are never replaced while somebody types
+        if self.in_editor:  # its fields are never replaced while someone types
             return f"{told} These would fit: {new}."
         written = cast(QueryDict, self.data).copy()
         written["options"] = "\n".join(fitted)
@@ -367,7 +367,7 @@ class OutputForm(NamedForm):
 
 
 class ScoreForm(OutputForm, ProtectedForm):
-    """A scale."""
+    """The form for a scale."""
 
     type = Question.Type.SCORE
 
@@ -475,7 +475,7 @@ class SecondForm(OutputForm):
             return
         try:
             score = build_score(scales[0])
-        except ValueError:  # in a definition in which other questions are wrong, too
+        except ValueError:  # in a definition where other questions are also wrong
             score = None
         if score is None or score.find_problem():
             self.add_error("same_fact", "Correct the scale first.")

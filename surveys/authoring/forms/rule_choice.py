@@ -37,7 +37,7 @@ UNTICKED = "Tick at least one answer to Q{number}, or choose “No question” t
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A menu of questions, and the chosen question's answers: value, words, whether ticked."""
+    """A menu of questions, and the chosen one's answers: value, words, and whether ticked."""
 
     number: int  # of the row, from 1
     key: str = ""

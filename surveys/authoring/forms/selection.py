@@ -1,4 +1,4 @@
-"""The form for several questions of a draft at once."""
+"""The form that changes several questions of a draft at once."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class CreateForm(forms.Form):
 
 
 class SettingsForm(PublicationForm):
-    """All settings, or those of one page, which must agree with the stored settings of others."""
+    """All settings, or those of one page, which must agree with the stored ones of other pages."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class SettingsForm(PublicationForm):
         blocks: int | None = None,
         now: datetime | None = None,
     ) -> None:
-        """Build the form; `blocks` is the survey's number of blocks, or None for no check of it.
+        """Build the form; `blocks` is the survey's number of blocks, or None to skip its check.
 
         Dates must come after `now`.
         """
@@ -230,7 +230,7 @@ class SettingsForm(PublicationForm):
         at_second: str = "",
         at_first: str = "",
     ) -> None:
-        """Refuse two values that do not agree; the error belongs to the second field, if any."""
+        """Refuse two values that do not agree, at the second field or, without it, at the first."""
         one, other = self.value_of(first), self.value_of(second)
         if one is not None and other is not None and not agree(one, other):
             said = problem.format(first=one, second=other)

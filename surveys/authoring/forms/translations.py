@@ -40,7 +40,7 @@ _LINES = {
 
 
 def field_name(text: str) -> str:
-    """Derive a field's name from its text, so that no translation is stored with another text."""
+    """Derive a field's name from its text, so that no translation is stored with the wrong text."""
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Create pasted questions: all that were shown, or none."""
+"""Create all pasted questions that were shown, or none."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from surveys.models import Question, Survey
 def create_pasted(*, survey: Survey, text: str, stamp: str) -> list[Question]:
     """Create the questions of a text, as its preview with this stamp showed them.
 
-    Raises PreviewOutdated if the text would become other questions, or if the draft's questions
-    have changed. So pressing twice creates them once.
+    Raises PreviewOutdated if the text would now become different questions, or if the draft's
+    questions have changed. Pressing twice therefore creates them only once.
     """
     locked = lock_draft(survey=survey)
     reading = read_paste(text, survey=locked)

@@ -10,7 +10,7 @@ _RANGE = re.compile(
     r"(?P<high>[-−]?\d{1,9})(?![\d.,]\d)(?P<last>[\s=:(].*)?",
     re.IGNORECASE,
 )
-# "1 = never, 5 = always". Consecutive numbers, as in "1 = male, 2 = female", are codes instead.
+# "1 = never, 5 = always". Consecutive numbers, as in "1 = male, 2 = female", are codes.
 _LABELLED_ENDS = re.compile(
     r"(?P<low>[-−]?\d{1,9})\s?=\s?(?P<first>[^\s=][^=]*?)[,;，；،]\s?"
     r"(?P<high>[-−]?\d{1,9})\s?=(?P<last>[^=]+)"
@@ -42,7 +42,7 @@ _ASKS = re.compile(r".*[?？؟][\s\"'”’»“)*:]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """A range: a scale if it has labels, or few points and no unit; otherwise a number."""
+    """A range: a scale if it has labels, or few points and no unit, and otherwise a number."""
 
     low: int
     high: int

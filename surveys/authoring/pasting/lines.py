@@ -87,7 +87,7 @@ def join_rows(lines: Sequence[str]) -> Iterator[tuple[list[int], str]]:
     """Yield each row with the numbers of its lines, from 1.
 
     Spreadsheets put quotes around a cell with line breaks. The lines of the question are joined by
-    spaces. Every line of another cell becomes a cell, because it is usually an answer.
+    spaces. Every line of any other cell becomes a cell, because it is usually an answer.
     """
     place = 0
     while place < len(lines):

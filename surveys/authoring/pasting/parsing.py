@@ -253,7 +253,7 @@ class _Parser:
             self._note(number, line, "unclear", COLUMNS)
 
     def _is_numbered_answer(self, mark: Mark, rest: str) -> bool:
-        """Whether the line is an answer whose number is written unlike those of questions."""
+        """Whether the line is an answer whose number is written unlike the numbers of questions."""
         above = self._question
         return (
             above is not None

@@ -22,7 +22,7 @@ ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)”
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The question that a pasted one becomes, or why that is left out.
+    """The question that a pasted one becomes, or why the pasted one is left out.
 
     A note says which part of a created question was left out.
     """

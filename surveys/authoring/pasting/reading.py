@@ -74,7 +74,7 @@ class _Reader:
         self._labels = self._list_labels()
 
     def _list_labels(self) -> dict[str, list[int]]:
-        """Map question numbers in the text to places; if it has none, count questions from 1."""
+        """Map question numbers in the text to places; without any, count questions from 1."""
         asked = [place for place, one in enumerate(self.pasted) if not one.is_text]
         has_labels = any(one.label is not None for one in self.pasted)
         labels: dict[str, list[int]] = {}
@@ -196,5 +196,5 @@ def _fold(value: object) -> object:
 
 
 def _say_answer(found: re.Match[str]) -> str:
-    """Replace "line", the form's word for an option, by "answer"."""
+    """Replace "line", the form's word for an option, with "answer"."""
     return "Answer " if found[1] == "L" else "answer "

@@ -33,7 +33,7 @@ class PlannedForm(forms.Form):
     predictor_6 = AnswerMenu(label="Predictor 6")
 
     def __init__(self, data: Any = None, *, manifest: Manifest, is_short: bool = False) -> None:
-        """A short form has no further predictors, whose menus would make a page long."""
+        """Build the form; a short form has no further predictors, whose menus would be long."""
         super().__init__(data, auto_id="planned_%s")
         if is_short:
             self.fields = {name: self.fields[name] for name in (OUTCOME, GROUP)}

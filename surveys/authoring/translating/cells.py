@@ -1,7 +1,7 @@
 """Makes the texts of a file harmless in any spreadsheet, and restores them exactly.
 
 Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
-break. So an apostrophe precedes formulas there too, not only at the start of a cell.
+break. So an apostrophe precedes formulas at these places, not only at the start of a cell.
 """
 
 from __future__ import annotations

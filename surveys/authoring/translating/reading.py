@@ -1,4 +1,4 @@
-"""Compares a file of translations with a draft: changes to make, and rows that do not fit."""
+"""Compares a file of translations with a draft to find changes, and rows that do not fit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class FileReading:
     unknown: list[LeftOut] = field(default_factory=list)
     columns: Sequence[str] = ()  # left out
     problems: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)  # after it
+    missing: list[str] = field(default_factory=list)  # what is still missing after the changes
 
     @property
     def texts(self) -> dict[str, dict[str, str]]:
@@ -115,7 +115,7 @@ def read_file(text: str, *, survey: Survey) -> FileReading:
 def _match_lines(
     table: Table, sources: Sequence[SourceText], reading: FileReading
 ) -> list[tuple[Line, SourceText]]:
-    """Find the text of each row by its original, never by its place, which may have moved."""
+    """Find the text of each row by its original, never by its place, which may have changed."""
     exact = {one.text: one for one in sources}
     loose = {_loosen(one.text): one for one in sources}
     places = {fold(one.place): one for one in sources}

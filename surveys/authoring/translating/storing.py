@@ -1,4 +1,4 @@
-"""Stores the translations of a file: all that its preview showed, or none."""
+"""Stores all translations of a file that its preview showed, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the bytes of an uploaded CSV as rows: its encoding, its separator and its columns."""
+"""Reads the bytes of an uploaded CSV file, and finds its encoding, separator, columns and rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from surveys.authoring.translating.writing import ORIGINAL, WHERE
 from surveys.manifest.languages import NAMES, name_language
 from surveys.manifest.plain_text import fold
 
-# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. Converted to
-# UTF-8, UTF-16 grows by up to half.
+# The preview sends the text back, which must fit into DATA_UPLOAD_MAX_MEMORY_SIZE. UTF-16 text
+# grows by up to half when it is converted to UTF-8.
 MAX_BYTES = 600_000
 MAX_ROWS = 10_000
 _LONGEST_HEADER = 10_000

@@ -1,7 +1,7 @@
 """Writes all texts of a draft with their translations as CSV, which any spreadsheet opens.
 
-Unlike our other files, this file begins with a byte order mark. Without it, spreadsheets often read
-Arabic and Chinese as nonsense.
+Unlike files of results, this file begins with a byte order mark. Without it, spreadsheets often
+read Arabic and Chinese as nonsense.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WHERE, ORIGINAL = "where", "original"
 def write_file(*, survey: Survey, manifest: Manifest) -> bytes:
     """Write one row for each text, and one column for each translation.
 
-    Without any translation, there is an empty column for every language that Murmur knows.
+    Without any translation, there is an empty column for every other language that Murmur knows.
     """
     texts = {
         one.language: one.texts

@@ -78,7 +78,7 @@ class Tokens:
 
 
 def read_condition(text: str) -> Condition:
-    """Raises NotReadable."""
+    """Read a condition; raises NotReadable."""
     tokens = Tokens(text)
     condition = read_any(tokens)
     tokens.end()

@@ -1,4 +1,4 @@
-"""Read a workbook or a CSV file as sheets of text. Runs in the child process (child.py).
+"""Read a workbook or a CSV file as sheets of text. This runs in the child process (child.py).
 
 pyxform's own reader stops after 60 empty rows, skips columns without a head and does not say which
 column a cell is in. So the cells are read here, as texts by pyxform's rules.
@@ -49,7 +49,7 @@ class File:
 
 
 def read_file(content: bytes) -> File:
-    """Raises Unreadable."""
+    """Read the sheets of a file; raises Unreadable."""
     if len(content) > MAX_BYTES:
         raise Unreadable("The file is larger than 2 MB.")
     if content.startswith(_ZIP):
@@ -60,7 +60,7 @@ def read_file(content: bytes) -> File:
 
 
 class _Counter:
-    """Stops a file that has more rows or cells than any questionnaire."""
+    """Refuses a file that has more rows or cells than any questionnaire."""
 
     def __init__(self) -> None:
         self.rows = self.cells = 0

@@ -1,4 +1,4 @@
-"""The rows of a file, and what became of each cell. No cell can get lost silently.
+"""The rows of a file, and what became of each cell. No cell is lost silently.
 
 A reader *takes* a cell whose content is in the draft, and *notes* any other with a reason. `finish`
 notes the cells that the reader forgot.
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-# "change" affects the questions that are asked; "same" does not.
+# A note of the kind "change" affects the questions that are asked; one of the kind "same" does not.
 Kind = Literal["change", "same"]
 _LONGEST = 300
 # Control characters, and characters that reorder a text (surveys.form_fields).

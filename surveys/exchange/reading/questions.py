@@ -1,4 +1,4 @@
-"""Turn questions of other programs into Murmur's, for all formats. Does not import Django."""
+"""Turn questions of other programs into Murmur's, for all formats. This does not import Django."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def join_rules(*rules: Condition | None) -> Condition | None:
 
 @dataclass(kw_only=True)
 class Closed:
-    """What a list of answers becomes."""
+    """The question that a list of answers becomes."""
 
     type: str
     options: list[str] = field(default_factory=list)
@@ -208,7 +208,7 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
 def _read_yes_no(choices: Sequence[Choice]) -> dict[str, str]:
     """Map two values to "yes" and "no"; return an empty map if they mean something else.
 
-    1, 0 and 2 may stand for anything, so their texts must say yes and no too.
+    The values 1, 0 and 2 may stand for anything, so their texts must also say yes and no.
     """
     if len(choices) != 2:
         return {}
@@ -237,7 +237,7 @@ def _become_yes_no(found: Closed, choices: Sequence[Choice], answers: dict[str, 
 
 
 def _read_points(choices: Sequence[Choice]) -> list[int]:
-    """Return the points of a scale: consecutive numbers; only the ends may have words."""
+    """Return the points of a scale, which are consecutive; only the ends may have words."""
     try:
         points = [int(choice.value) for choice in choices]
     except ValueError:
@@ -295,8 +295,8 @@ def describe_closed(closed: Closed) -> dict[str, Any]:
 def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: list[Line]) -> None:
     """Join each follow-up question with the question whose Yes leads to it.
 
-    `follow_ups` maps the line of a follow-up to the name of the first question. They are joined
-    only because of `murmur_follow_up`, as the two answers become one code.
+    `follow_ups` maps the line of a follow-up to the name of the first question. The column
+    `murmur_follow_up` must ask for this, because the two answers become one code.
     """
     by_name = {item.name: item for item in items}
     for number, name in follow_ups.items():

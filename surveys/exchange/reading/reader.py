@@ -11,7 +11,7 @@ from surveys.exchange.reading.xlsform import read_xlsform
 
 
 def read_questionnaire(content: bytes, *, name: str) -> Parsed:
-    """Raises Unreadable. `name` is that of the file; it is the title if the file has none."""
+    """Read a questionnaire; raises Unreadable. A file without a title gets its `name` as title."""
     file = read_file(content)
     title = PurePath(name).stem[:200] or "Imported survey"
     if file.is_workbook:

@@ -78,7 +78,7 @@ def _find_name(head: str) -> str:
 
 
 def read_dictionary(sheet: Sheet, *, name: str) -> Parsed:
-    """Raises Unreadable."""
+    """Read the fields of a dictionary; raises Unreadable."""
     if not is_dictionary(sheet):
         raise Unreadable(
             "This CSV file is not a REDCap data dictionary: it lacks the columns “Variable / Field "
@@ -174,7 +174,7 @@ class _Reader:
         self.items.append(item)
 
     def _read_matrix(self, line: Line, content: Mapping[str, Any]) -> bool:
-        """Whether the question is in the same matrix as the one in the line before."""
+        """Whether the question is in the same matrix as the question in the previous line."""
         before, self.matrix = self.matrix, line.take("matrix_group_name")
         if self.matrix:
             shares = content.get("type") in TYPES_IN_GRIDS

@@ -17,9 +17,9 @@ Sum = list[dict[str, Any]]
 def read_sum(text: str) -> Sum:
     """Read a formula that adds earlier items; raises NotReadable for any other formula.
 
-    Each term has the `name` of an item and a `weight`. Terms that count answers, as in
-    `if(${q1} = 'yes', 1, 0)`, have `counts`, the numbers of these answers, and `otherwise`, the
-    number of all others. A constant has no name.
+    Each term has the `name` of an item and a `weight`. Terms that count answers, as in `if(${q1} =
+    'yes', 1, 0)`, have `counts`, the number for each of these answers, and `otherwise`, the number
+    for all others. A constant has no name.
     """
     tokens = Tokens(text)
     terms = _terms(tokens, 1)

@@ -56,7 +56,7 @@ class _Group:
 
 
 def read_xlsform(file: File, *, name: str) -> Parsed:
-    """Raises Unreadable."""
+    """Read the sheets of a workbook; raises Unreadable."""
     by_name: dict[str, Sheet] = {}
     others: list[Sheet] = []
     for sheet in file.sheets:
@@ -183,7 +183,7 @@ class _Reader:
         return found
 
     def _read_texts(self, line: Line, table: Table) -> tuple[str, str, Words]:
-        """Take a row's texts: in the survey's language with the column, and in other languages."""
+        """Take a row's text in the survey's language, its column, and texts in other languages."""
         own, own_column = "", ""
         words: dict[str, tuple[str, str]] = {}
         for column in table.columns:
@@ -364,7 +364,7 @@ class _Reader:
                 line.note(column, f"“{known[text]}” stays: a text has one translation.")
 
     def _join_consent(self) -> str:
-        """Join the texts that people agree to; a language counts if all parts are translated."""
+        """Join the texts that people agree to; keep a language only if all parts are translated."""
         joined = "\n\n".join(text for _, text, _ in self.consent)
         for language in {language for _, _, words in self.consent for language in words}:
             parts = [words.get(language) for _, _, words in self.consent]

@@ -26,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_dictionary(definition: Mapping[str, Any]) -> bytes:
-    """Return the CSV file, with a byte order mark, as spreadsheet programs need it."""
+    """Return the CSV file with the byte order mark that spreadsheet programs need."""
     rows = build_rows(definition, in_small_letters=True)
     form = re.sub(r"[^a-z0-9]+", "_", definition["title"].lower()).strip("_")[:50] or "survey"
     fields: list[dict[str, str]] = [

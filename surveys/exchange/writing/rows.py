@@ -29,7 +29,7 @@ Question = Mapping[str, Any]
 class Answer:
     value: str
     text: str
-    is_own: bool = False  # provided by Murmur, and so are its translations
+    is_own: bool = False  # whether Murmur provides it and its translations
 
 
 @dataclass(kw_only=True)
@@ -242,7 +242,7 @@ def _list_values(name: str, codes: Sequence[int], rows: Rows) -> list[tuple[str,
     if question["type"] in (QuestionType.SCORE, QuestionType.SECOND):
         return [(called, str(code + (question["output"] == Output.BANDS))) for code in codes]
     if described.has_follow_up:
-        # 0 is No, 1 is Yes and then Yes, 2 is Yes and then No.
+        # Code 0 is No, 1 is Yes and then Yes, and 2 is Yes and then No.
         second = rows.seconds[name]
         one_each = {0: (called, "no"), 1: (second, "yes"), 2: (second, "no")}
         if {1, 2} <= set(codes):

@@ -38,7 +38,7 @@ _OURS = (
 
 def write_xlsform(definition: Mapping[str, Any], *, form_id: str) -> bytes:
     """Return the workbook. All cells are texts, never formulas."""
-    from openpyxl import Workbook  # its import takes as long as that of all of Django
+    from openpyxl import Workbook  # importing it takes as long as importing all of Django
 
     rows = build_rows(definition)
     translations: Mapping[str, Mapping[str, str]] = definition.get("translations", {})

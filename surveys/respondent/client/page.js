@@ -53,7 +53,7 @@ async function offerStart(visit) {
     });
   } catch (error) {
     const why = error instanceof Refusal ? error.message : "";
-    // Otherwise the page's own text fits: the questions could not be loaded.
+    // Otherwise the page's own text fits, which says that the questions could not be loaded.
     tell(status, say(crypto.subtle ? why : "https") || status.innerText);
   }
   showDemo(demo);

@@ -65,7 +65,7 @@ export function randomizeSymbol(symbol, channel, randomUint32) {
   const u = randomUint32();
   const other = drawBelow(k - 1, randomUint32);
   const replacement = other + Number(other >= symbol);
-  // No branch: the same steps whether or not the code is kept.
+  // No branch, so that the steps are the same whether or not the code is kept.
   const kept = Number(u < threshold);
   return kept * symbol + (1 - kept) * replacement;
 }
@@ -98,7 +98,7 @@ export function drawBlocks(blocks, drawn, randomUint32) {
 }
 
 /**
- * Scrambles every symbol of a report. null stays null: the symbol is not asked.
+ * Scrambles every symbol of a report. null stays null, because the symbol is not asked.
  * @param {Latent[]} latents
  * @param {(Channel | null)[]} channels null for answers that are sent unscrambled.
  * @param {RandomUint32} randomUint32

@@ -16,7 +16,7 @@ import { say } from "./visit/words.js";
  * @import { Survey } from "./visit/survey.js"
  */
 
-const DRAWS = 60_000; // for each channel; 1 to 6 true codes share them
+const DRAWS = 60_000; // for each channel; 2 to 6 true codes share them
 const TRUTHS = 6; // how many true codes to try, at most
 const FAR = 5; // standard deviations; chance exceeds this once in 1.7 million counts
 const test = /** @type {HTMLElement} */ (document.getElementById("self-test"));
@@ -132,7 +132,7 @@ button.addEventListener("click", async () => {
 /** Here nothing is sent, so there is nothing to store later. On shared devices, no mark stays. */
 const storeNothing = () => Promise.resolve(() => Promise.resolve());
 
-/** Leaving from here erases a code that waits to be sent, like leaving from the questions. */
+/** Leaving from here erases a code that waits to be sent, as leaving from the questions does. */
 async function watch() {
   const visit = startVisit();
   offerExit(visit);

@@ -39,7 +39,7 @@ def describe_lead(manifest: Manifest) -> str:
     if scrambled(manifest) and are_read_alone(manifest, scrambled(manifest)):
         return _("This device changes few of your answers before sending.")
     if _find_worst(manifest).level == Level.MOSTLY:
-        return ""  # a sentence would sound like safety
+        return ""  # a sentence would sound reassuring
     return _("This device scrambles your answers before sending.")
 
 

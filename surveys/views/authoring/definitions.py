@@ -112,7 +112,7 @@ def _show_text(form: DefinitionForm, make_form: Callable[..., DefinitionForm]) -
 def compare(request: HttpRequest, survey: Survey) -> HttpResponse:
     """Show the differences between this survey and another survey or a file.
 
-    The author can then replace a draft by the file, unless the draft has changed since.
+    The author can then replace a draft with the file, unless the draft has changed since.
     """
     others = find_surveys_for(request.user, Action.EDIT).exclude(pk=survey.pk).order_by("-pk")
     make_form = partial(ComparisonForm, surveys=list(others))

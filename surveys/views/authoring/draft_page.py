@@ -205,7 +205,7 @@ def _list_items(
 
 
 def link_packing(survey: Survey, *, facts: QuestionFacts, parent: Question, child: Question) -> str:
-    """Link to a form for both as one question; the form edits the parent if the child is new."""
+    """Link to a form that asks both as one question; it edits the parent if the child is new."""
     if facts.packing is None:
         return ""
     path = reverse("surveys:question_create", args=[survey.slug])

@@ -1,4 +1,4 @@
-"""Upload a questionnaire of another program, see what becomes of its rows, or save one."""
+"""Lets authors import a questionnaire of another program, or save a survey for such a program."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def planned(request: HttpRequest, survey: Survey) -> HttpResponse:
     require_draft(survey)
     load_draft(survey)
     manifest = build_manifest(survey=survey, wave_number=1)
-    if manifest.planned_releases is None:  # the author has since chosen another publication
+    if manifest.planned_releases is None:  # the author has since changed the publication
         return to_questions(survey)
     form = ReleasePlanForm(posted_to(request), manifest=manifest)
     if form.is_valid():

@@ -1,4 +1,4 @@
-"""Shows what a survey could find out before it asks anyone. Nothing is stored."""
+"""Shows, before a survey asks anyone, what it could find out. Nothing is stored."""
 
 from __future__ import annotations
 

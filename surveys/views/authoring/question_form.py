@@ -1,4 +1,4 @@
-"""Shows the form of a question: as a page, or as a part of the editor's page.
+"""Shows the form of a question as a page, or as a part of the editor's page.
 
 The editor's script identifies itself by a header. The part says whether the question was saved. The
 status is always 200, because a half-typed question is no error.
@@ -32,8 +32,8 @@ from surveys.planning.question_facts import find_facts
 from surveys.views.authoring.draft_page import REFUSED, link_packing, total_context
 
 SAVED, NOT_SAVED, OVERTAKEN = "saved", "refused", "overtaken"
-# The disclosures of the editor's form. Their content is built only when they open: this takes
-# longer than all the rest.
+# The disclosures of the editor's form. Their content is built only when they open, because building
+# it takes longer than everything else.
 PROTECTION, RULE, NAMES = FOLDS = ("protection", "rule", "names")
 
 

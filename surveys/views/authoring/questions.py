@@ -118,7 +118,7 @@ def create(request: HttpRequest, survey: Survey) -> HttpResponse:
 @page_or_form
 @authoring(Action.EDIT)
 def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
-    """Show the form of the question's type, or of another type chosen instead."""
+    """Show the form of the question's type, or of another type if the author chose one."""
     require_draft(survey)
     question = survey.questions.filter(pk=pk).first()
     if question is None:
@@ -128,7 +128,7 @@ def edit(request: HttpRequest, survey: Survey, pk: int) -> HttpResponse:
 
 
 def _edit(request: HttpRequest, survey: Survey, question: Question) -> HttpResponse:
-    # Somebody else may have changed the type while this form was open.
+    # Someone else may have changed the type while this form was open.
     chosen = request.POST.get("type") or request.GET.get("type", question.type)
     if chosen not in QUESTION_FORMS:
         return choose_type(request, survey, question=question, wrong=chosen != "")

@@ -179,7 +179,7 @@ def _show_frozen_settings(request: HttpRequest, survey: Survey, wave: Wave) -> H
 def _add_up_waves(survey: Survey) -> tuple[int, float] | None:
     """Count the waves, and add up what a person who answers all reveals; None for one wave.
 
-    The totals include coins: the way of answering that reveals more counts.
+    The totals include coins, because the way of answering that reveals more counts.
     """
     totals = [wave.description.epsilon for wave in survey.waves.electronic().only("manifest")]
     return (len(totals), cumulative_epsilon(totals)) if len(totals) > 1 else None

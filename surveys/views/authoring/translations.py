@@ -115,7 +115,7 @@ def translation(request: HttpRequest, survey: Survey, code: str) -> HttpResponse
 def _save(
     request: HttpRequest, form: TranslationForm, *, survey: Survey, found: Translation
 ) -> dict[str, object] | None:
-    """Save the words. If other words were saved in the meantime, return what to show instead."""
+    """Save the words. If other words were saved in the meantime, return the differences to show."""
     try:
         services.save_translation(
             survey=survey,

@@ -1,4 +1,4 @@
-"""The page that an invitation leads to: for people with an account and for new ones."""
+"""The page that an invitation leads to, for people with an account and for new ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         except PeopleError:
             return _show(request, "invalid", status=GONE)
         messages.success(request, "Your account was created. Sign in with your new password.")
-        if joined.gone:  # without titles, because nobody has signed in yet
+        if joined.gone:  # without titles, because no one has signed in yet
             messages.warning(request, "Surveys of the invitation were deleted meanwhile.")
         return redirect("account_login")
     return _show(request, "new", found, form=form, status=REFUSED if form.errors else 200)

@@ -28,7 +28,7 @@ NOT_MAILED = "The invitation is valid for a week, but this installation sends no
 @page_or_form
 @needs(Action.PEOPLE)
 def people(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Show who has a role; the form on the page invites somebody."""
+    """Show who has a role; the form on the page invites someone."""
     form = InviteForm(posted_to(request), initial={"role": Role.ANALYST})
     if form.is_valid() and send_invitation(request, form, survey=survey):
         return redirect("surveys:people", slug=survey.slug)

@@ -7,7 +7,7 @@ import { say } from "../visit/words.js";
 
 const QUIET = 4; // light modules around the symbol
 
-// From disk, no other address can stand ahead in the history: leaving.js leaves this one there.
+// From disk, no other address can stand ahead in the history, so leaving.js leaves this one there.
 if (location.hash === "#left") {
   document.documentElement.hidden = true;
   location.replace(/** @type {HTMLAnchorElement} */ (document.getElementById("exit")).href);

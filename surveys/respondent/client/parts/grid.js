@@ -43,7 +43,7 @@ const sharesAnswers = (before, page) =>
 const findOdds = (name) => label?.querySelector(`[data-names~="${name}"]`);
 
 /**
- * Puts pages that share answers together on screens; of these, only those that are visible.
+ * Groups the visible pages that share answers into screens.
  * @param {Page[]} pages
  * @param {Page[]} visible
  * @param {Answers} answers
@@ -76,14 +76,14 @@ additions.locate = (pages, open, { answers, trail }) => {
   // A row that is changed keeps its own name, by which the page for checking finds it.
   if (!screen?.names.includes(`${trail[0]}`)) trail[0] = screen?.name;
   const which = screens.findIndex((one) => one === screen) + 1;
-  // Of those whose answers open all pages.
+  // The screens of a person whose answers open all pages.
   const all = arrange(pages, pages.filter(({ isDrawn }) => isDrawn), answers);
   const most = which + all.length - 1 - all.findIndex(({ name }) => name === screen?.name);
   return [screen, which, most, screens.length];
 };
 
 kinds.grid = {
-  // Screen readers say what to do. Others see it.
+  // Screen readers say what to do; other people see it.
   makeTitle: (page, quote) => {
     const { name, open = [] } = /** @type {Screen} */ (page);
     const until = open.findIndex((one) => one.name === name) + 1;

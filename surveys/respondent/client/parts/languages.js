@@ -1,4 +1,4 @@
-/** Another language in the middle of a visit, in the same page, so that the answers stay. */
+/** Changes the language during a visit, in the same page, so that the answers stay. */
 import { additions } from "../visit/additions.js";
 import { label, main, opening, pageData } from "../visit/screen.js";
 import { template } from "../visit/words.js";

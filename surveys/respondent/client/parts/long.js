@@ -32,24 +32,24 @@ additions.fold = (open, rows, visit, quote, end) => {
     if (!last.length || isFull || sections[i] !== sections[last[0]]) folded.push([i]);
     else last.push(i);
   });
-  // Whoever has changed an answer finds it again.
+  // A person who has changed an answer finds it again.
   const isChange = visit.trail.lastIndexOf(undefined) > 0;
   const details = folded.map((places) => {
     const [first, last] = [places[0], places[places.length - 1]].map((i) => asked[i].number);
     const title = sections[places[0]] ?? say("section", { first, last });
     const list = make("dl", { class: "checks" }, ...places.map((i) => rows[i]));
-    // A closed section keeps no warning back.
+    // A closed section hides no warning.
     const warnings = new Map(
       copyAll(".but, .light, .hardly", list).map((one) => [one.textContent, one]),
     );
-    // The second code of a scale is no answer more.
+    // The second code of a scale is not a further answer.
     const count = places.filter((i) => !asked[i].score?.of).length;
     const summary = make("summary", {}, title, ` (${count})`, ...warnings.values());
     const one = make("details", {}, summary, list);
     one.open = isChange && places.some((i) => asked[i].name === visit.trail[1]);
     return one;
   });
-  // Before the answers too, because these can take many screens.
+  // Also before the answers, because these can take many screens.
   const buttons = end.filter(({ tagName }) => tagName === "BUTTON");
   return make("div", { class: "folded" }, ...buttons, ...details);
 };

@@ -1,6 +1,6 @@
 /**
  * A score: a question whose answer this page computes from items that share answers. Only the
- * scrambled score is sent; items are in the page's memory. In Python: surveys/manifest/scores.py.
+ * scrambled score is sent; items stay in the page's memory. In Python: surveys/manifest/scores.py.
  */
 import { checkWhole } from "../randomize.js";
 import { demand } from "../report/channels.js";
@@ -29,7 +29,7 @@ function readScore(question, { items, options, bounds = [] }) {
   const { type, minimum, maximum, options: answers = [] } = question;
   const values = options.map(({ value }) => value);
   const weights = items.map(({ weight = 1 }) => weight);
-  // The limits of Python, which have names there.
+  // The same limits as in Python, where they have names.
   for (const value of values) checkWhole(value, -1000, 1000);
   for (const weight of weights) checkWhole(weight, 1, 100);
   checkWhole(items.length, 2, 30);
@@ -37,13 +37,13 @@ function readScore(question, { items, options, bounds = [] }) {
   const [low, high] = ends;
   const [least, most] = ends.map((end) => weights.reduce((sum, weight) => sum + weight * end, 0));
   demand(least < most);
-  // The answers of the question must be those that its items can have.
+  // The answers of the question must fit the totals of its items.
   if (type === "number") demand(minimum === least && maximum === most && !bounds.length);
   else {
     demand(type === "choice" || (type === "yes_no" && bounds.length === 1));
     checkWhole(answers.length, bounds.length + 1, bounds.length + 1);
   }
-  // A bound above the last one and at most the highest total.
+  // Each bound is above the previous one and at most the highest total.
   bounds.forEach((bound, i) => checkWhole(bound, (bounds[i - 1] ?? least) + 1, most));
   question.count = (chosen) => {
     checkWhole(chosen.length, items.length, items.length);

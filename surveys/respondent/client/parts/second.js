@@ -74,7 +74,7 @@ Object.assign(kinds.score, {
     const read = () => {
       const found = fields.read();
       for (const [name, of] of scaleOf) {
-        // The last page of a long scale has its name; declining on any page is for all of it.
+        // The last page of a long scale has its name; declining on any page declines all of it.
         const isWhole = page.name === of || (found === null && page.follows === of);
         if (isWhole && typeof found !== "string") visit.answers[name] = found;
       }

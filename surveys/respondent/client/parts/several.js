@@ -27,7 +27,7 @@ kinds.several = {
     if (!chosen.length) return [say("none")];
     return chosen.flatMap(({ text }, i) => [i ? say("comma") : "", quote(text)]);
   },
-  // With other letters, the first one says whether the rows were answered at all.
+  // If other letters are possible, the first one says whether the rows were answered at all.
   spell: (page) => {
     const extras = listExtras(page);
     return [...(extras.length ? [["", ...extras]] : []), [say("no"), say("yes")]];

@@ -16,7 +16,7 @@ additions.storeLate = async ({ memory, read, exchange }) => {
   return async () => {
     try {
       if (!database) return;
-      // It fails if another tab has stored its own; then this one continues in memory.
+      // This fails if another tab has stored its report; this tab then continues in memory.
       await put(database, pageData.hash, memory[REPORT], "add");
       exchange(database);
     } catch {

@@ -48,7 +48,7 @@ Object.assign(kinds.score, {
     const read = () => {
       const found = fields.read();
       if (typeof found === "string") return found;
-      // A refusal is for the whole score, and so is its end.
+      // A refusal is for the whole score, and so is taking it back.
       for (const part of parts) {
         if (found === null) answers[part] = null;
         else if (answers[part] === null) delete answers[part];

@@ -38,7 +38,7 @@ function countCodewords(version) {
 }
 
 /**
- * Finds the smallest version that holds so many bytes; undefined if none does.
+ * Finds the smallest version that holds this many bytes; undefined if none does.
  * @param {number} length
  */
 function findVersion(length) {
@@ -86,7 +86,7 @@ function findRepair(block, count) {
 }
 
 /**
- * Takes one codeword of each block in turn, so that damage in one place is shared by all.
+ * Takes one codeword of each block in turn, so that damage in one place is spread over all of them.
  * @param {number[][]} blocks
  */
 function interleave(blocks) {

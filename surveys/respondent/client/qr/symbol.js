@@ -15,7 +15,7 @@ const MASKS = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2,
 ];
 const LEVEL_L = 1;
-const LIGHT = "0000"; // what stands around the symbol, or beside a false finder
+const LIGHT = "0000"; // what stands around the symbol, or next to a false finder
 
 /**
  * Draws what every symbol of a version has: finders, alignment and timing patterns, the version.
@@ -137,7 +137,7 @@ function findPenalty(modules) {
 /**
  * Returns undefined if the text is too long for any QR code.
  * @param {string} text
- * @param {number} [chosen] The mask; otherwise the one that reads best.
+ * @param {number} [chosen] The mask; by default, the one that reads best.
  */
 export function drawSymbol(text, chosen) {
   const found = writeCodewords(text);

@@ -4,7 +4,7 @@ import { leaves } from "./rules.js";
 /** @import { Question } from "./manifest.js" */
 
 /**
- * Marks the questions of the drawn blocks. A text goes with the questions its rule names.
+ * Marks the questions of the drawn blocks. A text goes with the questions that its rule names.
  * @param {Question[]} questions
  * @param {number[]} mine The drawn blocks.
  */

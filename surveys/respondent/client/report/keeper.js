@@ -1,7 +1,7 @@
 /**
  * Keeps the report until it is acknowledged, and then only a mark. Where several people share a
- * device, the report is stored only if it could not be sent at once, and no mark is. Answers are
- * never kept. The report is drawn once, even if the survey is open in several tabs.
+ * device, the report is stored only if it could not be sent at once, and no mark is stored. Answers
+ * are never kept. The report is drawn once, even if the survey is open in several tabs.
  */
 import { openStorage } from "./storage.js";
 
@@ -15,7 +15,7 @@ import { openStorage } from "./storage.js";
  * @typedef {Waiting | Mark} Kept
  * @typedef {Awaited<ReturnType<typeof openKeeper>>} Keeper
  * @typedef {(storage: Storage) => Promise<() => Promise<void>>} StoreLate Puts off storing. Returns
- *   what begins it.
+ *   a function that begins it.
  */
 
 // Keys are the hash of the survey followed by one of these.
@@ -60,7 +60,7 @@ export async function openKeeper(survey, storeLate) {
         const { held, ...envelope } = await read(REPORT);
         if (held) await write(REPORT, envelope);
       }),
-    /** The report may have arrived, so it ends with a mark too. */
+    /** The report may have arrived, so it also ends with a mark. */
     forget: () =>
       lock(async () => {
         await write(BLOCKS, undefined);

@@ -41,8 +41,8 @@ import { within } from "./timing.js";
  * @property {{ text: string, weight?: number, reversed?: boolean }[]} items
  * @property {{ text: string, value: number }[]} options The answers that all items share.
  * @property {string} [of] The scale that a second code is about, whose items it counts.
- * @property {number[]} [bounds] Without them, the total is the answer. Otherwise the answer is how many
- *   of them it reaches.
+ * @property {number[]} [bounds] Without them, the total is the answer. Otherwise the answer is how
+ *   many of them the total reaches.
  *
  * @typedef {object} Found What this page derives from the description.
  * @property {(Channel | null)[]} channels One for each symbol; null if it is sent unscrambled.

@@ -2,7 +2,8 @@
  * Decides which questions a person is asked, and finds the code of each answer.
  * In Python: surveys/manifest/rules.py and aggregator/simulation/respondents.py.
  *
- * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the others.
+ * @typedef {object} Rule A leaf has `name` and `is`; any other rule has one of the other
+ *   properties.
  * @property {Rule[]} [all]
  * @property {Rule[]} [any]
  * @property {Rule} [not]

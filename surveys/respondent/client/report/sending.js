@@ -125,7 +125,7 @@ async function post(url, body) {
 /** @param {Response} response */
 async function interpret(response) {
   const { ok, status } = response;
-  // Only the intake's own replies count: a server in between may send others.
+  // Only the intake's own replies count, because a server in between may send others.
   const { status: word, type = "" } = await response.json().catch(() => ({}));
   if (ok) return word === "recorded" || word === "already-recorded" ? "sent" : "later";
   if (!type.startsWith("/problems/")) return "later";

@@ -1,6 +1,6 @@
 /**
  * Stores the data of one survey in the browser, for all its tabs. If there is no storage, or it
- * fails, this page's memory is used instead.
+ * fails, the data stay in this page's memory.
  *
  * @typedef {Awaited<ReturnType<typeof openStorage>>} Storage
  */
@@ -22,7 +22,7 @@ export async function openStorage(survey) {
     read: async (part) => {
       try {
         const reading = database?.transaction(STORE).objectStore(STORE).get(survey + part);
-        // If another tab erased it, this page still remembers.
+        // If another tab erased it, this page still remembers it.
         if (reading) memory[part] = (await settled(reading)) ?? memory[part];
       } catch {
         database = undefined;
@@ -43,7 +43,7 @@ export async function openStorage(survey) {
       }
     },
     /**
-     * Stores from now on in another database, or nowhere; returns the one until now.
+     * From now on, stores in another database, or nowhere. Returns the previous one.
      * @param {IDBDatabase} [other]
      */
     exchange: (other) => {
@@ -91,7 +91,7 @@ function settled(request) {
  * @param {IDBDatabase} database
  * @param {string} key
  * @param {unknown} value
- * @param {"add" | "put"} method To add fails if there is a value already.
+ * @param {"add" | "put"} method "add" fails if there is a value already.
  */
 export function put(database, key, value, method = "put") {
   return new Promise((resolve, reject) => {

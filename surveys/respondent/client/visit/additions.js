@@ -27,7 +27,7 @@
  * @property {(pages: Page[]) => Page[]} [split] Puts long scores on several pages.
  * @property {(visit: Visit, restart: () => void) => void} [offerLanguages] Changes the language
  *   without losing answers.
- * @property {(text: HTMLElement) => HTMLElement[]} [findHeading] Takes the heading from such a text.
+ * @property {(text: HTMLElement) => HTMLElement[]} [findHeading] Takes the heading from a text.
  * @property {(above: HTMLElement, open: Page[], page: Page, place: number, most: number,
  *   quote: Survey["quote"]) => void} [showWay] Says how far the visit is.
  * @property {(open: Page[], rows: HTMLElement[], visit: Visit, quote: Survey["quote"],

@@ -1,4 +1,4 @@
-/** Makes fields that a person ticks, chooses or fills in, for pages that more than one tap answers. */
+/** Makes fields that a person ticks, chooses or fills in, for pages that need more than one tap. */
 import { make } from "./elements.js";
 import { makeWords } from "./fields.js";
 
@@ -27,7 +27,7 @@ export const makeInput = (properties) =>
  * @param {"radio" | "checkbox"} type
  * @param {Answer | undefined} answer The earlier answer, if there is one.
  * @param {Survey["quote"]} quote
- * @param {string} [place] Makes them differ from those of other rows.
+ * @param {string} [place] Makes the fields differ from those of other rows.
  */
 export function makeChoices(choices, type, answer, quote, place = "") {
   const boxes = choices.map(({ value }, i) => {

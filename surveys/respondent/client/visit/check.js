@@ -44,7 +44,7 @@ export function makeCheck(open, visit, quote, { onChange, onSubmit }) {
 }
 
 /**
- * Makes the button that hides the whole list, because the questions asked show some answers too.
+ * Makes the button that hides the whole list, because the questions asked also reveal some answers.
  * @param {HTMLElement} list
  * @param {Visit} visit
  */
@@ -61,7 +61,8 @@ function makeCover(list, visit) {
 }
 
 /**
- * Makes the ways to submit. Later comes first if the time that filling takes could tell something.
+ * Makes the ways to submit. Submitting later comes first if the time taken to answer could reveal
+ * something.
  * @param {(held: boolean) => void} onSubmit
  */
 function makeEnd(onSubmit) {

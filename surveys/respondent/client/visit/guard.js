@@ -1,7 +1,7 @@
 /**
- * Hides what the page says if its script cannot run, until that is so: at once if a script is blocked,
- * missing or too new for this browser, and after ten seconds if it has not arrived. The page itself
- * contains these lines, which browsers of any age understand.
+ * Hides the notice that the page's script cannot run. The notice appears at once if a script is
+ * blocked, missing or too new for this browser, and after ten seconds if the script has not
+ * arrived. The page itself contains these lines, which browsers of any age understand.
  */
 function fail() {
   document.documentElement.className = "";

@@ -1,7 +1,7 @@
 /**
- * Moves between the pages of a visit. They add nothing to the browser's history, which would count
- * them and so tell which questions were asked. All of them share one entry, the guard: Back leaves
- * it, and so the page hears of it and shows the page before.
+ * Moves between the pages of a visit. The pages add nothing to the browser's history, because their
+ * number there would reveal which questions were asked. All of them share one entry, the guard.
+ * Back leaves the guard, so this script notices Back and shows the previous page.
  */
 import { walk } from "../report/rules.js";
 import { additions } from "./additions.js";
@@ -46,8 +46,8 @@ function render(visit) {
     return show([...nodes, ...more], say("check-title"));
   }
   const gaps = { page: place, most, number: page.number, which: place, of };
-  // The server wrote only the words that fit: pages are counted instead of questions if some have
-  // none or share one, or if their number depends on answers.
+  // The server wrote only the words that fit: pages are counted instead of questions if a page can
+  // have no question or several, or if their number depends on answers.
   const progress = say("most", gaps) || say("drawn", gaps) || say("progress", gaps);
   const above = make("p", { class: "eyebrow" }, progress);
   additions.showWay?.(above, open, page, place, most, survey.quote);

@@ -42,7 +42,7 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
   const group = make("fieldset", {}, legend, ...makeAssurance(page, open), ...hints, ...rows);
   describe(group);
   group.addEventListener("keydown", ({ key, isComposing, repeat }) => {
-    // A key held down on the page before must not find fault with this one.
+    // A key held down on the previous page must not cause an error on this one.
     if (key === "Enter" && !isComposing && !repeat && !isQuick) accept();
   });
   const next = makeButton(say("continue"), accept);
@@ -53,7 +53,7 @@ export function makeQuestion(page, open, above, visit, quote, proceed) {
     next.hidden = !box.checked;
   };
   next.hidden = !!isQuick && !visit.confirms;
-  // Offered until the first tap, and to those who return to an answer; not if the author decided.
+  // Offered until the first tap, and to those who return to an answer, unless the author decided.
   const isOffered = visit.confirms !== false || page.name in visit.answers;
   const end = isQuick && isOffered && visit.confirms !== "yes"
     ? [make("label", { class: "again" }, box, ` ${say("confirm")}`)]

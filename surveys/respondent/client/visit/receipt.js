@@ -12,7 +12,7 @@ import { say } from "./words.js";
  */
 
 /**
- * Returns what there is to know about a code.
+ * Returns all that a receipt says about a code.
  * @param {string} body
  * @param {Visit} visit
  */

@@ -17,15 +17,15 @@ export const main = /** @type {HTMLElement} */ (document.getElementById("survey"
 export const pageData = /** @type {PageData} */ (/** @type {unknown} */ (main.dataset));
 export const label = document.getElementById("label");
 /**
- * Whether people may have to leave at once. Then no title says how far the visit went, and the
- * answers go with the page, at once and without a question.
+ * Whether people may have to leave at once. If so, no title says how far the visit went, and the
+ * answers disappear with the page, at once and without a warning.
  */
 export const isWatched = !!document.getElementById("exit");
 export const opening = { nodes: [...main.childNodes] };
 
-// A double tap, or a trembling hand, must not answer what its first tap has just brought: clicks of
-// a new page count after a pause of 400 ms. Keys, whose clicks have no detail, need none, because the
-// focus went to the heading.
+// A double tap, or a trembling hand, must not answer the page that its first tap has just brought,
+// so clicks on a new page count only after a pause of 400 ms. Keys, whose clicks have no detail,
+// need none, because the focus went to the heading.
 const shown = { isNew: false, clicked: 0 };
 addEventListener("click", (event) => {
   shown.isNew &&= event.detail > (event.timeStamp - shown.clicked < 400 ? 0 : 1);

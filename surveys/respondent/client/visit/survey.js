@@ -14,7 +14,7 @@ import { findWords, say } from "./words.js";
  * @property {Question[]} questions
  * @property {Page[]} pages
  * @property {boolean} isWhole Whether the script has the parts without which more would be asked
- *   than promised, or something before it should be.
+ *   than promised, or earlier than it should be.
  * @property {(text: string) => HTMLElement} quote Makes an element with words of the author, translated if possible.
  */
 

@@ -42,7 +42,7 @@ let blank;
 let opening = 0;
 let refreshing = 0;
 
-/** The open disclosures: the server fills only these. */
+/** The open disclosures. The server fills only these. */
 const listOpen = () =>
   [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
     /** @type {HTMLElement} */ (one).dataset.fold ?? ""
@@ -121,7 +121,7 @@ function tell(draft, outcome, reply, isCurrent, before = draft.id) {
       setStamp(shown, draft.stamp);
       setHash();
     }
-    // Text that was typed since then is newer than the reply.
+    // Text typed since then is newer than the reply.
     if (reply && panel && (isCurrent || outcome === "overtaken")) swapParts(reply);
     if (outcome === "overtaken") say("This was changed in another window.");
     if (outcome === "gone") offerAgain(draft);
@@ -186,7 +186,7 @@ const nameOf = (one) =>
   one.id || `${one.closest("[id]")?.id} ${one.querySelector("summary")?.textContent}`;
 
 /**
- * Replaces an element by its newer version. The focus stays, and disclosures stay open.
+ * Replaces an element with its newer version. The focus stays, and disclosures stay open.
  * @param {Element} old
  * @param {Element} newer
  */
@@ -430,7 +430,7 @@ const putRow = (reply) => {
   setHash();
 };
 
-/** Replaces all but the open form by the page's newer version. @param {Document} reply */
+/** Replaces all but the open form with the page's newer version. @param {Document} reply */
 const swapPage = (reply) => {
   if (!reply.getElementById("editor")) return false;
   addHandles(reply);
