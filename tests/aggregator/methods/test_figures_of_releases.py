@@ -141,7 +141,7 @@ def test_the_example_of_a_median() -> None:
     assert f"$\\Delta = {sensitivity}$" in WORDS
     chances = permute_and_flip_probabilities(scores, rate=Fraction(1, 4) / sensitivity)
     bound = selection_bound(sensitivity=sensitivity, epsilon=0.5, candidates=5, level=1 - exp(-3))
-    assert f"with probability {short(float(chances[2]))}, and with 95 % its score is" in WORDS
+    assert f"with probability {short(float(chances[2]))}, and with 95 % probability its" in WORDS
     assert f"within {bound:.1f} reports of the best" in WORDS
 
 
