@@ -13,7 +13,7 @@ from accounts.second_factor import keys
 
 WRONG_CODE = (
     "This code is wrong, was used before or has expired. Wait for the next code in your app, and "
-    "enter that one."
+    "enter it."
 )
 UNREADABLE = (
     "This server can no longer read your second factor, because its key was lost. Ask the person "

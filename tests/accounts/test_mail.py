@@ -43,7 +43,7 @@ def test_one_mail_is_sent_and_what_happened_is_said(settings: Settings) -> None:
     assert "https://murmur.example" in message.body
     assert "murmur@murmur.example" in written
     assert "https://murmur.example" in written
-    assert "accepted a mail to you@example.org" in written
+    assert "accepted an email to you@example.org" in written
 
 
 @pytest.mark.parametrize("address", ["", "nobody", "a@b@c", "you@example.org\nBcc: x@y.example"])
