@@ -76,8 +76,8 @@ A survey was handed over to you. Its history shows who did this. The survey is i
     Kind.OWNER_CHANGED: (
         "A survey on Murmur has a new owner",
         """\
-The person who runs this Murmur site closed an account that owned a survey on which you work. Someone
-else who works on that survey is now its owner. The survey is in your list:""",
+The person who runs this Murmur site closed an account that owned a survey on which you work.
+Someone else who works on that survey is now its owner. The survey is in your list:""",
     ),
     Kind.OWNER_INVITED: (
         "Someone was invited to become the owner of your surveys on Murmur",

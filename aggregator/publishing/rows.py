@@ -128,12 +128,12 @@ def _show_alert(figures: AlertFigure) -> ShownQuestion:
     if figures.came:
         chosen_as = _("Alert: of those who had answered by then, more than %(percent)s %% said")
         limits = _(
-            "If no more say so, and early answers are like later ones, such an alert comes at most "
-            "%(wrong)s times in 100."
+            "If no more people than that say so, and early answers are like later ones, such an "
+            "alert comes at most %(wrong)s times in 100."
         )
     else:
         chosen_as = _("No alert: no look found that more than %(percent)s %% said")
-        limits = _("That does not say that fewer did.")
+        limits = _("This does not mean that fewer people said so.")
     return ShownQuestion(
         question=figures.question,
         chosen=name_answer(figures.question, figures.text),
@@ -161,7 +161,7 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
     )
     limit = _(
         "Noise of publication alone: with 95 %% probability, no other rule is right for more than "
-        "%(people)s people more."
+        "%(people)s additional people."
     )
     limits = [
         limit % {"people": whole(ceil(figures.bound))},
@@ -172,7 +172,9 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
     return ShownQuestion(
         question=figures.question,
         rows=rows,
-        note=join_sentences((_("Rows: for what share of people it is right."), asked)),
+        note=join_sentences(
+            (_("The rows show the share of people for whom each rule is right."), asked)
+        ),
         chosen_as=chosen_as % {"question": name_question(figures.predictor)},
         chosen=figures.predictor.text,
         limits=join_sentences(limits),

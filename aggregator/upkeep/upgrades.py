@@ -58,7 +58,7 @@ def report_missing_migrations() -> None:
     try:
         missing = describe_missing_migrations()
     except Exception:  # nothing waits for this thread, so the error would be lost
-        logger.exception("The database cannot be asked.")
+        logger.exception("The database cannot be queried.")
         return
     finally:
         connection.close()  # must not be shared with threads or processes that start later

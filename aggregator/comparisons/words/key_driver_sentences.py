@@ -30,7 +30,7 @@ def describe_best(ranking: Ranking) -> str:
         return f"No answer predicts {asked} better than {name_rule(constant)}, which {always}."
     same = "same" if best.says_same else "opposite"
     said = (
-        f"{best.predictor.label} predicts {asked} best: the {same} answer is right for "
+        f"{best.predictor.label} predicts {asked} best: guessing the {same} answer is right for "
         f"{write_rule(best)} of people. {name_rule(constant)} {always}."
     )
     return said if best.least_gain > 0 else f"{said} {MAY_BE_CHANCE}"

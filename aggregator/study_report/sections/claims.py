@@ -13,7 +13,9 @@ from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 CLAIMS = "claims"
-NOT_DIVIDED = "At the close, chance divides the reports into two halves, and one stays sealed."
+NOT_DIVIDED = (
+    "At the close, the reports are divided at random into two halves, and one half stays sealed."
+)
 STILL_SEALED = (
     "A random half of the reports is still sealed. It will test, once, the claims that were "
     "written down before."

@@ -23,8 +23,8 @@ ONE_REPORT = (
 )
 HONESTY = "Scrambling makes honesty safe. It does not make people honest, or attentive."
 ONE_BY_ONE = (
-    "Each interval covers its true value with a chance of 95 %. At most about 5 of 100 intervals "
-    "miss it."
+    "Each interval covers its true value with a probability of 95 %. At most about 5 in 100 "
+    "intervals miss their true values."
 )
 
 
