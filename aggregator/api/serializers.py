@@ -66,7 +66,7 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     )
     unit = serializers.CharField(allow_blank=True)
     symbol = serializers.SerializerMethodField(
-        help_text="the symbol it is estimated from; codebook.csv names its column of reports.csv",
+        help_text="the symbol it is estimated from; codebook.csv names its column in reports.csv",
     )
     count = serializers.IntegerField(help_text="reports that show it")
     raw_share = serializers.FloatField(help_text="share of reports that show it")
@@ -133,7 +133,8 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
     type = serializers.CharField(source="question.type")
     text = serializers.CharField(source="question.full_text")
     k = serializers.IntegerField(
-        source="question.k", help_text="codes of the question's symbol, or of each item's"
+        source="question.k",
+        help_text="number of codes of the question's symbol, or of each item's symbol",
     )
     threshold = serializers.IntegerField(
         source="question.threshold", help_text="keep threshold out of 2**32"
@@ -146,7 +147,8 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
     )
     n = serializers.IntegerField(
         allow_null=True,
-        help_text="reports in which it was asked; null while these are fewer than results need",
+        help_text="number of reports in which it was asked; null while there are fewer than "
+        "results need",
     )
     level = serializers.FloatField(help_text="confidence level of each interval")
     simultaneous_level = serializers.FloatField(
@@ -210,7 +212,7 @@ class ResultsSerializer(serializers.Serializer[Results]):
     drawn = serializers.IntegerField(
         source="manifest.drawn",
         allow_null=True,
-        help_text="blocks of questions each person is asked; null for all",
+        help_text="number of blocks of questions that each person is asked; null for all",
     )
     questions = QuestionSerializer(many=True)
     declared = DeclaredSerializer(

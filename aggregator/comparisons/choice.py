@@ -86,7 +86,7 @@ TWO_BLOCKS = (
 # A third question could belong to a third block: fewer people were asked all three.
 MOST_ACROSS = 2
 BLOCKS_MOVE_APART = (
-    "While the survey is open, each block of questions is updated at different times. You can "
+    "While the survey is open, the blocks of questions are updated at different times. You can "
     "compare questions from different blocks once the survey is closed."
 )
 PAIRS_AFTER_CLOSE = (

@@ -39,7 +39,7 @@ TESTED_BEFORE = (
     "claims to open it without a test."
 )
 NO_RECORD = (
-    "The server cannot open the half yet, because it cannot record that its claims are tested. "
+    "The server cannot open the half yet, because it cannot record that the claims are tested. "
     "Nothing is lost. Tell the server’s administrator."
 )
 

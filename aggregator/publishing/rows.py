@@ -165,10 +165,12 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
     )
     limits = [
         limit % {"people": whole(ceil(figures.bound))},
-        _("Scrambling and chance come on top."),
+        _("Scrambling and chance add to this."),
     ]
     if not figures.is_clear:
-        limits.append(_("The difference to “%(answer)s” may be chance.") % {"answer": constant})
+        limits.append(_(
+            "The difference from “%(answer)s” may be due to chance."
+        ) % {"answer": constant})
     return ShownQuestion(
         question=figures.question,
         rows=rows,
@@ -204,9 +206,9 @@ def _describe_limits(figures: ChosenFigure) -> str:
         )
     )
     rest = (
-        _("Scrambling and chance come on top; the intervals of the table show how much.")
+        _("Scrambling and chance add to this; the intervals of the table show how much.")
         if figures.question.is_scrambled
-        else _("Chance comes on top; the intervals of the table show how much.")
+        else _("Chance adds to this; the intervals of the table show how much.")
     )
     return join_sentences((limit % {"people": whole(ceil(figures.bound))}, rest))
 

@@ -142,7 +142,7 @@ def describe_alarm(results: Results) -> str:
         return ""
     looks = "" if results.fixed_end else ", at all looks together"
     return (
-        f"The reports to {join_list(numbers)} probably did not all come from this survey’s page. "
+        f"The codes of {join_list(numbers)} probably did not all come from this survey’s page. "
         f"Chance alone produces such a pattern in fewer than 1 in 100 surveys{looks}. Invented "
         "reports are a likely cause."
     )

@@ -40,8 +40,8 @@ class Command(BaseCommand):
         if failure:
             raise CommandError(f"The email was not sent. {failure}")
         self.stdout.write(
-            f"The server accepted an email to {address}. If it does not arrive within minutes, "
-            "look in the spam folder and in the log of the mail server."
+            f"The server accepted an email to {address}. If it does not arrive within a few "
+            "minutes, look in the spam folder and in the log of the mail server."
         )
 
 

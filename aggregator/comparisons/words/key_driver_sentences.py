@@ -12,7 +12,7 @@ from surveys.formatting import join_list, percent, points
 
 SHARES = Axis(ends=("0\N{NO-BREAK SPACE}%", "100\N{NO-BREAK SPACE}%"))
 NOTHING_SHOWN = "Too few people took part to say which answer predicts this one."
-MAY_BE_CHANCE = "The difference may be chance."
+MAY_BE_CHANCE = "The difference may be due to chance."
 NOT_PLANNED = (
     "Exploratory: this ranking was not planned before the survey opened. It describes these "
     "people, and says nothing about causes."

@@ -31,7 +31,7 @@ MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
 # Coverage measured with half of the cells empty; in all other tables it is .93 or more.
 NEARER_92 = (
-    "Both questions have people without an answer. If several cells of the true table are empty, "
+    "For both questions, some people gave no answer. If several cells of the true table are empty, "
     "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
     "92\N{NO-BREAK SPACE}% of the time."
 )

@@ -85,7 +85,7 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
     if manifest.drawn is not None:
         yield (
             f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
-            "questions, drawn by chance, so each question has fewer reports than the survey."
+            "questions, drawn at random, so each question has fewer reports than the survey."
         )
 
 

@@ -154,7 +154,7 @@ def _describe_estimates(results: Results) -> Iterator[str]:
         yield COMPARISONS
     kinds = [text for method, text in KINDS.items() if method in used]
     if kinds:
-        yield f"The intervals have level 95 % and are {'; '.join(kinds)}. {_say_why(results)}"
+        yield f"The intervals have a level of 95 % and are {'; '.join(kinds)}. {_say_why(results)}"
 
 
 def _say_why(results: Results) -> str:

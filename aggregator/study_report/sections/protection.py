@@ -127,9 +127,8 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
 def _describe_crowd(wave: Wave) -> str:
     return (
         f"Reports were sealed and counted in batches of at least {whole(wave.minimum_batch)} (K). "
-        f"Figures exist for a question or a background group only from "
-        f"{whole(wave.crowd)} reports on. No time, address or account is stored with a "
-        "report."
+        f"Figures exist only for questions and background groups with at least {whole(wave.crowd)} "
+        "reports. No time, address or account is stored with a report."
     )
 
 
