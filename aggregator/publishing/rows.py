@@ -149,7 +149,7 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
     constant = figures.rows[-1].text
     asked = build_asked_cells(figures)
     if figures.predictor is None:
-        none = _("Chance named no answer that predicts it better than “%(answer)s”.") % {
+        none = _("Chance named no answer that predicts this one better than “%(answer)s”.") % {
             "answer": constant
         }
         note = join_sentences((none, asked))
@@ -160,8 +160,8 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
         else _("Best predicted by the opposite answer to %(question)s:")
     )
     limit = _(
-        "Noise of publication alone: with 95 %% probability, no other rule is right for more than "
-        "%(people)s additional people."
+        "Allowing only for publication noise, with 95 %% probability, no other rule is right for "
+        "more than %(people)s additional people."
     )
     limits = [
         limit % {"people": whole(ceil(figures.bound))},
@@ -196,13 +196,13 @@ def _describe_limits(figures: ChosenFigure) -> str:
         return _(PREFERS)
     limit = (
         _(
-            "Noise of publication alone: with 95 %% probability, no answer is more than %(people)s "
-            "people ahead of this one."
+            "Allowing only for publication noise, with 95 %% probability, no answer is more than "
+            "%(people)s people ahead of this one."
         )
         if figures.kind == ReleaseKind.LEADER
         else _(
-            "Noise of publication alone: with 95 %% probability, this is the median, or would be "
-            "if at most %(people)s people had answered differently."
+            "Allowing only for publication noise, with 95 %% probability, this is the median, or "
+            "would be if at most %(people)s people had answered differently."
         )
     )
     rest = (

@@ -144,9 +144,9 @@ def _write_parameters(question: ManifestQuestion) -> str:
 def _describe_estimates(results: Results) -> Iterator[str]:
     yield (
         "True shares were estimated without bias as (S/n − c)/(t − c), where S of n reports show a "
-        "code; shares among some of the people are ratios of such estimates, or most likely "
-        "shares where rules decide who is asked. An estimate outside its interval is shown as "
-        "the nearer end."
+        "code; shares among some of the people are ratios of such estimates, or most likely shares "
+        "where rules decide who is asked. An estimate outside its interval is shown as the nearer "
+        "end of the interval."
     )
     shown = [estimate for question in results.questions for estimate in question.shown]
     used = {estimate.method for estimate in shown if estimate.is_shown}
@@ -179,9 +179,9 @@ def _say_why(results: Results) -> str:
 
 def _describe_suppression(wave: Wave) -> str:
     return (
-        f"Reports were counted in batches of at least {whole(wave.minimum_batch)}, and nothing "
-        f"was estimated from fewer than {whole(wave.crowd)}. The marks start from the "
-        f"standards of the National Center for Health Statistics ({source.PARKER}), but depend on "
-        "the design and the number of reports alone: an estimate is marked † if its interval would "
-        "be wider than 26 points at a share of 20 %, and not shown if wider than 50 points."
+        f"Reports were counted in batches of at least {whole(wave.minimum_batch)}, and nothing was "
+        f"estimated from fewer than {whole(wave.crowd)}. The marks are based on the standards of "
+        f"the National Center for Health Statistics ({source.PARKER}), but depend only on the "
+        "design and the number of reports: an estimate is marked † if its interval would be wider "
+        "than 26 points at a share of 20 %, and not shown if wider than 50 points."
     )

@@ -376,7 +376,7 @@ def test_none_is_shown_where_no_rule_beats_the_constant(rule: int, cells: tuple[
     assert found.predictor is None
     assert [row.key for row in found.rows] == ["always_no"]
     shown = list_figures(found).questions[0]
-    assert "Chance named no answer that predicts it better than “Always No”." in shown.note
+    assert "Chance named no answer that predicts this one better than “Always No”." in shown.note
     assert not shown.chosen
 
 
