@@ -168,9 +168,9 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
         _("Scrambling and chance add to this."),
     ]
     if not figures.is_clear:
-        limits.append(_(
-            "The difference from “%(answer)s” may be due to chance."
-        ) % {"answer": constant})
+        limits.append(
+            _("The difference from “%(answer)s” may be due to chance.") % {"answer": constant}
+        )
     return ShownQuestion(
         question=figures.question,
         rows=rows,

@@ -51,7 +51,7 @@ INTERRUPTED = (
 )
 # For kinds that must be planned before the survey opens.
 NEVER_AGAIN = (
-    "The server stopped while this release was being made or could not write the file that counts "
+    "The server stopped while this release was being made, it could not write the file that counts "
     "draws, or a backup from before the draw was restored. Its cost stays spent, because the "
     "figure may be known. It cannot be made again: releases of this kind are planned before the "
     "survey opens."
