@@ -82,7 +82,7 @@ def change_address(request: HttpRequest) -> HttpResponse:
     form = NewAddressForm(_posted(request), user=user)
     if form.is_valid():
         if not ratelimit.consume(request, action="address_mail", key=str(user.pk)):
-            form.add_error("email", "You asked for many mails. Wait an hour and try again.")
+            form.add_error("email", "You asked for too many emails. Wait an hour and try again.")
         else:
             ask_for_change(user=user, new_email=form.cleaned_data["email"])
             return redirect("account")

@@ -100,9 +100,9 @@ class NameForm(Form):
 class TokenForm(NameForm):
     name = CharField(
         label="Name",
-        help_text="Such as the name of the program.",
+        help_text="A name that you will recognize, such as the name of the program.",
         max_length=60,
-        error_messages={"required": "Enter a name, so that you know this token again."},
+        error_messages={"required": "Enter a name, so that you can recognize this token later."},
     )
     scopes = TypedMultipleChoiceField(
         label="What it may do",
@@ -113,7 +113,7 @@ class TokenForm(NameForm):
         ),
         coerce=Scope,
         widget=CheckboxSelectMultiple,
-        help_text="Never more than you may do yourself at that moment.",
+        help_text="The program can never do more than you are allowed to do at that moment.",
         error_messages={"required": "Tick what the program may do."},
     )
     days = TypedChoiceField(
@@ -121,7 +121,7 @@ class TokenForm(NameForm):
         choices=((30, "30 days"), (90, "90 days"), (LONGEST_DAYS, "a year")),
         coerce=int,
         initial=90,
-        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose one in the list."),
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose one from the list."),
     )
 
 
@@ -141,5 +141,5 @@ class NewAddressForm(Form):
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"].lower()
         if email == self.user.email.lower():
-            raise ValidationError("This is your address already. Enter another one.")
+            raise ValidationError("This is already your address. Enter a different one.")
         return email

@@ -43,7 +43,7 @@ class MadeAlready(TokenRefused):
     """This token exists: the form was sent twice, and only the first reply showed the token."""
 
     def __init__(self, token: ApiToken) -> None:
-        super().__init__("This token was made already.")
+        super().__init__("This token has already been made.")
         self.token = token
 
 
@@ -69,7 +69,8 @@ def make_token(
             if (found.scopes, found.expires_on) == (chosen, last_day):
                 raise MadeAlready(found)
             raise TokenRefused(
-                "You have a token with this name. Choose another name, or revoke that token first."
+                "You already have a token with this name. Choose another name, or revoke that "
+                "token first."
             )
         if own.count() >= MOST_TOKENS:
             raise TokenRefused(f"You have {MOST_TOKENS} tokens. Revoke one first.")

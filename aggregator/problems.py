@@ -140,8 +140,8 @@ INVALID_TOKEN = Problem(
 WRONG_SCOPE = Problem(
     "wrong-scope",
     403,
-    "The token is not for this",
-    "The detail names the scope. Make a token that has it.",
+    "The token does not allow this",
+    "The detail names the missing scope. Make a token that has this scope.",
 )
 FORBIDDEN = Problem("forbidden", 403, "This is not allowed", "Reload the page and try again.")
 NOT_FOUND = Problem("not-found", 404, "Not found", "Check the address.")
@@ -149,8 +149,9 @@ TOO_FEW_RESPONSES = Problem(
     "too-few-responses",
     409,
     "Too few responses to show",
-    "Results and exports need 3 × K reports, or more if the author chose so. A survey that "
-    "asks each person only some of its questions shows them once it has closed.",
+    "Results and exports need 3 × K reports, or more if the author chose a higher minimum. A "
+    "survey that asks each person only some of its questions shows results only once it has "
+    "closed.",
 )
 SURVEY_NOT_COUNTED = Problem(
     "survey-not-counted",
@@ -162,14 +163,15 @@ BACKGROUND_NOT_CHOSEN = Problem(
     "background-not-chosen",
     409,
     "The background of the rows is not chosen yet",
-    "Choose once, on the Data page, which background questions reports.csv has.",
+    "On the Data page, choose which background questions reports.csv includes. You can choose only "
+    "once.",
 )
 NO_SUCH_ROWS = Problem(
     "no-such-rows",
     404,
     "There is no such file of rows",
-    "Where blocks of questions were drawn at random and few people were asked the same ones, each "
-    "block has its own file: reports.csv?block=1 and so on. Otherwise leave block out.",
+    "If blocks of questions were drawn at random and few people were asked the same blocks, each "
+    "block has its own file, such as reports.csv?block=1. Otherwise, leave out block.",
 )
 INVALID_INPUT = Problem(
     "invalid-input", 422, "The input is not valid", "The detail says what is wrong."
@@ -181,18 +183,18 @@ INVALID_DEFINITION = Problem(
     "The member errors lists up to 100 of them, each with a JSON pointer and a detail.",
 )
 DEFINITION_TOO_LARGE = Problem(
-    "definition-too-large", 413, "The definition is too large", "It can have 2 MB."
+    "definition-too-large", 413, "The definition is too large", "It can have at most 2 MB."
 )
 IF_MATCH_MISSING = Problem(
     "if-match-missing",
     428,
     "Say which version you replace",
-    "Get the definition, and send its ETag in If-Match. * is not accepted.",
+    "Get the definition, and send its ETag in If-Match. The value * is not accepted.",
 )
 OVERTAKEN = Problem(
     "overtaken",
     412,
-    "Somebody else has changed the draft",
+    "Someone else has changed the draft",
     "Get the definition again, and make your change there. Nothing was saved.",
 )
 SURVEY_OPENED = Problem(

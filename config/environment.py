@@ -53,7 +53,7 @@ class Environment:
         try:
             line = Path(path).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             refuse(f"{name}_FILE names {path}, which cannot be read: {reason}.")
         if len(line.splitlines()) != 1:
             refuse(f"{name}_FILE names {path}, which must contain one line and no more.")
@@ -90,7 +90,10 @@ class Environment:
         except ValueError:
             size = 0
         if size != KEY_BYTES:
-            refuse(f"{name} must be 32 random bytes in base64, as from `openssl rand -base64 32`.")
+            refuse(
+                f"{name} must be 32 random bytes in base64, such as the output of `openssl rand "
+                "-base64 32`."
+            )
         return text
 
     def flag(self, name: str, default: bool) -> bool:  # positional, like all defaults here

@@ -59,7 +59,7 @@ class CountsNotFound(logging.Filter):
                 self._count += 1
                 return False
             before, self._minute, self._count = self._count, minute, 1
-        record.msg = "%d requests of one minute were for pages that do not exist"
+        record.msg = "%d requests in one minute were for pages that do not exist"
         record.args = (before,)
         return before > 0
 

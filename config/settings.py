@@ -38,7 +38,8 @@ if BEHIND_PROXY:
         "DATABASE_URL",
         "SECRET_KEY",
         "MFA_KEY",
-        why="With MURMUR_BEHIND_PROXY=true, Murmur makes none: every process must have the same.",
+        why="With MURMUR_BEHIND_PROXY=true, Murmur does not make one, because all processes must "
+        "share it.",
     )
 SECRET_KEY = env.text("SECRET_KEY", default="") or _own_key(
     VAR_DIR / "secret_key", lambda: secrets.token_urlsafe(64)

@@ -74,7 +74,7 @@ def test_pages_that_do_not_exist_are_counted_and_not_named(
             assert client.get(f"/wp-{number}").status_code == 404
     lines = [line.partition("request ")[2] for line in log.getvalue().splitlines()]
     assert lines == [
-        f"{count} requests of one minute were for pages that do not exist" for count in (3, 1)
+        f"{count} requests in one minute were for pages that do not exist" for count in (3, 1)
     ]
 
 

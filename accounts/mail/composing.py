@@ -36,11 +36,11 @@ class Kind(models.TextChoices):
 NOTICES: Mapping[str, tuple[str, str]] = {
     Kind.SECOND_FACTOR_ON: (
         "The second factor of your Murmur account is on",
-        "From now on, signing in takes your password and a code from your app.",
+        "From now on, signing in requires your password and a code from your app.",
     ),
     Kind.SECOND_FACTOR_OFF: (
         "The second factor of your Murmur account is off",
-        "It was turned off on your account page. Signing in takes only your password now.",
+        "It was turned off on your account page. Signing in now requires only your password.",
     ),
     Kind.SECOND_FACTOR_RESET: (
         "The second factor of your Murmur account was reset",
@@ -54,39 +54,41 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     ),
     Kind.RECOVERY_CODE_USED: (
         "A recovery code of your Murmur account was used",
-        "Someone, probably you, entered one of your recovery codes. It does not work again.",
+        "Someone, probably you, entered one of your recovery codes. This code will not work again.",
     ),
     Kind.CODES_GUESSED: (
         "Wrong codes for your Murmur account",
-        "Someone who has your password or an open session entered many wrong codes, in vain.",
+        "Someone who has your password or an open session entered many wrong codes. None was "
+        "accepted.",
     ),
     Kind.ACCESS_GIVEN: (
         "Your Murmur account has a new API token",
-        "A program can use your surveys with it. It was made on your account page.",
+        "A program can use this token to work with your surveys. It was made on your account page.",
     ),
 }
 # Titles of surveys are left out, because they can reveal what people are asked about.
 NEWS: Mapping[str, tuple[str, str]] = {
     Kind.OWNER: (
-        "You own another survey on Murmur",
+        "You are the new owner of a survey on Murmur",
         """\
-A survey was handed over to you. Its history says by whom. It is in the list of your surveys:""",
+A survey was handed over to you. Its history shows who did this. The survey is in your list:""",
     ),
     Kind.OWNER_CHANGED: (
-        "A survey on Murmur has another owner",
+        "A survey on Murmur has a new owner",
         """\
-The person who runs this Murmur site closed the account of the owner of a survey on which you work,
-and made somebody else who works on it its owner. It is in the list of your surveys:""",
+The person who runs this Murmur site closed an account that owned a survey on which you work.
+Someone else who works on that survey is now its owner. The survey is in your list:""",
     ),
     Kind.OWNER_INVITED: (
-        "Another owner is invited to your surveys on Murmur",
+        "Someone was invited to become the owner of your surveys on Murmur",
         """\
-The person who runs this Murmur site invited another owner to your surveys, and will then close your
-account. Until the invitation is accepted, you can withdraw it on the page “People” of a survey:""",
+The person who runs this Murmur site invited someone to become the owner of your surveys, and will
+close your account once the invitation is accepted. Until then, you can withdraw the invitation on
+the page “People” of a survey:""",
     ),
 }
 REMEDY = (
-    "If this was not you, somebody knows your password. Change it, and end all other sessions on "
+    "If this was not you, someone knows your password. Change it, and end all other sessions on "
     "your account page:"
 )
 

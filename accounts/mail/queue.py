@@ -74,4 +74,4 @@ def _send(row: AccountMail, user: User) -> bool:
     mail = compose(row.kind, user)
     if mail is None:
         return True
-    return send_or_log(mail, what="A mail to an account")
+    return send_or_log(mail, what="An email to an account")

@@ -17,36 +17,36 @@ REASONS: Mapping[type[Exception], str] = {
     ConnectionRefusedError: "The server refuses connections. Correct the port in EMAIL_URL, or "
     "start the mail server.",
     TimeoutError: "The server does not answer. Correct the host and the port in EMAIL_URL, and "
-    "see whether a firewall blocks the way.",
-    ssl.SSLCertVerificationError: "The server's certificate is not valid for this name. Write the "
-    "name that the certificate has into EMAIL_URL.",
+    "check whether a firewall blocks the connection.",
+    ssl.SSLCertVerificationError: "The server's certificate is not valid for this name. In "
+    "EMAIL_URL, use the name that the certificate contains.",
     ssl.SSLError: f"The encrypted connection failed. In EMAIL_URL, use {TLS_SCHEMES}.",
     smtplib.SMTPAuthenticationError: "The server refuses the user name or the password. Correct "
     "them in EMAIL_URL, and write special characters as %XX.",
     smtplib.SMTPNotSupportedError: "The server does not offer what EMAIL_URL asks for. Use "
     f"{TLS_SCHEMES}, or smtp:// without a user if the server asks for no password.",
     smtplib.SMTPSenderRefused: "The server refuses the sender. Set DEFAULT_FROM_EMAIL to an "
-    "address for which it sends mails, and give user and password in EMAIL_URL if it asks for "
-    "them.",
+    "address from which it sends email. If it asks for a user name and a password, give them in "
+    "EMAIL_URL.",
     smtplib.SMTPRecipientsRefused: "The server refuses the recipient. Correct the address, or "
-    "allow this computer to send mails to other servers.",
+    "allow this computer to send email to other servers.",
     smtplib.SMTPServerDisconnected: "The server closed the connection. In EMAIL_URL, use "
     f"{TLS_SCHEMES}.",
-    ConnectionError: "The connection broke. Try again; if it happens again, look at the log of the "
-    "mail server.",
-    smtplib.SMTPException: "The server refused the mail. Its log says more.",
+    ConnectionError: "The connection was lost. Try again. If it is lost again, look at the log of "
+    "the mail server.",
+    smtplib.SMTPException: "The server refused the email. The log of the server has details.",
     OSError: "The server cannot be reached. Correct EMAIL_URL.",
-    ValueError: "The mail cannot be written with these addresses. Correct DEFAULT_FROM_EMAIL.",
+    ValueError: "The email cannot be written with these addresses. Correct DEFAULT_FROM_EMAIL.",
 }
 
 
 def send_test_mail(address: str) -> str:
     """Send a test email; return an empty string, or the reason for the failure and a remedy."""
     message = EmailMessage(
-        subject="Test mail from Murmur",
+        subject="Test email from Murmur",
         body=(
-            "Murmur can send mails: this is the test that manage.py check_mail sends.\n\n"
-            f"Links in its mails begin with {settings.PUBLIC_URL}\n"
+            "Murmur can send emails. This is the test email that manage.py check_mail sends.\n\n"
+            f"Links in Murmur's emails begin with {settings.PUBLIC_URL}\n"
         ),
         to=[address],
     )

@@ -12,8 +12,8 @@ from django.conf import settings
 from accounts.second_factor import keys
 
 WRONG_CODE = (
-    "This code is wrong, was used before or has expired. Wait for the next code in your app, and "
-    "enter that one."
+    "This code is wrong, has already been used or has expired. Wait for the next code in your app, "
+    "and enter it."
 )
 UNREADABLE = (
     "This server can no longer read your second factor, because its key was lost. Ask the person "

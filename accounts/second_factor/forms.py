@@ -21,9 +21,9 @@ _CODE = {"code": ("Code", "Enter the code.")}
 def describe_wait(seconds: int, *, in_session: bool) -> str:
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
     others = (
-        "somebody uses one of your sessions: sign in again, and end all others."
+        "someone else is using one of your sessions. Sign in again, and end all others."
         if in_session
-        else "somebody knows your password: change it."
+        else "someone knows your password. Change it."
     )
     return (
         f"There were too many wrong codes. Wait {wait} and try again. If you did not enter them, "

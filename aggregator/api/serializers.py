@@ -16,7 +16,9 @@ from aggregator.results.sentences import ANCHORS, describe_estimate
 
 METHODS = tuple(ANCHORS)
 # The same words as the tags on the pages.
-NAME = "its variable in files; q1, q2, … if the survey was opened before there were variables"
+NAME = (
+    "its name in files, such as used_cannabis; q1, q2, … in surveys opened before variables existed"
+)
 STATES = ("draft", "scheduled", "open", "closed")
 
 
@@ -26,13 +28,15 @@ class SurveySerializer(serializers.Serializer[Any]):
     slug = serializers.CharField()
     title = serializers.CharField()
     state = serializers.ChoiceField(choices=STATES, source="state.key")
-    ending = serializers.CharField(help_text="date, cap or owner once closed; empty before")
+    ending = serializers.CharField(
+        help_text="why the survey closed: date, cap or owner; empty until then"
+    )
     questions = serializers.IntegerField(help_text="number of questions")
     sealed = serializers.IntegerField(help_text="sealed reports counted at the last look")
     opens_at = serializers.DateTimeField(allow_null=True)
     closes_at = serializers.DateTimeField(allow_null=True)
     delete_on = serializers.DateField(
-        allow_null=True, help_text="from 00:00 UTC on, everything is deleted"
+        allow_null=True, help_text="on this day, from 00:00 UTC on, everything is deleted"
     )
     cap = serializers.IntegerField(allow_null=True)
     demo = serializers.BooleanField()
@@ -62,14 +66,14 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     )
     unit = serializers.CharField(allow_blank=True)
     symbol = serializers.SerializerMethodField(
-        help_text="the symbol it is estimated from; codebook.csv names its column of reports.csv",
+        help_text="the symbol it is estimated from; codebook.csv names its column in reports.csv",
     )
     count = serializers.IntegerField(help_text="reports that show it")
     raw_share = serializers.FloatField(help_text="share of reports that show it")
     estimate = serializers.FloatField(
         source="value",
         allow_null=True,
-        help_text="unclipped; null where nobody seems to have answered",
+        help_text="unclipped; null where no one seems to have answered",
     )
     joint_estimate = serializers.FloatField(
         source="joint_value",
@@ -80,7 +84,7 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     interval_method = serializers.ChoiceField(
         source="method",
         choices=METHODS,
-        help_text="at the level that the critical value states",
+        help_text="kind of interval, at the level given by critical_value",
     )
     critical_value = serializers.FloatField(
         allow_null=True,
@@ -109,7 +113,7 @@ class EstimateSerializer(serializers.Serializer[Estimate]):
     fake_2_percent_high = serializers.FloatField(source="fake_band.high", allow_null=True)
     effective_sample_size = serializers.FloatField(
         allow_null=True,
-        help_text="direct answers that carry as much information; null outside (0, 1)",
+        help_text="number of direct answers that carry as much information; null outside (0, 1)",
     )
     reliability = serializers.ChoiceField(
         choices=tuple(Reliability), help_text="whether it is precise enough to publish, or to show"
@@ -129,7 +133,8 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
     type = serializers.CharField(source="question.type")
     text = serializers.CharField(source="question.full_text")
     k = serializers.IntegerField(
-        source="question.k", help_text="codes of the question's symbol, or of each item's"
+        source="question.k",
+        help_text="number of codes of the question's symbol, or of each item's symbol",
     )
     threshold = serializers.IntegerField(
         source="question.threshold", help_text="keep threshold out of 2**32"
@@ -142,14 +147,15 @@ class QuestionSerializer(serializers.Serializer[QuestionResult]):
     )
     n = serializers.IntegerField(
         allow_null=True,
-        help_text="reports in which it was asked; null while these are fewer than results need",
+        help_text="number of reports in which it was asked; null while there are fewer than "
+        "results need",
     )
     level = serializers.FloatField(help_text="confidence level of each interval")
     simultaneous_level = serializers.FloatField(
         help_text="level of each simultaneous interval, so that all hold at once"
     )
     alarm = serializers.BooleanField(
-        help_text="chance makes such codes in fewer than 1 of 100 surveys"
+        help_text="true if chance alone produces such codes in fewer than 1 in 100 surveys"
     )
     estimates = EstimateSerializer(
         many=True, help_text="empty while fewer people were asked than results need"
@@ -188,7 +194,7 @@ class ResultsSerializer(serializers.Serializer[Results]):
     manifest_sha256 = serializers.CharField(source="wave.manifest_hash_hex")
     epsilon = serializers.FloatField(
         source="manifest.epsilon",
-        help_text="largest total of the questions that one person can be asked",
+        help_text="largest total ε of the questions that one person can be asked",
     )
     minimum_batch = serializers.IntegerField(source="wave.minimum_batch")
     display_minimum = serializers.IntegerField(source="wave.display_minimum")
@@ -201,12 +207,12 @@ class ResultsSerializer(serializers.Serializer[Results]):
     n = serializers.IntegerField(source="snapshot.total")
     burst_reports = serializers.IntegerField(
         source="count_burst_reports",
-        help_text="of n, at least so many came within seconds of many others",
+        help_text="at least this many of the n reports came within seconds of many others",
     )
     drawn = serializers.IntegerField(
         source="manifest.drawn",
         allow_null=True,
-        help_text="blocks of questions each person is asked; null for all",
+        help_text="number of blocks of questions that each person is asked; null for all",
     )
     questions = QuestionSerializer(many=True)
     declared = DeclaredSerializer(
@@ -226,7 +232,7 @@ class ProblemSerializer(serializers.Serializer[Problem]):
 
 class DefinitionErrorSerializer(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON pointer (RFC 6901) into the definition")
-    detail = serializers.CharField(help_text="what is wrong and what to do, for people")
+    detail = serializers.CharField(help_text="what is wrong and what to do, in words")
 
 
 class DefinitionProblemSerializer(ProblemSerializer):

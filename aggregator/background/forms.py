@@ -12,7 +12,7 @@ from aggregator.background.levels import Background, Level, Levels
 from surveys.manifest.questions import ManifestQuestion
 
 BY_ITSELF = "by itself"
-NOT_SENT = "The form did not arrive whole, so nothing was chosen. Send it again."
+NOT_SENT = "Part of the form did not arrive, so nothing was chosen. Send it again."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,17 +67,17 @@ from surveys.formatting import whole
 from surveys.manifest.questions import ManifestQuestion
 
 PAIRS = (
-    "Each dot is a p-value, adjusted for {pairs} by Holm’s method. Right of the line, it is below "
-    "0.05. It does not show how strong a relationship is."
+    "Each dot is a p-value, adjusted for {pairs} by Holm’s method. To the right of the line, it is "
+    "below 0.05. It does not show how strong a relationship is."
 )
 MOST_PAIRS = 40
 SHORT_TEXT = 30  # characters of a question in a chart of pairs
 IMPOSSIBLE = "These reports contradict the survey’s design, so there is no chart of them."
 PLANNED = "Planned before the survey opened."
 EXPLORATORY = "Exploratory."
-ADJUSTED = "Each odds ratio with the other answers unchanged."
+ADJUSTED = "Each odds ratio holds the other answers constant."
 YES = "Yes"
-ARROWS = "Arrows: the interval goes on."
+ARROWS = "An arrow means that the interval goes on."
 
 
 def make_comparison_figure(
@@ -252,7 +252,7 @@ def _draw_pairs(
     number = f"{len(lines):,} pairs"
     notes = [f"{whole(result.n)} randomized reports. {EXPLORATORY}", PAIRS.format(pairs=number)]
     if len(shown) < len(lines):
-        notes.append(f"The {len(shown)} smallest of {number}.")
+        notes.append(f"Only the {len(shown)} smallest p-values of {number} are shown.")
     panel = Panel(axis=make_p_axis(), sections=(Section(heading="", rows=rows),))
     title = describe_title(standing.manifest, comparison)
     return _finish(comparison, title, (panel,), notes=tuple(notes))

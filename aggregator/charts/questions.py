@@ -29,8 +29,8 @@ FIXED_END = "95 % intervals; the end was fixed before opening"
 AT_CAP = "95 % intervals; the number of reports was fixed before opening"
 EVERY_LOOK = "95 % intervals, for all looks together"
 ONE_LOOK = "95 % intervals"
-DASHED = "Dashed lines: too little is known to show a value."
-TRUTH = "Upright lines: the known truth of the demo."
+DASHED = "A dashed line means that too little is known to show a value."
+TRUTH = "Upright lines show the known truth of the demo."
 CONTRADICTS = "The reports contradict this question’s design."
 
 

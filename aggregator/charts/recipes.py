@@ -21,7 +21,9 @@ from aggregator.simulation.truth import known_truth
 # Increased whenever the same results give another picture.
 VERSION = 2
 _NUMBER = re.compile("[0-9]{1,15}")
-NO_FIGURE = "There is no chart of Q{number}: {reason} The chart of all questions says so too."
+NO_FIGURE = (
+    "There is no chart of Q{number}: {reason} The chart of all questions gives the same reason."
+)
 NOT_COUNTED = "its groups are counted after the survey has closed."
 TOO_FEW = "too few people were asked it to show a result."
 

@@ -29,26 +29,26 @@ from surveys.comparing.pairs import list_pair_indicators, list_pairs
 from surveys.manifest.manifest import Manifest
 
 NO_PAIR_ASKED = (
-    "Each person was asked one block of questions, and no block has two that can be compared. So "
-    "there are no pairs to test."
+    "Each person was asked one block of questions, and no block has two questions that can be "
+    "compared. So there are no pairs to test."
 )
 NO_PAIR_TOGETHER = (
     "Too few people were asked the same blocks, so questions from different blocks are not "
-    "compared. No block has two that can be, so there are no pairs to test."
+    "compared. No block has two questions that can be compared, so there are no pairs to test."
 )
 NO_PAIR = "No two questions of this survey can be compared, so there are no pairs to test."
 MOST_PAIRS = 20_000
 TOO_MANY_PAIRS = (
-    "These questions have {pairs:,} pairs. Murmur tests at most {most:,}. Compare two questions "
-    "instead."
+    "These questions form {pairs:,} pairs, but Murmur tests at most {most:,}. Compare only two "
+    "questions."
 )
 GROUPS_AFTER_CLOSE = (
     "Background groups are compared only once the survey has closed and all its reports are "
     "counted. Until then, choose scrambled questions."
 )
 FEWER_PEOPLE = (
-    "Comparisons need {crowd:,} people. An earlier version of Murmur showed results with "
-    "fewer. They stay, but nothing more is computed from them."
+    "Comparisons need {crowd:,} people. An earlier version of Murmur showed results with fewer. "
+    "Those results stay, but nothing more is computed from them."
 )
 SMALL_GROUPS = (
     "One of the halves has too few people in a background group, or in a combination of groups. So "
@@ -56,37 +56,37 @@ SMALL_GROUPS = (
 )
 NOT_DECLARED = "Choose a declared question of this survey."
 CHOOSE_FIRST = (
-    "Background questions wait until you have chosen which of them the file of rows has. Choose "
-    "them on the Data page, once."
+    "Background questions can be compared once you have chosen which of them the file of rows "
+    "includes. You choose them on the Data page, and only once."
 )
 NOT_IN_ROWS = (
-    "The file of rows has no Q{number}, so it enters no comparison. Break down by Q{number} to see "
-    "its groups one question at a time."
+    "The file of rows does not include Q{number}, so no comparison can use that question. Break "
+    "down the results by Q{number} to see its groups one question at a time."
 )
 MERGED = (
-    "The file of rows does not tell {label} from other groups of Q{number}. Choose a group that it "
-    "has by itself."
+    "The file of rows does not tell {label} from other groups of Q{number}. Choose a group that "
+    "the file lists separately."
 )
 PREPARING = (
     "Murmur is preparing the file of rows, which decides what may be compared across blocks. Try "
     "again in a few seconds."
 )
 ONE_GROUP = (
-    "The file of rows tells too few groups of Q{number} apart to compare all of them. Choose one "
-    "group, or another question."
+    "The file of rows distinguishes too few groups of Q{number} to compare all of them. Choose one "
+    "group, or a different question."
 )
 BLOCKS_APART = (
     "Too few people were asked the same blocks, so questions from different blocks are not "
     "compared. Choose questions from one block."
 )
 TWO_BLOCKS = (
-    "Too few people were asked the same blocks, so a comparison across blocks has one question "
-    "from each of two blocks. Choose two questions, or questions from one block."
+    "Too few people were asked the same blocks, so a comparison across blocks can use only one "
+    "question from each of two blocks. Choose two questions, or questions from one block."
 )
 # A third question could belong to a third block: fewer people were asked all three.
 MOST_ACROSS = 2
 BLOCKS_MOVE_APART = (
-    "While the survey is open, each block of questions is updated at different times. You can "
+    "While the survey is open, the blocks of questions are updated at different times. You can "
     "compare questions from different blocks once the survey is closed."
 )
 PAIRS_AFTER_CLOSE = (

@@ -37,14 +37,14 @@ from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
 from surveys.models import Kind, Verb, Wave
 
-ALREADY_CLAIMED = "There is a claim about these two answers already. Remove it first to change it."
+ALREADY_CLAIMED = "A claim about these two answers already exists. To change it, remove it first."
 NO_SHARE = (
-    "{label} is a number, so it has a mean and no share. Leave the percentage empty to compare its "
+    "{label} is a number, so it has a mean but no share. Leave the percentage empty to compare its "
     "mean with that of everyone else."
 )
-TOO_MANY_CLAIMS = f"You can write down {MOST_CLAIMS} claims at most. Remove one first."
-NOBODY_THERE = "Nobody in the sealed half is in {group}."
-NOBODY_ELSE = "Nobody in the sealed half gave another answer to Q{number}."
+TOO_MANY_CLAIMS = f"You can write down at most {MOST_CLAIMS} claims. Remove one first."
+NOBODY_THERE = "No one in the sealed half is in {group}."
+NOBODY_ELSE = "No one in the sealed half gave a different answer to Q{number}."
 
 
 class ClaimsChanged(Exception):

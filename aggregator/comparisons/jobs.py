@@ -86,8 +86,8 @@ TOO_FEW_TOGETHER = (
     "result. Choose questions from fewer blocks."
 )
 FEW_TOGETHER = (
-    "Q{number} has no break down. With its groups and those of other questions, somebody could "
-    "work out figures about a few people."
+    "Results are not broken down by Q{number}. From its groups and those of other questions, "
+    "someone could work out figures about a few people."
 )
 OLDER_METHOD = (
     "An older version of Murmur computed this comparison. Compare the same questions again to see "

@@ -34,12 +34,12 @@ from surveys.models import Wave
 
 logger = logging.getLogger(__name__)
 TESTED_BEFORE = (
-    "The sealed half was opened before, and then a backup of the server was restored. So it tests "
-    "no other claims than those of the first time. Write down exactly these, or remove all claims "
-    "to open it without a test."
+    "The sealed half was opened before a backup of the server was restored. So it can test only "
+    "the claims that it tested the first time. Write down exactly those claims, or remove all "
+    "claims to open it without a test."
 )
 NO_RECORD = (
-    "The server cannot open the half yet, because it cannot record that its claims are tested. "
+    "The server cannot open the half yet, because it cannot record that the claims are tested. "
     "Nothing is lost. Tell the server’s administrator."
 )
 

@@ -25,8 +25,8 @@ PLAIN_ONLY = (
     "asked must answer."
 )
 TOO_FEW_ROWS = (
-    "The most likely table of these answers has fewer than {segments} different rows, so it has no "
-    "{segments} profiles. Choose fewer profiles, or other questions."
+    "The most likely table of these answers has fewer than {segments} different rows, so it cannot "
+    "have {segments} profiles. Choose fewer profiles, or other questions."
 )
 TOO_SMALL = (
     "A profile would have fewer than {minimum:,} people, which is too few to show. Choose fewer "

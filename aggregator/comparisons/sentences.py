@@ -19,8 +19,8 @@ from surveys.models import Wave
 
 # About a comparison that was not planned.
 TRIED = (
-    "Exploratory: this was not planned before the survey opened. Its intervals count no other "
-    "comparison. If you try many, some will look related by chance."
+    "Exploratory: this was not planned before the survey opened. Its intervals do not allow for "
+    "other comparisons. If you try many, some relationships will appear by chance."
 )
 NEXT_TIME = "In your next survey, plan the comparisons that matter before you open it."
 PLANNED = (
@@ -29,31 +29,32 @@ PLANNED = (
 )
 PLANNED_BUT_WARNED = (
     "Planned before opening. But the results page warns about some of the reports. That warning "
-    "holds here too."
+    "also applies here."
 )
 PLANNED_STILL_OPEN = "Planned before opening. It will be computed again when the survey has ended."
 PLANNED_BEFORE_THE_END = (
-    "Planned before opening, but computed before it ended. Compute it again with all reports."
+    "Planned before opening, but computed before the survey ended. Compute it again with all "
+    "reports."
 )
 AS_A_WHOLE = (
     "You can take a comparison that was planned before opening at face value. All others are "
-    "exploratory: if you try many, some will look related by chance."
+    "exploratory: if you try many, some relationships will appear by chance."
 )
-WARNED = "The results page warns about some of the reports. That warning holds here too."
+WARNED = "The results page warns about some of the reports. That warning also applies here."
 AT_CAP = "This assumes that nobody who saw results sent reports."
 A_PLACE_TO_START = (
     "Exploratory: use this page to decide where to look. The p-values are adjusted for the number "
     "of pairs."
 )
 A_SUMMARY = (
-    "A summary, not a test: the profiles describe the most likely table and would come out of pure "
-    "chance too."
+    "This is a summary, not a test. The profiles describe the most likely table, and pure chance "
+    "would also produce some."
 )
 IMPOSSIBLE = (
     "Do not use these results. No true answers would plausibly produce these reports through this "
     "survey’s page, so some reports probably came from elsewhere."
 )
-SELDOM_BY_CHANCE = "Chance alone does this to fewer than 1 of 100 comparisons."
+SELDOM_BY_CHANCE = "Chance alone causes this in fewer than 1 in 100 comparisons."
 MINUS = "\N{MINUS SIGN}"
 UNCLEAR = "no clear relation"
 SIGNIFICANT = 0.05

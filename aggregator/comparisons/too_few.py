@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surveys.comparing.indicators import Answer, Factor, Indicator
 
-NOBODY = "Nobody is in the group {label}. Choose another group."
+NOBODY = "No one is in the group {label}. Choose another group."
 ONE_GROUP_ONLY = "All people are in one group of Q{number}. Choose another question."
 
 

@@ -36,12 +36,13 @@ WITHOUT_ANSWER: Mapping[CodeKind, str] = {
     CodeKind.DECLINED: "Declined: “Prefer not to say”",
     CodeKind.NOT_ASKED: "Not asked: the answers to earlier questions led past this question",
     CodeKind.NOT_DRAWN: "Empty cell: not drawn. Each person was asked {drawn} of {blocks} blocks "
-    "of questions, chosen at random before the first answer, and this question was in none of them",
-    CodeKind.NOT_SHOWN: "Groups that no page shows, because they are too small or would reveal one "
-    "that is, and those that had to be merged with them",
+    "of questions, chosen at random before the first answer, and this question was in none of "
+    "those",
+    CodeKind.NOT_SHOWN: "Groups that no page shows because they are too small or would reveal a "
+    "small group, and groups that had to be merged with them",
 }
 NOT_CHOSEN_OR_MISSING = (
-    "{label}. People who did not answer the question have this code too; {gate} tells how many"
+    "{label}. People who did not answer the question also have this code; {gate} shows how many"
 )
 # The only column of estimates.csv with codes, which follow from a rule.
 RELIABILITY_COLUMN = "reliability"
@@ -53,11 +54,13 @@ RELIABILITIES: Mapping[Reliability, str] = {
     ),
     Reliability.CAUTION: (
         "Column of estimates.csv: with caution (†). Less precise than publishable, or the alarm "
-        "was raised for the question; the interval covers the true value as often as any other"
+        "was raised for the question; the interval covers the true value as often as any other "
+        "interval"
     ),
     Reliability.NOT_SHOWN: (
-        "Column of estimates.csv: not shown on pages and charts. That interval would be wider than "
-        f"{WIDEST * 100:.0f} points, or there is no estimate, or a contradiction"
+        "Column of estimates.csv: not shown on pages and charts. The 95 % interval of a share of "
+        f"{COMPARED_AT * 100:.0f} % would be wider than {WIDEST * 100:.0f} points, there is no "
+        "estimate, or the codes contradict the design"
     ),
 }
 IN_BROWSER = (
@@ -68,8 +71,8 @@ ROUNDED = (
     "First rounded at random: a number x became {maximum} with probability {distance} / {length} "
     "and otherwise {minimum}. Then "
 )
-AS_SENT = "Not randomized: sent as it was chosen"
-SUM = "Sum of these items: {items}. Each counts: {answers}"
+AS_SENT = "Not randomized: the answer was sent as it is"
+SUM = "Sum of these items: {items}. Each answer counts as follows: {answers}"
 SAME_ANSWERS = "From the same answers as {scale}, and randomized separately"
 NOT_HERE = "Not randomized: this row has no code of this question"
 

@@ -20,8 +20,8 @@ from surveys.releasing.words import KINDS
 # For the price, if the survey does not say how many people it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
-    "For the preview only. Do not choose ε by how many came: that would tell readers something "
-    "about it."
+    "Used only for the preview. Do not choose ε by how many people came: it would reveal something "
+    "about that number to readers."
 )
 
 
@@ -56,7 +56,8 @@ class ReleaseForm(forms.Form):
         self.fields["epsilon"] = Hundredths(
             most=left,
             label="ε to spend",
-            help_text=f"{cap(left)} is left. More ε: more exact, less protected.",
+            help_text=f"{cap(left)} is left. A larger ε makes the figures more exact, but protects "
+            "less.",
         )
         self.order_fields(["questions", "epsilon", "people"])
 
@@ -105,7 +106,7 @@ def _menu(kind: ReleaseKind, offered: Sequence[tuple[str, ManifestQuestion]]) ->
             widget=forms.CheckboxSelectMultiple,
             error_messages={
                 "required": "Choose at least one question.",
-                "invalid_choice": "%(value)s cannot be in a table. Choose among those listed.",
+                "invalid_choice": "%(value)s cannot be in a table. Choose from those listed.",
             },
         )
     return forms.ChoiceField(
@@ -114,6 +115,6 @@ def _menu(kind: ReleaseKind, offered: Sequence[tuple[str, ManifestQuestion]]) ->
         widget=forms.RadioSelect,
         error_messages={
             "required": "Choose a question.",
-            "invalid_choice": "%(value)s cannot be published this way. Choose among those listed.",
+            "invalid_choice": "%(value)s cannot be published this way. Choose from those listed.",
         },
     )

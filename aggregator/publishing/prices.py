@@ -135,11 +135,11 @@ def _explain_mechanism(
     plan: ReleasePlan, account: Account, request: ReleaseRequest, manifest: Manifest
 ) -> str:
     if plan.mechanism == Mechanism.PERMUTE_AND_FLIP:
-        return "The better an answer does, the more likely it is chosen."
+        return "The better an answer does, the more likely it is to be chosen."
     if plan.mechanism == Mechanism.GAUSSIAN:
         return (
-            "It varies less than Laplace noise at this ε, but spends all of this survey’s δ: later "
-            "tables use Laplace noise."
+            "It varies less than Laplace noise at this ε, but spends all of this survey’s δ, so "
+            "later tables use Laplace noise."
         )
     with_delta = plan_release(request, manifest, delta_nanos_left=account.delta_cap)
     if with_delta.mechanism == Mechanism.GAUSSIAN:

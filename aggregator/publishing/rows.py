@@ -128,12 +128,12 @@ def _show_alert(figures: AlertFigure) -> ShownQuestion:
     if figures.came:
         chosen_as = _("Alert: of those who had answered by then, more than %(percent)s %% said")
         limits = _(
-            "If no more say so, and early answers are like later ones, such an alert comes at most "
-            "%(wrong)s times in 100."
+            "If no more people than that say so, and early answers are like later ones, such an "
+            "alert comes at most %(wrong)s times in 100."
         )
     else:
         chosen_as = _("No alert: no look found that more than %(percent)s %% said")
-        limits = _("That does not say that fewer did.")
+        limits = _("This does not mean that fewer people said so.")
     return ShownQuestion(
         question=figures.question,
         chosen=name_answer(figures.question, figures.text),
@@ -149,7 +149,7 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
     constant = figures.rows[-1].text
     asked = build_asked_cells(figures)
     if figures.predictor is None:
-        none = _("Chance named no answer that predicts it better than “%(answer)s”.") % {
+        none = _("Chance named no answer that predicts this one better than “%(answer)s”.") % {
             "answer": constant
         }
         note = join_sentences((none, asked))
@@ -160,19 +160,23 @@ def _show_key_driver(figures: KeyDriverFigures) -> ShownQuestion:
         else _("Best predicted by the opposite answer to %(question)s:")
     )
     limit = _(
-        "Noise of publication alone: with 95 %% probability, no other rule is right for more than "
-        "%(people)s people more."
+        "Allowing only for publication noise, with 95 %% probability, no other rule is right for "
+        "more than %(people)s additional people."
     )
     limits = [
         limit % {"people": whole(ceil(figures.bound))},
-        _("Scrambling and chance come on top."),
+        _("Scrambling and chance add to this."),
     ]
     if not figures.is_clear:
-        limits.append(_("The difference to “%(answer)s” may be chance.") % {"answer": constant})
+        limits.append(
+            _("The difference from “%(answer)s” may be due to chance.") % {"answer": constant}
+        )
     return ShownQuestion(
         question=figures.question,
         rows=rows,
-        note=join_sentences((_("Rows: for what share of people it is right."), asked)),
+        note=join_sentences(
+            (_("The rows show the share of people for whom each rule is right."), asked)
+        ),
         chosen_as=chosen_as % {"question": name_question(figures.predictor)},
         chosen=figures.predictor.text,
         limits=join_sentences(limits),
@@ -192,19 +196,19 @@ def _describe_limits(figures: ChosenFigure) -> str:
         return _(PREFERS)
     limit = (
         _(
-            "Noise of publication alone: with 95 %% probability, no answer is more than %(people)s "
-            "people ahead of this one."
+            "Allowing only for publication noise, with 95 %% probability, no answer is more than "
+            "%(people)s people ahead of this one."
         )
         if figures.kind == ReleaseKind.LEADER
         else _(
-            "Noise of publication alone: with 95 %% probability, this is the median, or would be "
-            "if at most %(people)s people had answered differently."
+            "Allowing only for publication noise, with 95 %% probability, this is the median, or "
+            "would be if at most %(people)s people had answered differently."
         )
     )
     rest = (
-        _("Scrambling and chance come on top; the intervals of the table show how much.")
+        _("Scrambling and chance add to this; the intervals of the table show how much.")
         if figures.question.is_scrambled
-        else _("Chance comes on top; the intervals of the table show how much.")
+        else _("Chance adds to this; the intervals of the table show how much.")
     )
     return join_sentences((limit % {"people": whole(ceil(figures.bound))}, rest))
 

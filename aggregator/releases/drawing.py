@@ -45,19 +45,20 @@ from surveys.releasing.noise import plan_table_of_choice
 logger = logging.getLogger(__name__)
 RESTORED = "restored"
 INTERRUPTED = (
-    "The server stopped while this release was drawn, or a backup from before the draw was "
-    "restored. What it cost stays spent, because the figure may be known. You can make the same "
-    "release again; it costs the same again."
+    "The server stopped while this release was being drawn, or a backup from before the draw was "
+    "restored. Its cost stays spent, because the figure may be known. You can make the same "
+    "release again at the same cost."
 )
 # For kinds that must be planned before the survey opens.
 NEVER_AGAIN = (
-    "The server stopped while this release was made, could not write the file that counts draws, "
-    "or restored a backup from before. What it cost stays spent, because the figure may be known. "
-    "It cannot be made again: releases of this kind are planned before the survey opens."
+    "The server stopped while this release was being made, it could not write the file that counts "
+    "draws, or a backup from before the draw was restored. Its cost stays spent, because the "
+    "figure may be known. It cannot be made again: releases of this kind are planned before the "
+    "survey opens."
 )
 CONTRADICTED = (
-    "The database and the file that counts draws contradict each other, as after a backup was "
-    "restored. Figures that are no longer in the database may be known, so everything that this "
+    "The database and the file that counts draws contradict each other, as they do after a backup "
+    "is restored. Figures that are no longer in the database may be known, so everything that this "
     "survey may publish counts as spent, and nothing more is drawn."
 )
 NO_FILE = (
@@ -65,13 +66,13 @@ NO_FILE = (
     "is lost, and the price stays the same. Tell the server’s administrator."
 )
 OTHER_FOLDER = (
-    "The server cannot draw this release yet: the folder that counts draws is missing, or another "
-    "one is in its place. Nothing is lost, and the price stays the same. Tell the server’s "
-    "administrator."
+    "The server cannot draw this release yet: the folder that counts draws is missing, or a "
+    "different folder is in its place. Nothing is lost, and the price stays the same. Tell the "
+    "server’s administrator."
 )
 NOT_COUNTED = (
-    "This release is drawn as soon as the results of the survey are computed again. Nothing is "
-    "lost, and the price stays the same."
+    "This release will be drawn as soon as the results of the survey are computed again. Nothing "
+    "is lost, and the price stays the same."
 )
 
 

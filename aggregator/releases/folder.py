@@ -14,13 +14,13 @@ from pathlib import Path
 from aggregator.models import Release, ReleaseFolder
 from aggregator.releases.counters import has_draws, make_identity, read_identity
 
-ANOTHER = "the database knows another folder, in which draws were counted until now"
+ANOTHER = "the database names a different folder, in which draws were counted until now"
 WITHOUT_IDENTITY = (
-    "it has no identity: it is new, it was emptied, or what should be mounted here is not"
+    "it has no identity: it is new, it was emptied, or the folder that belongs here is not mounted"
 )
 WITHOUT_DRAWS = (
-    "it has no record of draws, but the database has releases that were drawn before it knew any "
-    "folder"
+    "it has no record of draws, but the database has releases that were drawn before it recorded "
+    "any folder"
 )
 REMEDY = (
     "mount or share the folder that counts draws, or export MURMUR_RELEASES= where other machines "

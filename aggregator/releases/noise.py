@@ -51,14 +51,14 @@ def _find_version() -> str:
     if not version:
         raise NotDrawable(_cannot("OpenDP, which draws it, is not installed"))
     if not is_expected(version):
-        raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, and version {version} is installed"))
+        raise NotDrawable(_cannot(f"it needs OpenDP {SERIES}x, but version {version} is installed"))
     return version
 
 
 def _check_loss(stated: float, charged: float | None) -> None:
     if charged is None or not isclose(stated, charged, rel_tol=TOLERANCE):
         raise NotDrawable(
-            _cannot("OpenDP states another loss for it than the one that the ledger was charged")
+            _cannot("OpenDP states a loss that differs from the one charged to the ledger")
         )
 
 

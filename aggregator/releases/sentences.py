@@ -48,8 +48,8 @@ _NOISE = {
         "Permute-and-flip: a choice by chance, with exponential noise of scale {scale}"
     ),
     Mechanism.SPARSE_VECTOR: (
-        "Sparse vector: discrete Laplace noise of scale {scale} on every look, and of half of it "
-        "on the threshold"
+        "Sparse vector: discrete Laplace noise of scale {scale} on every look, and of half that "
+        "scale on the threshold"
     ),
 }
 _FACTORS = {
@@ -118,12 +118,12 @@ def promise_together(manifest: Manifest, *, spent_hundredths: int, delta_nanos: 
     if spent_hundredths == 0:
         sentence = _(
             "A guess about whether a given person took part is right at most %(limit)s times in "
-            "100 with all that may follow, instead of 50."
+            "100 after all future releases, instead of 50."
         )
     elif spent_hundredths < most:
         sentence = _(
-            "A guess about whether a given person took part is right at most %(most)s times in "
-            "100 (%(limit)s times with all that may follow), instead of 50."
+            "A guess about whether a given person took part is right at most %(most)s times in 100 "
+            "(%(limit)s times after all future releases), instead of 50."
         )
     else:
         sentence = _(
@@ -242,8 +242,8 @@ def describe_exact_readers(manifest: Manifest) -> str:
     if worst := find_worst(bare):
         sentences.append(
             f"Readers of this page learn at most {write_reader(worst)} about "
-            f"{_name_answers(bare, all_of=lines)}, as the server does: only the scrambling "
-            "protects there."
+            f"{_name_answers(bare, all_of=lines)}. The server learns as much, because scrambling "
+            "is the only protection there."
         )
     return " ".join(sentences)
 

@@ -54,7 +54,7 @@ COUNTED_WITH_HALF = "Sent unscrambled. Counted once the sealed half is open."
 COUNTED_NOW = (
     "Sent unscrambled, so exact for those who took part. The intervals assume a random sample."
 )
-HIDDEN = "Small groups are not shown, nor groups that would reveal them by subtraction."
+HIDDEN = "Small groups are not shown, nor are groups that would reveal them by subtraction."
 
 
 class RowKind(StrEnum):

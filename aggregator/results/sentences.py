@@ -24,15 +24,17 @@ CONTRADICTION = (
     "The codes contradict the design: no share between 0 and 100 % would plausibly produce them."
 )
 CONTRADICTION_CAUSES = (
-    "Chance alone does this to fewer than 5 of 100 questions; reports that did not come from this "
-    "survey's page, such as a flood of invented ones, do it too. Treat this question's figures as "
-    "a warning, not as a finding."
+    "Chance alone causes this in fewer than 5 in 100 questions. Reports that did not come from "
+    "this survey's page, such as a flood of invented ones, also cause it. Treat this question's "
+    "figures as a warning, not as a finding."
 )
 _GUARANTEED = (
     "With so few reports, this interval is the guaranteed kind: a shorter one would miss the truth "
     "too often."
 )
-_COUNTED = "How many were asked is counted: the answers that decide it are not scrambled."
+_COUNTED = (
+    "The number of people asked is counted, because the answers that decide it are not scrambled."
+)
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
@@ -67,8 +69,8 @@ TOO_FEW = "too few answers"
 NOTHING = "–"
 OF_CODES = ("Codes", "Raw share")  # the columns that count codes
 OWN_CODES = (
-    "Its rule depends on too many answers to use them here, so these figures come from this "
-    "question’s reports alone."
+    "This question’s rule depends on too many answers to use here, so these figures come from the "
+    "question’s own reports alone."
 )
 CAUTION_MARK = "†"
 MAY_BE_ZERO = "The difference may be zero."
@@ -80,7 +82,7 @@ WATCHED = (
 )
 ONE_LOOK = "These intervals are valid because no results were shown before the survey closed."
 FIXED_END = (
-    "These intervals are valid because the end was fixed before opening and the survey ended by it."
+    "These intervals are valid because the end was fixed before opening and the survey kept to it."
 )
 # People who may both see results and send reports can choose when the cap is reached.
 AT_CAP = (
@@ -90,10 +92,10 @@ AT_CAP = (
 _WIDE = "These are the wider intervals, which hold at 95 % for all looks together"
 CLOSED_EARLY = f"{_WIDE}, because the survey was closed before its fixed end"
 CLOSED_WITHOUT_END = f"{_WIDE}, because no end was fixed before the survey opened."
-KEPT = f"{_WIDE}. They are those of an earlier look, because too few reports had come by the close."
+KEPT = f"{_WIDE}. They come from an earlier look, because too few reports had arrived by the close."
 OPEN_HALF = (
-    "They count the open half of the reports. Test what you find on the other half: after a "
-    "search, an interval may miss more often."
+    "These intervals describe the open half of the reports. Test what you find on the other half: "
+    "after a search, an interval may miss the true value more often."
 )
 STILL_COUNTING = f"{_WIDE}, until the last reports are counted."
 SMALLEST_SAMPLE_SHOWN = 10
@@ -140,8 +142,8 @@ def describe_alarm(results: Results) -> str:
         return ""
     looks = "" if results.fixed_end else ", at all looks together"
     return (
-        f"The reports to {join_list(numbers)} probably did not all come from this survey’s page. "
-        f"Chance alone makes a pattern like this in fewer than 1 of 100 surveys{looks}. Invented "
+        f"The codes of {join_list(numbers)} probably did not all come from this survey’s page. "
+        f"Chance alone produces such a pattern in fewer than 1 in 100 surveys{looks}. Invented "
         "reports are a likely cause."
     )
 

@@ -50,7 +50,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
     groups = []
     for number, group in enumerate(content, start=1):
         if not isinstance(group, dict) or set(group) != {"share", "answers"}:
-            raise RehearsalError(f"Group {number} must have exactly a share and answers.")
+            raise RehearsalError(f"Group {number} must have a share and answers, and nothing else.")
         share, answers = group["share"], group["answers"]
         if not _is_weight(share) or not share > 0:
             raise RehearsalError(f"The share of group {number} must be a number above 0.")

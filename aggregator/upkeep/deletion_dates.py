@@ -28,7 +28,7 @@ RETRY_AFTER = timedelta(hours=1)
 SUBJECT = "A survey will be deleted on {day}"
 # The mail omits the title, which may reveal the topic of the questions.
 MESSAGE = (
-    "On {day}, Murmur deletes one of your surveys with everything that it collected. You chose "
+    "On {day}, Murmur will delete one of your surveys and everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
     "The list of your surveys shows which one. Download what you need before that day:\n\n"
     "{address}\n"
@@ -100,4 +100,4 @@ def _send(survey: Survey) -> bool:
         "address": settings.PUBLIC_URL + reverse("aggregator:home"),
     }
     mail = EmailMessage(subject=SUBJECT.format(**told), body=MESSAGE.format(**told), to=addresses)
-    return send_or_log(mail, what="A mail about a deletion")
+    return send_or_log(mail, what="An email about a deletion")

@@ -27,7 +27,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import Wave
 
 RECORD_LOST = (
-    "The record of draws was lost while this release waited. What it cost stays spent, because the "
+    "The record of draws was lost while this release waited. Its cost stays spent, because the "
     "figure may be known. Tables, leaders and medians can be made again at the same cost."
 )
 

@@ -15,8 +15,8 @@ RUN_MIGRATE = "The database is older than this code ({names}). Run manage.py mig
 # The last commit that can migrate an older database to where these migrations begin.
 UPGRADES_OLDER = "1fec5159"
 TOO_OLD = (
-    "The database was made by an older version, which this code cannot upgrade. "
-    f"Check out commit {UPGRADES_OLDER}, run manage.py migrate there, and come back to this one."
+    "The database was made by an older version, which this code cannot upgrade. Check out commit "
+    f"{UPGRADES_OLDER}, run manage.py migrate there, and return to this commit."
 )
 _MOST_NAMES = 3
 # Set permanently once nothing is missing: only a new release, in a new process, adds migrations.
@@ -58,7 +58,7 @@ def report_missing_migrations() -> None:
     try:
         missing = describe_missing_migrations()
     except Exception:  # nothing waits for this thread, so the error would be lost
-        logger.exception("The database cannot be asked.")
+        logger.exception("The database cannot be queried.")
         return
     finally:
         connection.close()  # must not be shared with threads or processes that start later

@@ -25,7 +25,9 @@ from surveys.models import Survey
 
 REFUSED = 422
 CHOSEN = "The background of the rows is chosen."
-NOTHING_CHANGED = "The background had been chosen before, perhaps in another window. It stays."
+NOTHING_CHANGED = (
+    "The background had already been chosen, perhaps in another window. It was not changed."
+)
 
 
 @needs(Action.CHOOSE_BACKGROUND)

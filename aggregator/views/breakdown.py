@@ -32,7 +32,7 @@ from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey
 
 NOT_DECLARED = "This survey has no such declared question."
-NO_RESULT = "This break down has no result."
+NO_RESULT = "This breakdown has no result."
 SECONDS_TO_RELOAD = 2
 # More would make a page of several megabytes, which nobody can read.
 MOST_ROWS_ON_A_PAGE = 1200

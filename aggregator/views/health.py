@@ -44,10 +44,12 @@ def readyz(request: HttpRequest) -> HttpResponse:
             return _refuse(problems.UNAVAILABLE, missing)
         is_late = bool(find_ages(now=timezone.now()).problem)
     except (OperationalError, InterfaceError) as error:
-        logger.error("The database cannot be asked.", exc_info=error)
+        logger.error("The database cannot be queried.", exc_info=error)
         return _refuse(problems.UNAVAILABLE, "The database does not answer.")
     if is_late and wants_alarm:
-        return _refuse(problems.UNAVAILABLE, "Work is late: manage.py status says which.")
+        return _refuse(
+            problems.UNAVAILABLE, "Some work is late. Run manage.py status to see which."
+        )
     return JsonResponse({"status": "late" if is_late else "ok"})
 
 

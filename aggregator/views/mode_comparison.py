@@ -33,7 +33,7 @@ from surveys.models import Survey
 LEAST_HETEROGENEITY = 0.05
 EXPLORATORY = (
     "Exploratory: these intervals are not guaranteed if you look more than once before both ways "
-    "have ended as fixed."
+    "of answering have ended as fixed."
 )
 
 
@@ -118,8 +118,8 @@ def _build_block(found: ModeComparison, *, pooled: bool) -> Block:
         )
     elif pooled and both.heterogeneity.p_value < LEAST_HETEROGENEITY:
         warning = (
-            "The two differ by more than chance, so one share describes neither. Do not pool them "
-            "here."
+            "The two ways differ by more than chance, so no single share describes both. Do not "
+            "pool them here."
         )
     key = found.browser.question.name
     rows = [

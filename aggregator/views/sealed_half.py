@@ -40,11 +40,11 @@ REFUSED = 422
 NOT_KEPT = "This survey keeps nothing sealed."
 ADDED = "The claim is written down."
 ASKED = "The claims are fixed now."
-ASKED_BEFORE = "The sealed half had been opened before, perhaps in another window."
+ASKED_BEFORE = "The sealed half had already been opened, perhaps in another window."
 CHANGED = (
     "The claims have changed since this page was loaded, so nothing was opened. Read them again."
 )
-TICK = "Tick the box to say that you know that there is only one test."
+TICK = "Tick the box to confirm that you know there is only one test."
 DIRECTIONS = [("higher", "More frequent in this group"), ("lower", "Less frequent in this group")]
 
 
@@ -62,7 +62,8 @@ class ClaimForm(forms.Form):
         required=False,
         min_value=1,
         max_value=99,
-        help_text="To claim a share. Leave it empty to compare with everyone else.",
+        help_text="Enter a percentage, such as 20, to claim a share. Leave the field empty to "
+        "compare with everyone else.",
     )
 
     def __init__(self, data: Any = None, *, manifest: Manifest, has_groups: bool) -> None:

@@ -43,7 +43,7 @@ def test_one_mail_is_sent_and_what_happened_is_said(settings: Settings) -> None:
     assert "https://murmur.example" in message.body
     assert "murmur@murmur.example" in written
     assert "https://murmur.example" in written
-    assert "accepted a mail to you@example.org" in written
+    assert "accepted an email to you@example.org" in written
 
 
 @pytest.mark.parametrize("address", ["", "nobody", "a@b@c", "you@example.org\nBcc: x@y.example"])
@@ -111,7 +111,7 @@ def test_what_the_server_answers_is_said(settings: Settings) -> None:
         (smtplib.SMTPRecipientsRefused({"a@b": (554, b"relay denied")}), "554 relay denied"),
         (smtplib.SMTPServerDisconnected("closed"), "closed the connection"),
         (smtplib.SMTPDataError(552, b"too big"), "552 too big"),
-        (ConnectionResetError(104, "reset"), "connection broke"),
+        (ConnectionResetError(104, "reset"), "connection was lost"),
         (OSError(101, "Network is unreachable"), "cannot be reached"),
         (ValueError("odd"), "DEFAULT_FROM_EMAIL"),
         (UnicodeError(), "no further answer"),
@@ -132,7 +132,7 @@ def test_special_reasons_come_before_general_ones() -> None:
     [
         ("smtp", "murmur@murmur.example", ""),
         ("smtp", "Murmur <murmur@murmur.example>", ""),
-        ("smtp", "murmur@localhost", "refuse mails from this sender"),
+        ("smtp", "murmur@localhost", "refuse emails from this sender"),
         ("console", "murmur@murmur.example", "no mail is sent"),
         ("dummy", "murmur@localhost", "no mail is sent"),
     ],

@@ -187,7 +187,7 @@ def test_the_operator_ends_all_sessions_of_one_account(
 ) -> None:
     first, second, other = sign_in(person), sign_in(person), sign_in(make_user())
     call_command("end_sessions", "--email", "Rosa@example.org")
-    said = "rosa@example.org that were ended: 2. Tokens that were revoked: 0."
+    said = "rosa@example.org ended: 2. Tokens revoked: 0."
     assert said in capsys.readouterr().out
     assert not is_signed_in(first)
     assert not get_user(second).is_authenticated

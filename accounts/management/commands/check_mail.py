@@ -15,12 +15,14 @@ from accounts.mail.trial import send_test_mail
 
 class Command(BaseCommand):
     help = (
-        "Send one test mail, and say what happened. Run it in the environment of a worker, because "
-        "workers send Murmur's mails. The exit code is 1 if no mail was sent."
+        "Send one test email, and say what happened. Run it in the environment of a worker, "
+        "because workers send Murmur's emails. The exit code is 1 if no email was sent."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--to", required=True, metavar="ADDRESS", help="who gets the test mail")
+        parser.add_argument(
+            "--to", required=True, metavar="ADDRESS", help="where to send the test email"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         address = options["to"].strip()
@@ -33,20 +35,20 @@ class Command(BaseCommand):
             raise CommandError(describe_unsent(delivery.place))
         self.stdout.write(f"Server: {delivery.place}")
         self.stdout.write(f"Sender: {settings.DEFAULT_FROM_EMAIL} (DEFAULT_FROM_EMAIL)")
-        self.stdout.write(f"Links in mails begin with {settings.PUBLIC_URL} (MURMUR_PUBLIC_URL)")
+        self.stdout.write(f"Links in emails begin with {settings.PUBLIC_URL} (MURMUR_PUBLIC_URL)")
         failure = send_test_mail(address)
         if failure:
-            raise CommandError(f"The mail was not sent. {failure}")
+            raise CommandError(f"The email was not sent. {failure}")
         self.stdout.write(
-            f"The server accepted a mail to {address}. If it does not arrive within minutes, look "
-            "among unwanted mails and in the log of the mail server."
+            f"The server accepted an email to {address}. If it does not arrive within a few "
+            "minutes, look in the spam folder and in the log of the mail server."
         )
 
 
 def describe_unsent(place: str) -> str:
-    kept = f"It writes them to {place}" if place else "It drops them"
+    kept = f"It writes emails to {place}" if place else "It drops them"
     return (
-        f"No mail was sent, because this installation sends none. {kept}. To send mails, "
+        f"No email was sent, because this installation sends none. {kept}. To send emails, "
         f"{describe_remedy()}. Set DEFAULT_FROM_EMAIL too, restart the workers and the web "
         "processes, and run this command again."
     )

@@ -17,9 +17,9 @@ class Command(BaseCommand):
         if unreadable:
             raise CommandError(
                 f"No key decrypts the secrets of {', '.join(unreadable)}. Put the key that "
-                "encrypted them into MFA_KEY_FALLBACKS and run this again. If it is lost, reset "
-                "these accounts with manage.py reset_second_factor. All other secrets are "
-                "encrypted with MFA_KEY now."
+                "encrypted them into MFA_KEY_FALLBACKS and run this command again. If that key is "
+                "lost, reset these accounts with manage.py reset_second_factor. All other secrets "
+                "are encrypted with MFA_KEY now."
             )
         self.stdout.write(
             "All secrets are encrypted with MFA_KEY. You can remove MFA_KEY_FALLBACKS."

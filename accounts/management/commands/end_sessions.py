@@ -16,7 +16,4 @@ class Command(AccountCommand):
 
     def change(self, user: User) -> str:
         ended, revoked = end_sessions(user), end_tokens(user)
-        return (
-            f"Sessions of {user.email} that were ended: {ended}. Tokens that were revoked: "
-            f"{revoked}."
-        )
+        return f"Sessions of {user.email} ended: {ended}. Tokens revoked: {revoked}."

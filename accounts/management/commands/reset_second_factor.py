@@ -10,8 +10,8 @@ from accounts.second_factor.state import reset_second_factor
 class Command(AccountCommand):
     help = (
         "Remove the second factor and the recovery codes of an account, and sign it out "
-        "everywhere. Find out first whether it is really the account's owner who asks. A mail "
-        "tells the owner."
+        "everywhere. First make sure that the request comes from the account's owner. An email "
+        "tells the owner about the reset."
     )
 
     def change(self, user: User) -> str:
@@ -19,6 +19,6 @@ class Command(AccountCommand):
         if not had_one:
             return f"{user.email} has no second factor. Nothing was changed."
         return (
-            f"{user.email} can now sign in with the password alone. Sessions that were ended: "
-            f"{ended}. A worker will mail this to {user.email}."
+            f"{user.email} can now sign in with the password alone. Sessions ended: {ended}. A "
+            f"worker will send {user.email} an email about this."
         )

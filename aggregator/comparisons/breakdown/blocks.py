@@ -24,7 +24,7 @@ from surveys.formatting import points
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-NOT_TOGETHER = "Not shown: the file of rows does not have both questions."
+NOT_TOGETHER = "Not shown: the file of rows does not include both questions."
 
 
 @dataclass(frozen=True, kw_only=True)

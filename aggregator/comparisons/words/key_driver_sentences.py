@@ -12,7 +12,7 @@ from surveys.formatting import join_list, percent, points
 
 SHARES = Axis(ends=("0\N{NO-BREAK SPACE}%", "100\N{NO-BREAK SPACE}%"))
 NOTHING_SHOWN = "Too few people took part to say which answer predicts this one."
-MAY_BE_CHANCE = "The difference may be chance."
+MAY_BE_CHANCE = "The difference may be due to chance."
 NOT_PLANNED = (
     "Exploratory: this ranking was not planned before the survey opened. It describes these "
     "people, and says nothing about causes."
@@ -30,7 +30,7 @@ def describe_best(ranking: Ranking) -> str:
         return f"No answer predicts {asked} better than {name_rule(constant)}, which {always}."
     same = "same" if best.says_same else "opposite"
     said = (
-        f"{best.predictor.label} predicts {asked} best: the {same} answer is right for "
+        f"{best.predictor.label} predicts {asked} best: guessing the {same} answer is right for "
         f"{write_rule(best)} of people. {name_rule(constant)} {always}."
     )
     return said if best.least_gain > 0 else f"{said} {MAY_BE_CHANCE}"

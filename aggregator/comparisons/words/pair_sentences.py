@@ -131,7 +131,7 @@ def _describe_pair(pair: PairTest, first: Indicator, second: Indicator) -> str:
         return "related"
     often = "more" if pair.more_often_together else "less"
     if second.is_number:
-        return f"related: high with high {often} often than by chance"
+        return f"related: high values occur together {often} often than by chance"
     if first.is_number:
         level = "higher" if pair.more_often_together else "lower"
         return f"related: {level} with {second.yes_text}"

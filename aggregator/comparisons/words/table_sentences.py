@@ -31,7 +31,7 @@ MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
 # Coverage measured with half of the cells empty; in all other tables it is .93 or more.
 NEARER_92 = (
-    "Both questions have people without an answer. If several cells of the true table are empty, "
+    "For both questions, some people gave no answer. If several cells of the true table are empty, "
     "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
     "92\N{NO-BREAK SPACE}% of the time."
 )
@@ -85,7 +85,7 @@ def _describe_no(group: Indicator) -> str:
     if group.asked:
         return f"said {group.no_text}"
     if group.is_known:
-        return f"are outside of {group.quoted}"
+        return f"are outside {group.quoted}"
     return f"did not choose {group.quoted}"
 
 
@@ -101,7 +101,7 @@ def describe_others(group: Indicator) -> str:
     if not group.is_known:
         return ""
     declined = ", or would not say" if group.question.refusal else ""
-    return f"Everyone else: people who gave another answer to Q{group.number}{declined}."
+    return f"“Everyone else” means people who gave a different answer to Q{group.number}{declined}."
 
 
 def write_group_size(result: TwoQuestionsResult, group: Indicator) -> tuple[str, str]:
@@ -282,7 +282,7 @@ def _write_means(
     names = (
         (f"Mean of {outcome.label}, {first}", result.share_first),
         (f"Mean of {outcome.label}, {second}", result.share_second),
-        ("Difference of the means", result.difference),
+        ("Difference between the means", result.difference),
     )
     for name, figure in names:
         mean = scale_to_range(result, figure)

@@ -11,8 +11,8 @@ from aggregator.exports.history import find_rows, stream_history
 
 class Command(BaseCommand):
     help = (
-        "Print the history of a survey as CSV: days, accounts and kinds of acts, without what was "
-        "changed. It works for deleted surveys too, until their rows are too old."
+        "Print the history of a survey as CSV: days, accounts and kinds of acts, but not what was "
+        "changed. It also works for deleted surveys, until their rows are too old."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

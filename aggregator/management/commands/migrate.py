@@ -29,7 +29,7 @@ class Command(Migrate):
         if names:
             raise CommandError(
                 f"This would reverse {len(names)} migrations and delete the tables and columns "
-                f"that they added, with all that is in them: {', '.join(names)}. Nothing was "
+                f"that they added, with everything in them: {', '.join(names)}. Nothing was "
                 "changed. To go back to an older release, restore its backup. To delete them "
                 "anyway, add --reverse."
             )

@@ -32,7 +32,8 @@ class Command(BaseCommand):
             raise CommandError(f"Failed checks: {failed}.")
         unknown = sum(message.level == checks.WARNING for message in messages)
         self.stdout.write(
-            f"UNSURE       nothing failed, but {unknown} of the checks could not tell; see above"
+            f"UNSURE       nothing failed, but {unknown} of the checks gave no clear result; see "
+            "above"
             if unknown
             else "OK           nothing found that could reveal a report's sender or time"
         )

@@ -14,8 +14,8 @@ COMPLETE, RESTORED = "complete", "restored"
 
 class Command(BaseCommand):
     help = (
-        "Count draws of releases in the folder MURMUR_RELEASES from now on, because the one in "
-        "which they were counted is lost. Whatever may have been drawn is never drawn again."
+        "From now on, count draws of releases in the folder MURMUR_RELEASES, because the previous "
+        "folder is lost. Nothing that may have been drawn is drawn again."
     )
     requires_system_checks: list[str] = []
 
@@ -24,10 +24,10 @@ class Command(BaseCommand):
             "--database",
             choices=[COMPLETE, RESTORED],
             required=True,
-            help=f"{COMPLETE}: it holds everything that it ever stored, so only releases that wait "
-            f"are given up. {RESTORED}: it comes from a backup or a standby, or you are not sure; "
-            "everything that its surveys may publish counts as spent, and no sealed half tests "
-            "other claims. Both stay so.",
+            help=f"{COMPLETE}: the database holds everything that it ever stored, so only waiting "
+            f"releases are given up. {RESTORED}: the database comes from a backup or a standby, or "
+            "you are not sure; everything that its surveys may publish counts as spent, and no "
+            "sealed half tests other claims. Neither can be undone.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

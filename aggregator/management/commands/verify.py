@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--accept-loss",
             action="store_true",
-            help="after a restore: first remember that the reports that are missing now are lost",
+            help="after a restore: first record that the reports now missing are lost",
         )
         parser.add_argument("--quiet", action="store_true", help="print differences only")
 

@@ -72,5 +72,5 @@ def describe_waiting(*, reports_needed: int, is_shown: bool, at_close: bool = Fa
     if at_close and not is_shown:
         return "Results appear when the survey closes."
     if is_shown:
-        return f"Results move after {whole(reports_needed)} more reports."
+        return f"Results change after {whole(reports_needed)} more reports."
     return f"Results appear after {whole(reports_needed)} reports."

@@ -22,8 +22,8 @@ MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
 # Typst takes 50 kB of memory per table row, all at once: half a gigabyte for 9,000 rows.
 MAX_PDF_ROWS = 2_000
 TOO_LONG = (
-    "The tables of this report have {rows} rows, too many for one PDF, which holds {most}. "
-    "The Word file has the whole report."
+    "The tables of this report have {rows} rows, but a PDF can hold at most {most}. The Word file "
+    "has the whole report."
 )
 
 

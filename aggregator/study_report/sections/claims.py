@@ -13,15 +13,17 @@ from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
 CLAIMS = "claims"
-NOT_DIVIDED = "At the close, chance divides the reports into two halves, and one stays sealed."
+NOT_DIVIDED = (
+    "At the close, the reports are divided at random into two halves, and one half stays sealed."
+)
 STILL_SEALED = (
-    "A random half of the reports is still sealed. It will test, once, the claims that were "
-    "written down before."
+    "A random half of the reports is still sealed. It will be used once, to test the claims that "
+    "were written down before."
 )
 TESTED = (
-    "These claims were written down while a random half of the reports was sealed. On {day}, that "
-    "half tested all of them, once. Their figures describe that half alone; all other figures here "
-    "describe all reports."
+    "These claims were written down while a random half of the reports was sealed. On {day}, all "
+    "of them were tested on that half, once. Their figures describe that half alone; all other "
+    "figures here describe all reports."
 )
 NONE_WRITTEN = "The sealed half was opened on {day}. No claim had been written down."
 TOGETHER = "All intervals of the claims hold together at 95 %, and p is adjusted for all of them."

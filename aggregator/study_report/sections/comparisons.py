@@ -47,8 +47,8 @@ PLANNED, EXPLORATORY = "planned-comparisons", "exploratory-comparisons"
 LATER = "The planned comparisons are computed once the survey has closed. They are:"
 NOT_YET = "It is being computed. Come back in a minute."
 TRIED = (
-    "These comparisons were not planned before the survey opened. Of many comparisons, some stand "
-    "out by chance. Test in another study what you find here."
+    "These comparisons were not planned before the survey opened. Among many comparisons, some "
+    "stand out by chance. Use another study to test what you find here."
 )
 MOST_LISTED = 30
 _KINDS = frozenset(Comparison.Kind) - {Comparison.Kind.BREAKDOWN, Comparison.Kind.CLAIM}
@@ -123,7 +123,10 @@ def _write_tried(results: Results) -> Iterator[Section]:
 
 def _count_tried(tried: int, *, shown: int) -> str:
     comparisons = "comparison was" if tried == 1 else "comparisons were"
-    text = f"At least {whole(tried)} {comparisons} tried, also while the survey was open."
+    text = (
+        f"At least {whole(tried)} {comparisons} tried, including any made while the survey was "
+        "open."
+    )
     return text if shown == tried else f"{text} {whole(shown)} of them are listed here."
 
 

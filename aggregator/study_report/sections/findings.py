@@ -99,16 +99,17 @@ def explain_nothing(view: View) -> Section:
     wave = view.wave
     assert wave is not None
     text = {
-        Standing.WAITING: "There are no results yet. They come with the first look at the reports.",
+        Standing.WAITING: "There are no results yet. They appear with the first look at the "
+        "reports.",
         Standing.RECOMPUTING: "Murmur was upgraded and is computing the results again.",
         Standing.EMPTY: "The survey closed without a single report.",
         Standing.DISCARDED: (
-            f"The survey closed with fewer than {whole(wave.minimum_batch)} reports. So few people "
-            "cannot hide among each other, so their reports were deleted."
-            f"{KEPT if wave.keeps_counts else ''}"
+            f"The survey closed with fewer than {whole(wave.minimum_batch)} reports. A group that "
+            "small cannot hide its members, so its reports were "
+            f"deleted.{KEPT if wave.keeps_counts else ''}"
         ),
         Standing.AT_CLOSE: (
-            "Each person is asked only some of the questions, so results come at the close."
+            "Each person is asked only some of the questions, so results appear only at the close."
         ),
         Standing.TOO_FEW: (
             f"Results need {whole(wave.crowd)} sealed reports, and there are fewer."

@@ -23,8 +23,8 @@ ONE_REPORT = (
 )
 HONESTY = "Scrambling makes honesty safe. It does not make people honest, or attentive."
 ONE_BY_ONE = (
-    "Each interval covers its true value with a chance of 95 %. At most about 5 of 100 intervals "
-    "miss it."
+    "Each interval covers its true value with a probability of 95 %. At most about 5 in 100 "
+    "intervals miss their true values."
 )
 
 
@@ -85,7 +85,7 @@ def _describe_reports(results: Results, blocks: list[Block]) -> Iterator[str]:
     if manifest.drawn is not None:
         yield (
             f"Each person was asked {manifest.drawn} of {manifest.block_count} blocks of "
-            "questions, drawn by chance, so each question has fewer reports than the survey."
+            "questions, drawn at random, so each question has fewer reports than the survey."
         )
 
 

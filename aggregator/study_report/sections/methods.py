@@ -32,7 +32,7 @@ COMPARISONS = (
 TO_ADD = (
     "who could take part, and how people were invited",
     "who approved the study, who paid for it, and whether it was registered",
-    "what the questions were meant to measure, and why so many people were asked",
+    "what the questions were meant to measure, and how the number of people asked was chosen",
     "how those who took part may differ from the people you write about",
 )
 # How a paper names each kind of interval.
@@ -68,7 +68,7 @@ def write_methods(survey: Survey, wave: Wave, results: Results | None) -> Sectio
                 for text in map(" ".join, paragraphs)
                 if text
             ),
-            Paragraph(text="Murmur cannot know the following, which reviewers ask for. Add:"),
+            Paragraph(text="Reviewers ask for the following, which Murmur cannot know. Add:"),
             Listing(items=TO_ADD),
         ),
     )
@@ -83,7 +83,9 @@ def _name_software(wave: Wave) -> str:
 
 def _describe_design(wave: Wave, manifest: Manifest) -> Iterator[str]:
     dates = describe_dates(wave).replace(", still open", "")
-    when = dates.replace("From", "since") if wave.closed_at is None else f"in the field {dates}"
+    when = (
+        dates.replace("From", "open since") if wave.closed_at is None else f"in the field {dates}"
+    )
     yield f"The data come from an online survey, {when}."
     if manifest.drawn is not None:
         yield (
@@ -100,7 +102,7 @@ def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
     yield (
         "Answers were protected by local differential privacy: before sending, each respondent’s "
         f"browser randomized them by k-ary randomized response ({source.WARNER}; "
-        f"{source.KAIROUZ}). Of the k codes of a question it sent the true one with probability t "
+        f"{source.KAIROUZ}). For a question with k codes, it sent the true code with probability t "
         "and each other code with probability c = (1 − t)/(k − 1). The parameters were "
         f"{_list_parameters(scrambled)}."
     )
@@ -112,8 +114,8 @@ def _describe_mechanism(manifest: Manifest) -> Iterator[str]:
     if any(question.is_rounded for question in scrambled):
         yield f"Numbers were first rounded at random to one of two codes ({source.DING})."
     yield (
-        f"All codes of one respondent together have ε = {epsilon(manifest.drawn_epsilon)} at most "
-        f"({source.DWORK})."
+        "All codes of one respondent together have an ε of at most "
+        f"{epsilon(manifest.drawn_epsilon)} ({source.DWORK})."
     )
     declared = [question for question in manifest.questions if question.is_declared]
     if declared:
@@ -142,9 +144,9 @@ def _write_parameters(question: ManifestQuestion) -> str:
 def _describe_estimates(results: Results) -> Iterator[str]:
     yield (
         "True shares were estimated without bias as (S/n − c)/(t − c), where S of n reports show a "
-        "code; shares among some of the people are ratios of such estimates, or most likely "
-        "shares where rules decide who is asked. An estimate outside its interval is shown as "
-        "the nearer end."
+        "code; shares among some of the people are ratios of such estimates, or most likely shares "
+        "where rules decide who is asked. An estimate outside its interval is shown as the nearer "
+        "end of the interval."
     )
     shown = [estimate for question in results.questions for estimate in question.shown]
     used = {estimate.method for estimate in shown if estimate.is_shown}
@@ -152,7 +154,7 @@ def _describe_estimates(results: Results) -> Iterator[str]:
         yield COMPARISONS
     kinds = [text for method, text in KINDS.items() if method in used]
     if kinds:
-        yield f"The intervals have level 95 % and are {'; '.join(kinds)}. {_say_why(results)}"
+        yield f"The intervals have a level of 95 % and are {'; '.join(kinds)}. {_say_why(results)}"
 
 
 def _say_why(results: Results) -> str:
@@ -168,7 +170,7 @@ def _say_why(results: Results) -> str:
         )
     if results.is_one_look:
         return "They are valid for a single analysis: no results were shown before the close."
-    may = "results may be watched" if results.wave.is_open else "any could be the last"
+    may = "results may be watched" if results.wave.is_open else "any look could be the last"
     return (
         "They hold at 95 % for all looks together, by a group-sequential design that spends the "
         f"error from look to look ({source.LAN}; {source.JENNISON}), so {may}."
@@ -177,9 +179,9 @@ def _say_why(results: Results) -> str:
 
 def _describe_suppression(wave: Wave) -> str:
     return (
-        f"Reports were counted in batches of at least {whole(wave.minimum_batch)}, and nothing "
-        f"was estimated from fewer than {whole(wave.crowd)}. The marks start from the "
-        f"standards of the National Center for Health Statistics ({source.PARKER}), but depend on "
-        "the design and the number of reports alone: an estimate is marked † if its interval would "
-        "be wider than 26 points at a share of 20 %, and not shown if wider than 50 points."
+        f"Reports were counted in batches of at least {whole(wave.minimum_batch)}, and nothing was "
+        f"estimated from fewer than {whole(wave.crowd)}. The marks are based on the standards of "
+        f"the National Center for Health Statistics ({source.PARKER}), but depend only on the "
+        "design and the number of reports: an estimate is marked † if its interval would be wider "
+        "than 26 points at a share of 20 %, and not shown if wider than 50 points."
     )

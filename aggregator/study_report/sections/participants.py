@@ -11,14 +11,15 @@ from surveys.formatting import whole
 
 PARTICIPANTS = "participants"
 NONE_ASKED = (
-    "The survey asked for no groups that are sent as they are, so nothing is known about those who "
-    "took part beyond the results below."
+    "The survey had no questions whose answers are sent as they are, so nothing is known about "
+    "those who took part beyond the results below."
 )
 NOT_SHOWN = "not shown"
 COUNTED = (
     "Respondents sent these answers as they are, so the numbers are exact for those who took part. "
     "The intervals apply to the people they represent, if those who took part were drawn at "
-    "random. Groups that are too small are not shown, nor others from which they could be found."
+    "random. Groups that are too small are not shown, nor are groups that would reveal them by "
+    "subtraction."
 )
 
 

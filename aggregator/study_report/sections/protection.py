@@ -111,14 +111,14 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
     """Say what the codes about one answer, and all codes of a person, reveal at most (in ε)."""
     yield (
         "What this means: a person’s codes change the odds of any guess about one answer by a "
-        f"factor of {odds_factor(one)} at most, for anyone who reads them and whatever else they "
-        "know. A guess between two equally likely answers is right 50 times in 100 without the "
-        f"codes, and at most {guess(one)} times in 100 with them."
+        f"factor of {odds_factor(one)} at most, for any reader, whatever else that reader knows. A "
+        "guess between two equally likely answers is right 50 times in 100 without the codes, and "
+        f"at most {guess(one)} times in 100 with them."
     )
     if total > one:
         certain = ": practically certain" if total >= PRACTICALLY_CERTAIN_FROM else ""
         yield (
-            f"All codes of one person together have ε = {epsilon(total)} at most. Someone who "
+            f"All codes of one person together have an ε of at most {epsilon(total)}. Someone who "
             "reads all of them, and knows how a person’s answers are related, guesses right at "
             f"most {guess(total)} times in 100{certain}."
         )
@@ -127,9 +127,8 @@ def _describe_meaning(one: float, total: float) -> Iterator[str]:
 def _describe_crowd(wave: Wave) -> str:
     return (
         f"Reports were sealed and counted in batches of at least {whole(wave.minimum_batch)} (K). "
-        f"Figures exist for a question or a background group only from "
-        f"{whole(wave.crowd)} reports on. No time, address or account is stored with a "
-        "report."
+        f"Figures exist only for questions and background groups with at least {whole(wave.crowd)} "
+        "reports. No time, address or account is stored with a report."
     )
 
 
@@ -149,6 +148,6 @@ def _list_unprotected(manifest: Manifest) -> Iterator[str]:
     yield "The protection holds for everyone whose browser ran the page that the survey published."
     if manifest.coins:
         yield (
-            "People could also toss two coins. For them, ε of all answers together is "
+            "People could also toss two coins. For these people, the ε of all answers together is "
             f"{epsilon(manifest.coin_epsilon)}."
         )

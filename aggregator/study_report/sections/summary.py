@@ -23,7 +23,7 @@ HALF = "A random half of the reports is still sealed. Every figure describes the
 RATE = "reports ÷ people invited"
 NOT_FOR_PUBLICATION = (
     "Not for publication: this report has exact figures. Respondents were told that readers see "
-    "protected releases only: publishing exact figures breaks that promise."
+    "only protected releases, so publishing exact figures would break that promise."
 )
 MORE_THAN_INVITED = "no rate: there are more reports than people invited"
 

@@ -103,7 +103,7 @@ def _judge_settings(
             remedy = "allow the user +config|get in the ACL file."
         else:
             good, told = shown == value, shown or '""'
-            remedy = f"redis-cli CONFIG SET {key} '{value}', and the same in its redis.conf."
+            remedy = f"redis-cli CONFIG SET {key} '{value}', and set the same in its redis.conf."
         yield from judge(
             messages.REDIS_SETTING,
             f"{name}: {key} = {told}",
@@ -122,7 +122,7 @@ def judge_version(name: str, product: str, version: str) -> list[CheckMessage]:
         f"{name}: {product} {version}",
         # Only a warning: distributions patch a version without changing its number.
         good=True if _is_new_enough(version, versions) else None,
-        meaning="this version has known vulnerabilities, unless your distribution repaired them.",
+        meaning="this version has known vulnerabilities, unless your distribution has fixed them.",
         remedy=f"install one of {least}, a newer one, or your distribution's newest package.",
     )
 

@@ -42,7 +42,7 @@ def judge_folder(folder: Path, *, is_writable: bool) -> list[CheckMessage]:
         f"MURMUR_RELEASES = {folder}",
         good=is_writable,
         meaning="Murmur cannot write in this folder, so workers draw no releases.",
-        remedy="give the folder to the user of the workers, or export MURMUR_RELEASES= where other "
+        remedy="let the user of the workers own the folder, or export MURMUR_RELEASES= where other "
         "machines draw them.",
     )
 

@@ -108,8 +108,8 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
         # Only a warning: on a laptop and in a closed network, a local address is intended.
         good=True if settings.PUBLIC_URL_IS_SET and not local else None,
         meaning=(
-            f"mails, share links, posters and QR codes lead to {settings.PUBLIC_URL}"
-            + (", which nobody elsewhere can open." if local else ", which was guessed.")
+            f"emails, share links, posters and QR codes lead to {settings.PUBLIC_URL}"
+            + (", which no one elsewhere can open." if local else ", which was guessed.")
         ),
         remedy="export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
     )
@@ -124,7 +124,7 @@ def check_mail(**_kwargs: Any) -> list[CheckMessage]:
         messages.MAIL,
         "no mail server is set",
         good=delivery.is_sent or None,
-        meaning="no mail is sent, so nobody can choose a new password without the operator."
+        meaning="no mail is sent, so no one can choose a new password without the operator."
         + (f" Links are written to {delivery.place}." if delivery.place else ""),
         remedy=f"{describe_remedy()}; then manage.py check_mail --to …",
     )
@@ -132,7 +132,7 @@ def check_mail(**_kwargs: Any) -> list[CheckMessage]:
         messages.MAIL,
         f"DEFAULT_FROM_EMAIL = {sender}",
         good=None if is_local else True,
-        meaning="most mail servers refuse mails from this sender.",
+        meaning="most mail servers refuse emails from this sender.",
         remedy="export DEFAULT_FROM_EMAIL=murmur@your.domain; manage.py check_mail --to …",
     )
 
@@ -196,7 +196,7 @@ def _session_rules() -> Iterator[Rule]:
         yield (
             f"{name} = {value:g}",
             value > 0,
-            "everybody would be signed out at once.",
+            "everyone would be signed out at once.",
             f"export {name}={usual}",
         )
 
@@ -215,7 +215,7 @@ def _hsts_rule() -> Rule:
     return (
         f"MURMUR_HSTS = {settings.HSTS}",
         re.fullmatch(r"max-age=\d+(; includeSubDomains(; preload)?)?", settings.HSTS) is not None,
-        "browsers would not understand the header, or refuse to list the host.",
+        "browsers would not understand the header, or would refuse to list the host.",
         "export MURMUR_HSTS=max-age=63072000",
     )
 
@@ -227,7 +227,7 @@ def _public_rule() -> Rule:
         f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL}",
         settings.PUBLIC_URL in (f"http://{address.netloc}", f"https://{address.netloc}")
         and validate_host(host, settings.ALLOWED_HOSTS),
-        "links need a web address without a path, with a host of ALLOWED_HOSTS.",
+        "links need a web address that has no path and uses a host from ALLOWED_HOSTS.",
         "export MURMUR_PUBLIC_URL=https://the.name.that.people.type",
     )
 

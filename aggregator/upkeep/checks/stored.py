@@ -106,7 +106,8 @@ def note_no_folder(*, protected: int, halves: int) -> Iterator[CheckMessage]:
             f"MURMUR_RELEASES is empty; surveys with protected publication: {protected}, with a "
             f"sealed half: {halves}. Workers with this environment draw no releases and open no "
             "halves.",
-            hint="nothing, if the workers of one machine have it set, or all workers share a "
-            "folder. Otherwise releases and halves wait: set it for the workers of one machine.",
+            hint="nothing, if the workers of one machine have it set or all workers share a "
+            "folder. Otherwise, releases and halves wait until you set it for the workers of one "
+            "machine.",
             id=f"aggregator.I{messages.DRAWS_NOWHERE:03}",
         )

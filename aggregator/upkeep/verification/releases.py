@@ -125,8 +125,8 @@ def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Differe
             where=f"{name_wave(wave)}, sealed half",
             number=wave.pk,
             finding="claims that this database does not have were tested on it before",
-            remedy="A backup was restored. Tell the owner: only the first verdicts were found on "
-            "reports that nobody had seen.",
+            remedy="A backup was restored. Tell the owner that only the first verdicts were found "
+            "on reports that no one had seen.",
         )
 
 
@@ -138,8 +138,8 @@ def _check_file(
     known, drawn = list_keys(releases)
     if not counted <= known | {UNKNOWN_DRAWS}:
         yield (
-            "releases were drawn that this database does not know, so with the next one all of its "
-            "cap counts as spent"
+            "releases were drawn that this database does not know, so with the next release, all "
+            "of its cap counts as spent"
         )
     if not drawn <= (_read_file(wave) or frozenset()):
         yield "the file that counts draws does not know all releases that were drawn"

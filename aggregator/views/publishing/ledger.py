@@ -71,7 +71,7 @@ def list_sums(sums: Sums) -> list[SumRow]:
         SumRow(
             name="Basic",
             value=cap(round(sums.basic * HUNDREDTHS)),  # a sum of whole hundredths
-            about="All ε added up. It holds for releases that you choose one after another.",
+            about="The sum of all ε. It also holds for releases that you choose one after another.",
             counts=True,
         ),
         _compare(sums, sums.advanced, name="Advanced", about="Lower for many small releases."),

@@ -212,7 +212,7 @@ def test_an_operator_resets_it(
     client = sign_in(person)
     add_second_factor(person)
     call_command("reset_second_factor", email="Rosa@Example.org")
-    assert "Sessions that were ended: 1" in capsys.readouterr().out
+    assert "Sessions ended: 1" in capsys.readouterr().out
     assert f"second-factor-reset account={person.pk}" in caplog.text
     assert not is_signed_in(client)
     assert enter_password(client, person) == "/plan/"

@@ -173,7 +173,7 @@ def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     process(wave)
     verdicts = ["Confirmed", "Confirmed", "Not confirmed", "Not tested", "Confirmed"]
     assert [one.verdict for one in found] == verdicts
-    assert found[3].problem == "Nobody in the sealed half is in “East” (Q3)."
+    assert found[3].problem == "No one in the sealed half is in “East” (Q3)."
     assert "Being tested" not in owner.get(page).text
     assert found[0].finding.startswith("North: ")
     assert (found[0].p_value, bool(found[1].p_value)) == ("", True)
@@ -209,7 +209,7 @@ def test_where_everybody_is_in_the_group_a_share_is_tested_and_no_difference() -
     share, difference = list_tested(half, wave.description)
     assert (share.verdict, share.problem) == (Verdict.CONFIRMED, "")
     assert (difference.verdict, difference.finding) == (Verdict.NOT_TESTED, "")
-    assert difference.problem == "Nobody in the sealed half gave another answer to Q3."
+    assert difference.problem == "No one in the sealed half gave a different answer to Q3."
 
 
 @pytest.mark.usefixtures("static_files")

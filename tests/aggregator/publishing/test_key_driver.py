@@ -360,8 +360,9 @@ def test_a_rule_is_shown_beside_the_better_constant() -> None:
     assert rule.level == pytest.approx(1 - 0.05 / 3)
     shown = list_figures(found).questions[0]
     assert (shown.chosen, shown.chosen_as) == ("q1?", "Best predicted by the same answer to Q1:")
-    assert "may be chance" in shown.limits
-    assert "may be chance" not in list_figures(show(0, 4000, 1000, 1000, 3000)).questions[0].limits
+    assert "may be due to chance" in shown.limits
+    sure = list_figures(show(0, 4000, 1000, 1000, 3000)).questions[0]
+    assert "may be due to chance" not in sure.limits
     opposite = show(1, 200, 410, 210, 180)
     assert (opposite.rows[0].key, opposite.says_same) == ("q1_opposite", False)
 
@@ -375,7 +376,7 @@ def test_none_is_shown_where_no_rule_beats_the_constant(rule: int, cells: tuple[
     assert found.predictor is None
     assert [row.key for row in found.rows] == ["always_no"]
     shown = list_figures(found).questions[0]
-    assert "Chance named no answer that predicts it better than “Always No”." in shown.note
+    assert "Chance named no answer that predicts this one better than “Always No”." in shown.note
     assert not shown.chosen
 
 

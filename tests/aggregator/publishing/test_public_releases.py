@@ -129,7 +129,7 @@ def test_what_all_figures_reveal_together_is_said_once() -> None:
     # e^(.5 + .5) / (1 + e^(.5 + .5)), and the same of 2, rounded up
     assert (
         "A guess about whether a given person took part is right at most 74 times in 100 (89 times "
-        "with all that may follow), instead of 50." in page
+        "after all future releases), instead of 50." in page
     )
     store_table(wave, "q1", epsilon=100)
     assert "right at most 89 times in 100, instead of 50." in visit(wave.survey)

@@ -108,7 +108,7 @@ def test_a_choice_by_chance_says_how_far_it_may_be_off(wave: Wave) -> None:
     # (ln 3 + ln 20) / .5 = 8.19 reports, and d = .4
     noise = "with 95 % probability, no answer is more than 21 people ahead of this one"
     assert noise in shown.limits
-    assert "Scrambling and chance come on top" in shown.limits
+    assert "Scrambling and chance add to this" in shown.limits
     median = plan(wave.description, "q3", kind=Kind.MEDIAN, epsilon=50)
     shown = only(list_figures(read_figures(finish(median, {"code": 3}), wave.description)))
     assert (shown.chosen_as, shown.chosen) == ("Named as median:", "4 (Always)")

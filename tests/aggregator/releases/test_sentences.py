@@ -127,7 +127,7 @@ def test_where_only_the_scrambling_protects_it_is_said() -> None:
     )
     text = describe_exact_readers(manifest)
     assert "ε = 0.56, δ = 10⁻⁶ about the answer to Q3 if" in text
-    assert "about the answer to Q1 or Q2, as the server does" in text
+    assert "about the answer to Q1 or Q2. The server learns as much" in text
 
 
 def test_nothing_scrambled_is_nothing_to_say() -> None:

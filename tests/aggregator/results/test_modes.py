@@ -113,7 +113,7 @@ def mechanisms(survey: Survey) -> list[Any]:
 def test_the_page_warns_against_pooling_shares_that_differ() -> None:
     survey = make_answered(browser=[60, 100], coins=[70, 50], flips=25)
     page = text_of(read(survey, query="?pooled=yes"))
-    assert page.count("so one share describes neither. Do not pool them here.") == 1
+    assert page.count("so no single share describes both. Do not pool them here.") == 1
     assert "Do not pool" not in text_of(read(survey))
     first, _ = rows_of(read(survey, "mode_comparison_csv"))
     # 2 · .7 − ½ − (2 · .3 − ½), the same channel
@@ -138,7 +138,7 @@ def test_the_page_warns_against_a_line_with_an_alarm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cap", "words"), [(200, "count no other comparison"), (None, "not guaranteed")]
+    ("cap", "words"), [(200, "do not allow for other comparisons"), (None, "not guaranteed")]
 )
 def test_the_page_says_whether_the_intervals_are_for_one_look(cap: int | None, words: str) -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35], **({"cap": cap} if cap else {}))

@@ -56,7 +56,7 @@ def manifest(survey: Survey) -> Manifest:
     [
         ([], "Write a list of groups"),
         ({"share": 1}, "Write a list of groups"),
-        ([{"share": 1}], "Group 1 must have exactly a share and answers"),
+        ([{"share": 1}], "Group 1 must have a share and answers, and nothing else"),
         ([{"share": 0, "answers": {}}], "share of group 1 must be a number above 0"),
         ([{"share": True, "answers": {}}], "share of group 1 must be a number above 0"),
         ([{"share": 1, "answers": {"q77": 1}}], "the survey asks no question named q77"),

@@ -103,7 +103,7 @@ def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey
             (names,) = (names for names in told if re.search(rf"Q{question.number}\b", names))
             assert told[names] == epsilon(question.epsilon)
     words = text_of_section(report, PROTECTION)
-    assert f"ε = {epsilon(manifest.drawn_epsilon)} at most" in words
+    assert f"have an ε of at most {epsilon(manifest.drawn_epsilon)}" in words
     assert results_of(study).wave.manifest_hash_hex in words
     assert "Answers to Q8 were sent as they are." in words
 
@@ -211,7 +211,10 @@ def test_what_was_tried_is_counted_and_marked_as_exploratory() -> None:
     report = write_report(find_view(wave.survey))
     words = text_of_section(report, EXPLORATORY)
     assert TRIED in words
-    assert "4 comparisons were tried, also while the survey was open. 3 of them are listed" in words
+    assert (
+        "4 comparisons were tried, including any made while the survey was open. 3 of them are "
+        "listed" in words
+    )
     assert "Q2 by Q1" in words
     assert "Q2 explained by Q1 and Q3" in words
     assert "All pairs of questions" in words

@@ -206,5 +206,5 @@ def test_a_report_too_long_for_a_pdf_says_so_and_is_a_word_file(
     monkeypatch.setattr(recipe, "MAX_PDF_ROWS", 1)
     refused = client.get(f"{address}.pdf")
     assert refused.status_code == 409
-    assert "too many for one PDF, which holds 1." in html.unescape(refused.text)
+    assert "but a PDF can hold at most 1." in html.unescape(refused.text)
     assert client.get(f"{address}.docx").status_code == 202

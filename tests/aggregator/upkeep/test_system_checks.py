@@ -108,8 +108,8 @@ def test_only_the_check_for_deployment_says_that_no_one_knows_where_to_report(
     [
         (True, "https://murmur.example", ""),
         (False, "https://murmur.example", "lead to https://murmur.example, which was guessed."),
-        (True, "http://localhost:8000", "nobody elsewhere can open"),
-        (True, "https://192.168.1.5", "nobody elsewhere can open"),
+        (True, "http://localhost:8000", "no one elsewhere can open"),
+        (True, "https://192.168.1.5", "no one elsewhere can open"),
     ],
 )
 def test_a_public_address_that_is_guessed_or_local_is_a_warning_before_deploying(

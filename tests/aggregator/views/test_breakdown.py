@@ -239,7 +239,7 @@ def test_another_declared_question_is_counted_by_groups_if_the_rows_have_both() 
     day = page.split('id="q3"')[1].split("</article>")[0]
     assert day.count("50\xa0%") == 4
     boss_block = page.split('id="q4"')[1].split("</article>")[0]
-    assert "the file of rows does not have both" in boss_block
+    assert "the file of rows does not include both" in boss_block
     assert "block-row" not in boss_block
     assert break_down(wave, "q4").crossed == ()
 

@@ -64,7 +64,7 @@ def find(wave: Wave) -> tuple[Client, str]:
 def test_the_best_predictor_is_named_beside_the_better_constant() -> None:
     wave = make_predicted(people=3_000, yes=0.4, agree=0.85)
     client, words = find(wave)
-    assert "Q2 predicts Q1 best: the opposite answer is right for" in words
+    assert "Q2 predicts Q1 best: guessing the opposite answer is right for" in words
     assert "“Always No” is right for" in words
     assert MAY_BE_CHANCE not in words
     assert words.index("Q2: opposite answer") < words.index("“Always No” 0 %")
@@ -106,7 +106,7 @@ def count_pair(other: str, *counts: tuple[int, int]) -> PairTest:
     [
         # Of 4,000 people with Q1 and Q3, 63 % say Yes to Q1; in the second case 60 %.
         (2260, "No answer predicts Q1 better than “Always Yes”, which is right for 63 %"),
-        (2200, "Q2 predicts Q1 best: the same answer is right for 62 %"),
+        (2200, "Q2 predicts Q1 best: guessing the same answer is right for 62 %"),
     ],
 )
 def test_the_best_is_ahead_of_the_constant_that_is_shown(yes: int, said: str) -> None:

@@ -420,5 +420,5 @@ def test_a_question_whose_rule_is_too_large_to_use_says_so() -> None:
     send_people(wave, people=60)
     process(wave)
     text = text_of(read(survey))
-    assert text.count("Its rule depends on too many answers") == 1
+    assert text.count("This question’s rule depends on too many answers") == 1
     assert "too many answers" in text[text.index("Behind 1?") :]

@@ -210,7 +210,7 @@ def test_figures_have_the_classes_of_the_results_page(
     ("name", "said"),
     [
         ("q1", "said No to Q1"),
-        ("q2.1", "are outside of “Physicians” (Q2)"),
+        ("q2.1", "are outside “Physicians” (Q2)"),
         ("q3.0", "did not choose “Nobody” (Q3)"),
     ],
 )

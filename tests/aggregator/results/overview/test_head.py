@@ -71,7 +71,7 @@ def test_an_open_survey_is_shared_and_says_when_numbers_come() -> None:
     look(wave)
     head = head_of(wave.survey)
     assert head.sealed == 30  # the last ten stay unsealed
-    assert "Results move after 10 more reports" in head.step.note
+    assert "Results change after 10 more reports" in head.step.note
 
 
 def test_below_the_display_minimum_no_numbers_are_promised() -> None:
@@ -84,7 +84,7 @@ def test_below_the_display_minimum_no_numbers_are_promised() -> None:
     assert "Results appear after 40 reports" in head.step.note
     send(wave, 10)
     look(wave)
-    assert "Results move" in head_of(wave.survey).step.note
+    assert "Results change" in head_of(wave.survey).step.note
 
 
 def test_reports_between_two_looks_change_nothing_in_the_head() -> None:

@@ -19,7 +19,7 @@ from tests.support.reading import words_of
 from tests.support.waves import make_released_wave
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-ADDED_UP = "All ε added up. It holds for releases that you choose one after another."
+ADDED_UP = "The sum of all ε. It also holds for releases that you choose one after another."
 
 
 def reserve(wave: Wave, question: str, epsilon: int) -> Release:
@@ -59,7 +59,7 @@ def test_the_ledger_lists_every_release_and_says_which_sum_counts() -> None:
     assert "The basic sum counts against the cap" in page
     assert "δ = 10⁻⁶ on top of the factor" in page
     assert (
-        "right at most 68 times in 100 (89 times with all that may follow), instead of 50." in page
+        "right at most 68 times in 100 (89 times after all future releases), instead of 50." in page
     )
     rows = page.split("For readers from")[1]
     assert rows.index("Table of Q1 Discrete Laplace, scale 2") < rows.index("Table of Q2")
