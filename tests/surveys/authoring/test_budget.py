@@ -322,7 +322,7 @@ def test_remedies_that_only_reach_the_limit_are_folded_unless_there_are_no_other
         assert (bool(first.remedies), second.is_folded) == (is_folded, is_folded)
         page = author.get(at("questions", survey))
         assert ("<details open>" in page.content.decode()) != is_folded
-        summary = "Smaller changes that stay above the recommended total (you must acknowledge this)"
+        summary = "changes that stay above the recommended total (you must acknowledge this)"
         assert summary in words_of(page)
     assert "Even 49 flips of 100 for all cost ε = 9.61." in words_of(page)
 
