@@ -36,7 +36,7 @@ CLOSES = datetime(2097, 3, 31, 18, 0, tzinfo=UTC)
 POSTER_WORDS = (
     "This is a survey that you answer on your own phone.",
     "Your phone scrambles your answers at random before anything is sent.",
-    "The results tell the share of everybody, never the answer of one person.",
+    "The results show the share for everyone together, never one person’s answer.",
     "Scan the code to answer",
 )
 
