@@ -374,7 +374,7 @@ def test_a_survey_that_has_closed_says_so_and_when_and_where_its_results_are(
     link = page.get_by_role("link", name="See the results")
     expect(link).to_have_count(int(publication == "exact"))
     if publication == "none":
-        expect(page.get_by_text("the researchers decide who sees them")).to_be_visible()
+        expect(page.get_by_text("The researchers decide who sees the results.")).to_be_visible()
     assert RawReport.objects.count() == 0
     page.reload()
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")

@@ -252,7 +252,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
     page = author.get(at("poster", survey)).text
     assert "except those that the page marks as not scrambled" in page
     assert "at random before anything is sent" not in page
-    assert "never the answer of one person" not in page
+    assert "never one person’s answer" not in page
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_the_poster_makes_no_promise_about_one_person_if_protection_is_weak(
     texts = [f"Question {number}?" for number in range(questions)]
     wave = make_launched_survey(owner=owner, questions=texts, **settings)
     page = author.get(at("poster", wave.survey)).text
-    assert ("never the answer of one person" in page) == is_promised
+    assert ("never one person’s answer" in page) == is_promised
     assert page.count("<li>") == 2 + is_promised
 
 
