@@ -36,7 +36,8 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     visitor.context.route(REPORTS, lose_acknowledgement, times=2)
     submit(page)
     expect(status(page)).to_have_text(
-        f"{NOT_SENT} This page tries again automatically. You can close this page and come back later."
+        f"{NOT_SENT} This page tries again automatically. "
+        "You can close this page and come back later."
     )
     expect(status(page)).to_have_text(SENT, timeout=20_000)
     assert len(visitor.bodies()) == 3
