@@ -68,7 +68,7 @@ def test_a_second_factor_is_set_up_used_and_recovered(
     expect(heading).to_have_text("Recovery codes")
     codes = page.locator("main li code").all_inner_texts()
     assert len(codes) == 10
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_text("Recovery codes left: 10.")).to_be_visible()
     sign_out(page)
 

@@ -74,7 +74,7 @@ def open_all(
     comparing = go("definition/compare")
     comparing.locator("#id_text").fill(json.dumps(imported))
     comparing.get_by_role("button", name="Compare").click()
-    replace = "Replace this draft by the file"
+    replace = "Replace this draft with the file"
     expect(comparing.get_by_role("button", name=replace)).to_be_visible()
     return [
         Edit(

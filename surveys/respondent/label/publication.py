@@ -26,7 +26,7 @@ def describe_publication(manifest: Manifest) -> str:
         return join_sentences(
             (describe_anyone(manifest), *_describe_alerts(manifest), *_describe_releases(manifest))
         )
-    return describe_anyone(manifest) or _("The results: the researchers decide who sees them.")
+    return describe_anyone(manifest) or _("The researchers decide who sees the results.")
 
 
 def describe_anyone(manifest: Manifest) -> str:

@@ -19,7 +19,7 @@ print(estimates[c("text", "estimate", "interval_low", "interval_high")])
 rows <- ask(survey, "/reports.csv") |> req_perform() |> resp_body_string()
 print(summary(read.csv(text = rows)))
 
-# write-drafts: change the title of a draft, unless somebody else
+# write-drafts: change the title of a draft, unless someone else
 # has changed the draft since it was read.
 draft <- ask(Sys.getenv("DRAFT"), "/definition")
 read <- req_perform(draft)

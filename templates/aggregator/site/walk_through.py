@@ -20,7 +20,7 @@ for survey in ask("GET", api).json()["results"]:
         with open(survey["slug"] + ".csv", "wb") as file:
             file.write(estimates.content)
 
-# write-drafts: change the title of a draft, unless somebody else
+# write-drafts: change the title of a draft, unless someone else
 # has changed the draft since it was read.
 address = f"{api}/{os.environ['DRAFT']}/definition"
 read = ask("GET", address)

@@ -243,10 +243,10 @@ def test_after_a_restored_backup_all_counts_as_spent() -> None:
         worst = epsilon(find_answered(manifest, question).epsilon)
         assert f"Q{question.number}: ε = {worst}" in page
     Release.objects.all().delete()
-    assert "appears here" in empty
+    assert "appear here" in empty
     page = visit(wave.survey)
     assert "A backup was restored." in page
-    assert "appears here" not in page
+    assert "appear here" not in page
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -305,7 +305,7 @@ def test_coins_have_separate_releases() -> None:
     coins = Wave.objects.manual().get()
     store_table(coins, seed=2)
     page = visit(wave.survey)
-    assert "appears here at 00:00 UTC of a later day" in page
+    assert "appear here at 00:00 UTC on a later day" in page
     assert reverse("aggregator:public_coin_results", args=[wave.survey.slug]) in page
     of_coins = read(wave.survey, name="public_coin_results").decode()
     assert "noise included" in of_coins

@@ -41,7 +41,7 @@ def test_before_any_release_the_page_says_nothing_about_how_many_came() -> None:
     wave = protect()
     survey = wave.survey
     empty = read_all(survey)
-    assert "appears here at 00:00 UTC of a later day" in visit(survey)
+    assert "appear here at 00:00 UTC on a later day" in visit(survey)
     assert rows_of(survey) == []
     send_codes(wave, yes=[60, 30], total=200)
     assert read_all(survey) == empty

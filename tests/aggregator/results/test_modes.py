@@ -87,12 +87,12 @@ def test_shares_are_shown_as_far_as_they_are_reliable() -> None:
 def test_pooled_shares_are_shown_only_on_request() -> None:
     survey = make_answered(browser=[100, 88], coins=[55, 35])
     apart, together = read(survey), read(survey, query="?pooled=yes")
-    assert "Pooled, because you chose so" not in text_of(apart)
+    assert "Pooled, as you chose" not in text_of(apart)
     assert ">Pooled</span>" not in apart.content.decode()
     assert together.content.decode().count(">Pooled</span>") == 2
-    assert "Pooled, because you chose so" in text_of(together)
+    assert "Pooled, as you chose" in text_of(together)
     for query in ("?pooled=1", "?pooled=", "?pooled=no"):
-        assert "because you chose so" not in text_of(read(survey, query=query))
+        assert "as you chose" not in text_of(read(survey, query=query))
     first, _ = rows_of(read(survey, "mode_comparison_csv", "?pooled=yes"))
     expected = pool_strata(
         successes=[55, 100],

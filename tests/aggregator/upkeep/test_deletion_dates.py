@@ -378,7 +378,7 @@ def test_pages_tell_the_owner_the_day_and_warn_in_the_last_week(
 ) -> None:
     day = date(2031, 3, 31)
     survey = make_wave(delete_on=day).survey
-    warning = "On 31 March 2031, this survey is deleted"
+    warning = "On 31 March 2031, this survey will be deleted"
     client.force_login(survey.owner)
     pages = ["/", f"/surveys/{survey.slug}", f"/surveys/{survey.slug}/results"]
     for page in pages:

@@ -113,7 +113,7 @@ def test_every_question_is_shown_by_every_group_with_sizes_once() -> None:
     assert MAY_BE_ZERO in block
     # Everybody is asked this question, but not all answer it.
     assert "Of those who answered" in page.split('id="q2"')[1].split("</article>")[0]
-    assert "some will stand out by chance" in words
+    assert "differences will stand out by chance" in words
 
 
 def test_small_groups_are_not_shown_anywhere() -> None:

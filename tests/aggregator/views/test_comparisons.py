@@ -165,7 +165,7 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None
     words = text_of(client.get(address(wave.survey, "comparison", pk=comparison.pk)))
     assert "Q1 explained by Q2 and Q3" in words
     assert "Yes to Q2" in words
-    assert "not a cause" in words
+    assert "not causes" in words
     assert f"{plain(TRIED)} {AT_CAP}" in words
     assert "hold at 95 % for both predictors together" in words
 

@@ -38,7 +38,7 @@ def test_the_page_of_a_closed_survey_leads_to_its_deletion() -> None:
     page = author.get(reverse("surveys:edit", args=[survey.slug]))
     assert f'href="{at(survey)}"' in page.content.decode()
     words = words_of(author.get(at(survey)))
-    for part in ("Erased:", "Kept:", "Not reached:", "backups", "On the road"):
+    for part in ("Erased:", "Kept:", "Not erased:", "backups", "On the road"):
         assert part in words
 
 

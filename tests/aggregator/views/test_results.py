@@ -210,13 +210,13 @@ def test_an_open_survey_without_a_batch_polls() -> None:
     words = text_of(read(wave.survey))
     assert "Waiting for answers" in words
     assert "in batches of at least 10, so that no single person stands out." in words
-    assert "The first appears after 40 reports (10 are kept back while the survey is open)" in words
+    assert "first results appear after 40 reports (10 are kept back while the survey" in words
     assert "7" not in words.replace(wave.manifest_hash_hex, "")
 
 
 def test_the_first_results_are_promised_for_the_display_minimum() -> None:
     words = text_of(read(make_launched_survey(display_minimum=50).survey))
-    assert "The first appears after 60 reports" in words  # ten of them wait
+    assert "The first results appear after 60 reports" in words  # ten of them wait
     assert "Results appear after 60 reports." in words  # the head says the same
 
 

@@ -226,8 +226,8 @@ def test_declining_to_take_part_sends_nothing(tab: Tab, line: Line) -> None:
     start(tab)
     tab.press("Continue")
     tab.wait_for("Tick the box to take part.")
-    tab.press("I do not take part")
-    tab.wait_for_heading("You do not take part")
+    tab.press("I do not want to take part")
+    tab.wait_for_heading("You are not taking part")
     assert line.reports == []
 
 

@@ -40,7 +40,7 @@ def test_a_visitor_reads_releases(
     page = context.new_page()
     waiting = make_branching_survey(publication=Publication.PROTECTED)
     page.goto(f"{live.url}/s/{waiting.survey.slug}/results")
-    expect(page.get_by_text("What its researchers then publish appears here")).to_be_visible()
+    expect(page.get_by_text("publish after the close appear here")).to_be_visible()
     look(page, f"waiting-{size}-{scheme}")
     assert_page_is_sound(page, width=viewport["width"])
     wave = make_released(*(code for code in NAMES if code != "en"))

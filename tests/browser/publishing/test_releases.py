@@ -167,7 +167,7 @@ def protect_and_open(study: Study, clock: Clock) -> None:
         box.check()
     study.press("Open the survey")
     study.open("/releases")
-    expect(page.locator("#obstacle")).to_contain_text("after the survey has closed, on")
+    expect(page.locator("#obstacle")).to_contain_text("after the survey closes on")
 
 
 def collect(chromium: Browser, study: Study, clock: Clock) -> None:

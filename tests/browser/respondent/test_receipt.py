@@ -240,10 +240,10 @@ def test_the_single_file_page_works_without_a_network_and_its_report_is_handed_i
     disk.reload()
     expect(disk.locator("main code").first).to_have_text(code)  # drawn once
     letters = json.loads(code)["symbols"]
-    disk.get_by_text("See exactly what is in it").click()
+    disk.get_by_text("See exactly what your code contains").click()
     assert read_letters(disk.locator("details")) == dict(zip(QUESTIONS, letters, strict=True))
     assert read_picture(disk) in [write_picture(code, mask) for mask in range(8)]
-    press(disk, "I have handed it in. Delete it here.")
+    press(disk, "I have handed in my code. Delete it here.")
     expect(disk.locator("main code")).to_have_count(0)
     assert kept(disk) == [{"over": "sent"}]
     assert errors == []

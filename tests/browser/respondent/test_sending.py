@@ -36,7 +36,8 @@ def test_after_a_lost_acknowledgement_the_same_bytes_are_sent_again(visitor: Vis
     visitor.context.route(REPORTS, lose_acknowledgement, times=2)
     submit(page)
     expect(status(page)).to_have_text(
-        f"{NOT_SENT} This page tries again by itself. You can close this page and come back later."
+        f"{NOT_SENT} This page tries again automatically. "
+        "You can close this page and come back later."
     )
     expect(status(page)).to_have_text(SENT, timeout=20_000)
     assert len(visitor.bodies()) == 3
@@ -207,7 +208,7 @@ def test_after_a_limited_number_of_attempts_the_person_decides(visitor: Visitor)
     page.evaluate(TAPS_APART)
     submit(page)
     for _ in range(5):
-        expect(status(page)).to_contain_text("This page tries again by itself.")
+        expect(status(page)).to_contain_text("This page tries again automatically.")
         page.clock.fast_forward(60_000)
         page.wait_for_timeout(200)
     expect(status(page)).to_contain_text("The survey cannot be reached right now.")
@@ -352,7 +353,7 @@ def test_a_busy_server_is_not_called_a_lost_connection(visitor: Visitor) -> None
     fill = "(one) => getComputedStyle(one).backgroundColor"
     assert again.evaluate(fill) != persist.evaluate(fill), "only one of them stands out"
     persist.click()
-    expect(status(page)).to_contain_text("This page tries again by itself.")
+    expect(status(page)).to_contain_text("This page tries again automatically.")
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(status(page)).to_have_text(SENT)
     assert len(set(visitor.bodies())) == 1
@@ -374,7 +375,7 @@ def test_a_survey_that_has_closed_says_so_and_when_and_where_its_results_are(
     link = page.get_by_role("link", name="See the results")
     expect(link).to_have_count(int(publication == "exact"))
     if publication == "none":
-        expect(page.get_by_text("the researchers decide who sees them")).to_be_visible()
+        expect(page.get_by_text("The researchers decide who sees the results.")).to_be_visible()
     assert RawReport.objects.count() == 0
     page.reload()
     expect(status(page)).to_have_text("Your code came too late, so it was not counted.")

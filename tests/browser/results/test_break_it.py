@@ -65,7 +65,8 @@ def test_a_survey_of_real_people_gets_a_kind_page(
     context = make_context(chromium, live, survey, viewport=PHONE)
     page = context.new_page()
     page.goto(f"{live.url}/surveys/{real.slug}/break-it")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Break it needs invented answers")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("“Break it” needs invented answers")
     assert page.evaluate(WIDTH) <= PHONE["width"]
     page.evaluate(AXE)
     assert page.evaluate(RUN_AXE) == []

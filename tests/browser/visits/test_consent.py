@@ -28,7 +28,7 @@ from tests.support.factories import make_launched_survey
 TITLE = "Before you answer"
 AGREED = "I have read this and I agree."
 OLDER = "I am 18 or older."
-DECLINE = "I do not take part"
+DECLINE = "I do not want to take part"
 CONSENT = "We ask about your work.\n\nYou may stop at any time."
 QUESTION = "Have you ever slept at work?"
 
@@ -90,7 +90,7 @@ def test_who_does_not_take_part_sends_nothing_and_may_think_again(visitor: Visit
     before = len(visitor.requests)
     go_back(page, 2)
     page.get_by_role("link", name=DECLINE).click()
-    assert heading(page) == "You do not take part"
+    assert heading(page) == "You are not taking part"
     expect(page.locator("main > p")).to_have_text("Nothing was sent. You can close this page.")
     expect(page.get_by_role("button", name="Submit")).to_have_count(0)
     expect(page.locator("main a[href^='tel:']")).to_have_text("0800 555 0123")

@@ -177,8 +177,8 @@ def refuse_to_agree(page: Page) -> None:
 
 def decline(page: Page) -> None:
     press(page, "Start")
-    page.get_by_role("link", name="I do not take part").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("You do not take part")
+    page.get_by_role("link", name="I do not want to take part").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("You are not taking part")
 
 
 def agree_and_go_back(page: Page) -> None:

@@ -142,7 +142,7 @@ SHOWS: Mapping[str, Callable[[Recording], bool]] = {
     "That time can hint at your answers: some lead to more questions.": (
         asks_more_after_some_answers
     ),
-    "The results: the researchers decide who sees them.": publishes_nothing,
+    "The researchers decide who sees the results.": publishes_nothing,
     (
         "Once the survey has closed, anyone can see estimates for everyone together, but no codes "
         "and no groups."

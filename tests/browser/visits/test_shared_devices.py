@@ -144,7 +144,7 @@ def test_elsewhere_a_second_person_is_told_what_to_do(visitor: Visitor, coins: b
     send(page)
     assert page.get_by_text(NEXT_PERSON).count() == 0
     page.reload()
-    expect(page.get_by_text("Are you somebody else? Use a private window.")).to_be_visible()
+    expect(page.get_by_text("Are you someone else? Use a private window.")).to_be_visible()
     link = page.locator("main a")
     assert link.count() == coins
     if coins:

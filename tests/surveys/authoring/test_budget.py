@@ -164,9 +164,7 @@ def test_a_page_never_says_that_the_survey_cannot_and_can_be_opened(
     for name in ("questions", "edit", "launch"):
         said = words_of(author.get(at(name, survey)))
         cannot = [text for text in ("annot be opened", "browsers refuse") if text in said]
-        can = [
-            text for text in ("can open the survey", "Nothing that opening needs") if text in said
-        ]
+        can = [text for text in ("can open the survey", "has everything it needs") if text in said]
         assert bool(cannot) == is_refused
         assert not (cannot and can)
         assert said.count("exceed a total") == (is_refused and name != "questions")
@@ -324,9 +322,8 @@ def test_remedies_that_only_reach_the_limit_are_folded_unless_there_are_no_other
         assert (bool(first.remedies), second.is_folded) == (is_folded, is_folded)
         page = author.get(at("questions", survey))
         assert ("<details open>" in page.content.decode()) != is_folded
-        assert "Smaller changes, above what is recommended (you must acknowledge it)" in words_of(
-            page
-        )
+        summary = "changes that stay above the recommended total (you must acknowledge this)"
+        assert summary in words_of(page)
     assert "Even 49 flips of 100 for all cost ε = 9.61." in words_of(page)
 
 

@@ -172,12 +172,12 @@ def test_the_words_for_people_who_toss_coins_are_quoted_if_they_reveal_more(
     coins = derive_coin_manifest(build_manifest(survey=survey, wave_number=1))
     assert coins is not None
     text = words_of(author.get(at("launch", survey)))
-    assert f"With two coins they will read: {describe_protection(coins).lead}" in text
+    assert f"With two coins, they will read: {describe_protection(coins).lead}" in text
     assert describe_protection(coins).told_together in text
     # In the browser, 1.5⁶ / (1 + 1.5⁶) = 91.9 of 100.
     assert "If all your answers are related, at most 92 in 100." in text
     stronger = make_survey(owner=owner, flips=20, coins=True)
-    assert "With two coins they" not in words_of(author.get(at("launch", stronger)))
+    assert "With two coins, they" not in words_of(author.get(at("launch", stronger)))
 
 
 @pytest.mark.parametrize(

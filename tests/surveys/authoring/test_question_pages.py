@@ -247,7 +247,7 @@ def test_earlier_questions_are_listed_next_to_the_rule_with_their_answers(
     text = words(author.get(at("question_edit", survey, last.pk)))
     assert "Q3 How much?" in text
     assert "Q4" not in text
-    assert "this is the first one." in words(
+    assert "this is the first question." in words(
         author.get(at("question_edit", survey, first(survey).pk))
     )
 
@@ -299,7 +299,7 @@ def test_a_wrong_rule_hides_the_cost_and_says_so(
     posted = {**GOOD[type_], "rule": "foo", "cost": "1"}
     text = words(author.post(new(survey, type_), posted))
     assert "The numbers appear once you fix the problems above." in text
-    assert "Write them first" not in text
+    assert "write the answers first" not in text
     # The number of answers is known, and any rule adds a code.
     codes = {"scale": 6, "choice": 4}[type_]
     assert describe_strength(25, symbols=codes).sentence in text
@@ -526,7 +526,7 @@ def test_waves_of_one_survey_are_added_up(author: Client, survey: Survey) -> Non
         display_minimum=10,
     )
     text = words(author.get(at("settings_page", survey, "privacy")))
-    assert "For a person who answers all 2 waves of this survey: ε = 2.20 ." in text
+    assert "A person who answers all 2 waves of this survey reveals ε = 2.20 ." in text
 
 
 def test_a_draft_is_planned_by_the_question_that_needs_the_most_people(

@@ -36,7 +36,7 @@ CLOSES = datetime(2097, 3, 31, 18, 0, tzinfo=UTC)
 POSTER_WORDS = (
     "This is a survey that you answer on your own phone.",
     "Your phone scrambles your answers at random before anything is sent.",
-    "The results tell the share of everybody, never the answer of one person.",
+    "The results show the share for everyone together, never one person’s answer.",
     "Scan the code to answer",
 )
 
@@ -252,7 +252,7 @@ def test_the_poster_does_not_promise_to_scramble_groups(author: Client, owner: U
     page = author.get(at("poster", survey)).text
     assert "except those that the page marks as not scrambled" in page
     assert "at random before anything is sent" not in page
-    assert "never the answer of one person" not in page
+    assert "never one person’s answer" not in page
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_the_poster_makes_no_promise_about_one_person_if_protection_is_weak(
     texts = [f"Question {number}?" for number in range(questions)]
     wave = make_launched_survey(owner=owner, questions=texts, **settings)
     page = author.get(at("poster", wave.survey)).text
-    assert ("never the answer of one person" in page) == is_promised
+    assert ("never one person’s answer" in page) == is_promised
     assert page.count("<li>") == 2 + is_promised
 
 

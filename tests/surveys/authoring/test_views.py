@@ -267,8 +267,8 @@ def test_a_day_of_deletion_is_told_before_the_opening_and_checked_again(
 ) -> None:
     survey = make_survey(owner=owner, delete_on=date(2031, 3, 31))
     told = author.get(at("launch", survey)).text
-    assert "On 31 March 2031, this survey is deleted with everything that it collected" in told
-    assert "nobody can move it later" in told
+    assert "On 31 March 2031, this survey will be deleted with everything that it collected" in told
+    assert "nobody can change it later" in told
     assert "Open the survey</button>" in told
     Survey.objects.update(delete_on=timezone.now().date() + timedelta(days=6))
     assert "at least 7 days after today" in author.get(at("edit", survey)).text
@@ -279,7 +279,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner, cap=500).survey
     page = author.get(at("close", survey)).text
     assert "500 people" in page
-    assert "If you close it earlier after results were shown, they keep the wider interval" in page
+    assert "If you close it earlier, after results were shown, the results keep the wider" in page
     answer = author.post(at("close", survey), follow=True)
     wave = survey.find_wave()
     assert wave is not None
@@ -290,7 +290,7 @@ def test_closing_early_says_what_it_costs(author: Client, owner: User) -> None:
 
 def test_closing_without_a_fixed_end_costs_nothing(author: Client, owner: User) -> None:
     survey = make_launched_survey(owner=owner).survey
-    assert "so you may close it now" in author.get(at("close", survey)).text
+    assert "so you may close the survey now" in author.get(at("close", survey)).text
 
 
 def test_a_survey_that_is_not_open_cannot_be_closed(

@@ -144,7 +144,7 @@ def test_what_differs_is_shown_by_unit(author: Client, survey: Survey) -> None:
         assert expected in told
     assert f"Question {second.name}" not in told
     same = author.post(at("definition_compare", survey), {"text": exported(survey)})
-    assert "The two are the same." in words_of(same)
+    assert "The two definitions are the same." in words_of(same)
 
 
 def test_defaults_and_order_are_told_apart_from_changes() -> None:

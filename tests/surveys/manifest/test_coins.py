@@ -108,7 +108,7 @@ class TestCost:
         page = sign_in(survey.owner).get(reverse("surveys:edit", args=[survey.slug]))
         words = " ".join(page.content.decode().split())
         assert "ε = 2.20" in words
-        assert "With two coins a person reveals more than in the browser" in words
+        assert "With two coins, a person reveals more than in the browser" in words
 
     def test_too_many_coin_questions_are_a_separate_problem(self) -> None:
         questions = [f"Question {number}?" for number in range(19)]  # 19 ln 3 = 20.9

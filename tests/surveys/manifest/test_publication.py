@@ -231,7 +231,7 @@ def test_the_label_says_what_anyone_can_see() -> None:
         for chosen in (Publication.EXACT, Publication.NONE)
     )
     assert set(exact) - set(nothing) == {ANYONE}
-    assert set(nothing) - set(exact) == {"The results: the researchers decide who sees them."}
+    assert set(nothing) - set(exact) == {"The researchers decide who sees the results."}
 
 
 @pytest.mark.parametrize(

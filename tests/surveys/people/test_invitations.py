@@ -193,7 +193,7 @@ def test_what_is_deleted_meanwhile_is_named_and_the_rest_accepted(owner: User, p
     with mock.patch.object(invitations, "list_accepted_with", list_and_delete):
         page = client.post(link)
     assert page.status_code == 200
-    assert f"<bdi>{surveys[place].title}</bdi> was deleted" in page.text
+    assert f"<bdi>{surveys[place].title}</bdi> has been deleted" in page.text
     assert can(user, Action.PEOPLE, surveys[1 - place])
     assert not Invitation.objects.exists()
     assert client.post(link).status_code == 410

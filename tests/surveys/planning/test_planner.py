@@ -94,7 +94,7 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     assert re.search(r'id="people-watched">\s*1,913', html)
     words = text_of(read(client, closing="watched", people=1400))
     assert "For ±5 points you need about 1,900 people" in words
-    assert "95 % intervals for all looks together, if as many people are expected." in words
+    assert "95 % intervals for all looks together, if you expect this many people." in words
     assert "The settings of the survey must say that you expect this many people." in words
 
 

@@ -54,7 +54,7 @@ def test_the_ways_stand_side_by_side_for_the_same_people(client: Client) -> None
     # .02² for n = 2,279.3, and the square of .030233 for n = 1,000.
     assert "Scrambled, with a protected table Murmur ±5.9 points 2,280 people for ±3.9" in words
     assert SENTENCE in words
-    assert "“Us” is the people who run the server" in words.partition(SENTENCE)[2][:60]
+    assert "“Us” means the people who run the server" in words.partition(SENTENCE)[2][:60]
     html = response.content.decode()
     assert html.count("way-ours") == 2
     for trusted in (

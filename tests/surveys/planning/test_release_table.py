@@ -64,7 +64,7 @@ def test_the_planner_says_what_releases_cost(flips: int, rows: tuple[str, ...]) 
     for row in rows:
         kind, figures = row.split(": ")
         assert re.search(rf"{kind} [^.]+\. {figures}", words)
-    assert f"One question with {flips} flips of 100" in words
+    assert f"for one question with {flips} flips of 100" in words
     cheap = ", ".join(f"{kind}: ε = 0.50" for kind in ("Leader", "Median", "Alert", "Key driver"))
     assert f"Table: ε = 1.00, {cheap}." in words
 

@@ -161,7 +161,7 @@ def test_the_page_of_a_rehearsal_says_what_it_is() -> None:
 def test_the_demo_denies_proof_only_if_its_codes_do(flips: int, denied: bool) -> None:
     text = get(f"/s/{make_launched_survey(flips=flips).survey.slug}").content.decode()
     assert ("One code proves nothing." in text) == denied
-    assert ("So one code tells nearly everything." in text) != denied
+    assert ("So one code reveals nearly everything." in text) != denied
 
 
 def test_an_address_without_a_survey_gets_a_kind_explanation() -> None:

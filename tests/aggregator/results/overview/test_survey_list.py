@@ -31,7 +31,7 @@ def test_visitors_see_the_claim_and_the_special_case() -> None:
 
 def test_a_new_researcher_is_invited_to_create_a_survey() -> None:
     response = sign_in(make_user()).get("/")
-    assert "No survey yet" in text_of(response)
+    assert "No surveys yet" in text_of(response)
     assert reverse("surveys:create") in response.content.decode()
 
 

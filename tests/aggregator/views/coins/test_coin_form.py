@@ -409,7 +409,7 @@ def test_the_paper_has_boxes_the_address_and_a_qr_code() -> None:
     assert "St Anna" in text
     assert "By chance, about 2 of 10 people with another answer send your code." in text
     assert "opened this page" not in text
-    assert "Do not write your name on it." in text
+    assert "Do not write your name on this form." in text
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_rehearsal_is_attacked_in_three_ways() -> None:
     assert "more than 74 times in 100 about whether a person took part" in words
     assert "more than 89 times in 100 about an answer that is sent as it is" in words
     assert "which of them the person gave 82 % of the time" in words
-    assert "So publish releases, and no exact figures." in words
+    assert "So publish releases, not exact figures." in words
     assert "Here: " in words
     assert "still-scrambled" not in response.content.decode()
 
@@ -59,7 +59,7 @@ def test_a_demo_is_attacked_and_its_codes_hide_answers() -> None:
     response = open_page(finish(wave, ending=Wave.Ending.CAP).survey)
     assert response.status_code == 200
     words = words_of(response)
-    assert "even a successful attack finds a code" in words
+    assert "even a successful attack finds only a code" in words
     assert "about a person’s code , whatever" in words
     assert "So publish releases" not in words
     assert "Share of codes found" in words
@@ -84,7 +84,7 @@ def test_the_chosen_epsilon_decides_and_others_count_as_one(
     words = words_of(response)
     assert f"more than {bound} times in 100 about whether a person took part" in words
     assert f"more than {of_answers} times in 100 about an answer" in words
-    assert ("Choose one of these ε. The page shows 1." in words) == (epsilon == "9")
+    assert ("Choose one of these values of ε. The page shows ε = 1." in words) == (epsilon == "9")
     (checked,) = re.findall(r'value="([\d.]+)"\s+checked', response.content.decode())
     assert checked == (epsilon if epsilon in EPSILONS else "1")
 
@@ -113,7 +113,7 @@ def test_a_survey_of_real_people_is_not_attacked_even_after_its_close() -> None:
     response = open_page(wave.survey, query="?epsilon=2")
     assert response.status_code == 403
     words = words_of(response)
-    assert "Break it needs invented answers" in words
+    assert "“Break it” needs invented answers" in words
     assert f"manage.py rehearse {wave.survey.slug}" in words
     assert "attack-bar" not in response.content.decode()
 

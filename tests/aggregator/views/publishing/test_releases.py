@@ -77,7 +77,7 @@ def test_a_draft_says_that_releases_come_after_the_close() -> None:
 def test_an_open_survey_names_the_day_and_offers_nothing() -> None:
     wave = make_protected_wave()
     page = read(wave)
-    assert "after the survey has closed, on" in page
+    assert "after the survey closes on" in page
     assert address_of(wave.survey, "/new/table") not in page_of(wave)
 
 
@@ -223,8 +223,8 @@ def test_a_release_that_no_worker_draws_says_whom_to_tell(minutes: int, is_late:
     DueWork.objects.filter(pk=other.pk).update(since=since - timedelta(days=9))
     response = sign_in(wave.survey.owner).get(address_of(wave.survey, f"/{release.pk}"))
     words = (
-        f"The server has not drawn it for {minutes:,} minutes. Tell the server’s administrator: "
-        "a worker must have MURMUR_RELEASES set."
+        f"This release has been waiting for {minutes:,} minutes. Tell the server’s "
+        "administrator that a worker must have MURMUR_RELEASES set."
     )
     assert (words in words_of(response)) == is_late
     assert ("MURMUR_RELEASES" in words_of(response)) == is_late

@@ -135,7 +135,7 @@ def test_invented_people_need_no_closing_date(invented: str) -> None:
 def test_closing_by_hand_says_what_the_moment_shows(chosen: Publication) -> None:
     survey = make_launched_survey(publication=chosen).survey
     page = read(sign_in(survey.owner), "close", survey)
-    assert ("the moment shows readers" in page) == (chosen is Publication.PROTECTED)
+    assert ("closing time shows readers" in page) == (chosen is Publication.PROTECTED)
 
 
 @pytest.mark.parametrize("closes", [False, True], ids=["open", "closed"])
