@@ -1,4 +1,4 @@
-"""How many reports have the same code in two questions: the input of key drivers."""
+"""Count the reports that have the same code in two questions, as the input of key drivers."""
 
 from __future__ import annotations
 

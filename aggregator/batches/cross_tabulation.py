@@ -1,4 +1,4 @@
-"""Cross tabulation of sealed reports: tables of one batch, all pairs over many batches.
+"""Cross-tabulate sealed reports in tables of one batch, or in all pairs over many batches.
 
 Columns with two codes are counted in packed form, 64 reports per word; only other tables are
 unpacked.
@@ -61,7 +61,7 @@ class PairCounts:
 class PairCounter:
     """Cross-tabulates all pairs of two-code questions, batch by batch.
 
-    Padding bits are zero, so the words of different batches can be placed side by side: batches of
+    Padding bits are zero, so the words of different batches can be placed side by side. Batches of
     any size are gathered into one block, and only whole blocks are counted.
     """
 

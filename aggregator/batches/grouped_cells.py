@@ -1,4 +1,4 @@
-"""How often each code was sent in each group: the cells of planned tables by groups.
+"""Count how often each code was sent in each group, for planned tables by groups.
 
 The cells are counted from batches when such a table is drawn. If the reports make no batch, the
 cells are counted at the close; only counts then remain.

@@ -1,6 +1,6 @@
 """Tables of the codes that rules and gates connect, counted when a batch is sealed.
 
-Whether somebody is asked a question depends on earlier answers, so joint answers say more than
+Whether someone is asked a question depends on earlier answers, so joint answers say more than
 separate ones. Each question behind a rule has one table: the symbols that its rule reads, then its
 own. "Select several" has one table for each item, with the gate in between.
 

@@ -1,7 +1,7 @@
-"""Sealing: raw reports become a batch and no longer exist individually.
+"""Seal raw reports, which become a batch and no longer exist individually.
 
-Everything here may run twice, late or at the same time in another process: the wave's row lock and
-one transaction make each step happen once or not at all.
+Everything here may run twice, late or at the same time in another process. The lock on the wave's
+row and one transaction make each step happen once or not at all.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """Find open waves with 2K raw reports, and closed waves with any raw report or without a count.
 
     The query reads at most 2K rows per wave, so that a sweep takes no longer when more reports
-    wait. It asks which wave's report is at a given place in the index order. If it asked for any
+    wait. It finds which wave's report is at a given place in the index order. If it looked for any
     report of a wave, PostgreSQL would expect an early match, and read all reports if the wave has
     none.
     """

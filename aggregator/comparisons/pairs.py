@@ -1,4 +1,4 @@
-"""Count the table of codes of each pair of questions in one pass over all batches.
+"""For each pair of questions, count each combination of codes in one pass over all batches.
 
 Each code of a question except the first becomes a row of bits. The reports that show two codes are
 then counted for all pairs of rows at once, 64 reports per word.
@@ -83,7 +83,7 @@ class PairCodes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairTables:
-    """The tables of codes of all pairs."""
+    """For all pairs, the counts of reports that show each combination of codes."""
 
     counts: PairCounts
     rows: dict[Source, range]

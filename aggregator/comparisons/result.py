@@ -1,4 +1,4 @@
-"""The result of a comparison: one frozen object from which JSON, pages and files are made.
+"""The result of a comparison, a frozen object from which JSON, pages and files are made.
 
 There is one class for each kind of comparison. Nothing here is computed or worded.
 """
@@ -52,8 +52,8 @@ class TwoQuestionsResult:
     n: int
     together: Together
     contradiction: Contradiction
-    # Only if the outcome is a number: a share of 0 is a mean at the first end of the range, a share
-    # of 1 at the second.
+    # Set only if the outcome is a number. Then a share of 0 is a mean at the first end of the
+    # range, and a share of 1 is a mean at the second end.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
@@ -203,7 +203,7 @@ class UntestedPair:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsResult:
-    """Which pairs of yes/no questions are related."""
+    """Which pairs of questions are related."""
 
     n: int
     contradiction: Contradiction

@@ -136,7 +136,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
-    """Q1 by Q2; Q1 explained by Q2 and Q3; All pairs of questions; 2 profiles of Q1 and Q2."""
+    """Write Q1 by Q2, Q1 explained by Q2, All pairs of questions, or 2 profiles of Q1 and Q2."""
     if comparison.kind == Comparison.Kind.SEGMENTS:
         labels = [one.label for one in find_indicators(manifest, comparison.names)]
         return f"{comparison.segments} profiles of {join_list(labels)}"
@@ -158,7 +158,8 @@ def write_p_value(p: float) -> str:
 def adjust_p(p: float, together: Together) -> float | None:
     """Adjust a p-value so that it is at most .05 where the interval excludes the null value.
 
-    Uses Bonferroni's method; None for several looks, at which only the interval holds.
+    This uses Bonferroni's method. It returns None for several looks, at which only the interval
+    holds.
     """
     return None if together.looks else min(1.0, together.family * p)
 

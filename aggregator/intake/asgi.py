@@ -1,4 +1,4 @@
-"""The intake as an ASGI application: checks, limit per address, one commit for many reports.
+"""The intake as an ASGI application that commits many reports together.
 
 A request waits twice, for the limiter's count and for the commit, each time together with the
 requests that arrive during this wait. At most MAX_WAITING wait; the others are asked to retry.
@@ -131,7 +131,7 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 
 def _check_transport(scope: HTTPScope, headers: Mapping[str, str]) -> None:
-    """Refuse a report sent without encryption; for pages, Django redirects to HTTPS instead."""
+    """Refuse a report sent without encryption; Django redirects requests for pages to HTTPS."""
     scheme = headers.get("x-forwarded-proto", "") if settings.BEHIND_PROXY else scope["scheme"]
     if settings.HTTPS and scheme != "https":
         raise Refused(problems.PLAIN_HTTP, "Send reports over HTTPS only.")

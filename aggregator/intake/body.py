@@ -1,4 +1,4 @@
-"""Reading a request's body under a size cap and a deadline, before anything parses it."""
+"""Read a request's body under a size cap and a deadline, before anything parses it."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ from aggregator.intake.wire import Upload
 from surveys.locks import WAVE_LOCK
 from surveys.models import DeletedWave, Wave
 
-# One statement, and so one transaction in one round trip. The waves are locked in the order of
-# their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
+# This is one statement, and therefore one transaction in one round trip. The waves are locked in
+# the order of their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
 # while this statement waited for the first lock.
-# A known id raises no exception: the database would log it with the row and the time.
+# A known id raises no exception, because the database would log it with the row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
         SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
@@ -84,7 +84,7 @@ def record_report(upload: Upload) -> Outcome:
 
 
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
-    """Commit a group of reports in one transaction; one result for each, in order.
+    """Commit a group of reports in one transaction; return one result for each, in order.
 
     After a lost connection, the group is sent again on a new connection. Every report has its own
     id, so this does no harm even if the first commit succeeded unnoticed.

@@ -1,9 +1,9 @@
 """Draw a reserved release once and store it; no worker may ever draw it again.
 
-One transaction draws and stores. If it fails, the figure is rolled back but the draw is not, and a
-restored backup forgets both. A file outside the database therefore first records that a draw begins
-(aggregator.releases.counters). If file and database contradict each other, someone may know the
-figure: the release is given up, and its loss stays.
+One transaction draws and stores. If it fails, the figure is rolled back, but the draw cannot be
+undone, and a restored backup has neither. A file outside the database therefore first records that
+a draw begins (aggregator.releases.counters). If the file and the database contradict each other,
+someone may know the figure, so the release is given up and its loss stays charged.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
 
 
 def _draw_in(release: Release, folder: Path) -> None:
-    # Slow steps come before the transaction: on SQLite, it blocks all other writers.
+    # Slow steps come before the transaction, which blocks all other writers on SQLite.
     draw = _Draw(release)
     claim_folder(folder)
     _settle(release, draw, folder)
@@ -145,7 +145,7 @@ class _Draw:
         self._draws_table = request.kind == ReleaseKind.TABLE
 
     def draw(self) -> dict[str, Any]:
-        """Draw the figure. Call this once: every call reveals something more."""
+        """Draw the figure. Call this only once, because every call reveals something more."""
         if self._draws_table:
             return {"cells": _add_noise(self._cells, self.sampler)}
         if self._rules is not None:
@@ -219,7 +219,7 @@ def suspend(ledger: ReleaseLedger) -> None:
 def give_up(releases: QuerySet[Release], problem: str) -> int:
     """Give up the releases that are not drawn; return how many.
 
-    The public page announces them until the next day, so that it changes at midnight only.
+    The public page announces them until the next day, so that it changes only at midnight.
     """
     unfinished = releases.filter(state__in=(Release.State.RESERVED, Release.State.WATCHING))
     tomorrow = today() + timedelta(days=1)

@@ -60,7 +60,7 @@ _DEVIATIONS = 2.1
 class FigureRow:
     """A share of everyone who was asked, or a mean in the unit of its question.
 
-    `share` is clipped to the possible range, `estimate` is not. `parts` are standard errors in the
+    `share` is clipped to the possible range; `estimate` is not. `parts` are standard errors in the
     same unit. `count` is the noisy number of reports; a mean has none.
     """
 
@@ -102,10 +102,11 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """`people` were asked, noise included. With too few people there are no rows.
+    """The figures of one question that `people` were asked, noise included.
 
-    With probability 95 %, the number without noise is within `margin` of it. With random subsets,
-    most questions are not `of_everyone`. In a table by groups, `people` counts one `group`.
+    With too few people, there are no rows. With probability 95 %, the number of people without
+    noise is within `margin` of `people`. With random subsets, most questions are not `of_everyone`.
+    In a table by groups, `people` counts one `group`.
     """
 
     question: ManifestQuestion
@@ -121,9 +122,10 @@ class QuestionFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """`people` took part, noise included; None if each question was asked of only some people.
+    """The figures of a table in which `people` took part, noise included.
 
-    A table by groups has every question once for each group.
+    `people` is None if each question was asked of only some people. A table by groups has every
+    question once for each group.
     """
 
     people: int | None
@@ -208,8 +210,9 @@ class Unsure:
 def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Figures | Unsure]:
     """Read drawn releases that the same people see, by primary key.
 
-    An answer that chance named is shown only beside a table of its question with enough people: the
-    table's intervals show its uncertainty. The noisy table decides, so this costs no ε.
+    An answer that chance named is shown only next to a table of its question with enough people,
+    because the table's intervals show how uncertain the answer is. The noisy table decides, so this
+    costs no ε.
     """
     found = {release.pk: read_figures(release, manifest) for release in releases}
     tables = [

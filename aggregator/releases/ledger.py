@@ -184,7 +184,7 @@ def has_final_counts(wave: str) -> Q:
 
 
 def lock_wave(wave_id: int) -> Wave | None:
-    # Deleting the survey locks this row too, so a release never outlives its wave.
+    # Deleting the survey also locks this row, so a release never outlives its wave.
     return (
         Wave.objects.select_for_update(no_key=True, of=("self",))
         .select_related("survey")

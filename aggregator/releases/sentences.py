@@ -1,4 +1,4 @@
-"""The sentences below every release: its cost, what readers learn, and how it was drawn.
+"""The sentences below every release, about its cost, what readers learn, and how it was drawn.
 
 Sentences for all readers are in the active language; those for specialists are in English.
 """

@@ -26,8 +26,8 @@ class Status(StrEnum):
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"  # by chance in at most 5 of 100 questions
-    ALARM = "alarm"  # by chance in at most 1 of 100 surveys
+    CONTRADICTION = "contradiction"  # by chance in at most 5 in 100 questions
+    ALARM = "alarm"  # by chance in at most 1 in 100 surveys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,8 +264,8 @@ class QuestionResult:
 
     @property
     def contradiction(self) -> bool:
-        # The share of people asked can come from another question's codes: then that question has
-        # the contradiction.
+        # The share of people asked can come from another question's codes. A contradiction in it
+        # then belongs to that question.
         return any(
             estimate.contradiction
             for estimate in self.estimates

@@ -1,6 +1,6 @@
 """Sentences about findings: what an estimate says, how certain it is, and why to trust it.
 
-Pages, charts and API use the same words. Shares are clipped to 0–100 % here and nowhere earlier.
+Pages, charts and the API use the same words. They show values that `Estimate.displayed` clips.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
 def describe_intervals(results: Results) -> str:
-    """Say why all intervals of a survey are valid; once, above or below the figures."""
+    """Say once, above or below the figures, why all intervals of a survey are valid."""
     if results.snapshot.is_half:
         return OPEN_HALF
     if results.fixed_end:
@@ -236,7 +236,7 @@ def describe_group(estimand: Estimand) -> str:
 
 
 def name_estimand(estimand: Estimand) -> str:
-    """Name what is estimated; the ends of a scale with their labels, such as 1 (Never)."""
+    """Name what is estimated; the ends of a scale include their labels, such as 1 (Never)."""
     return estimand.text if estimand.is_mean else name_answer(estimand.question, estimand.text)
 
 
@@ -245,7 +245,7 @@ def describe_information(estimate: Estimate) -> str:
     if not estimate.is_shown or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
-        return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
+        return ""  # near 0 and 1, a direct question is almost exact, which is unfair
     direct = whole(round(estimate.effective_sample_size))
     return f"As informative as about {direct} direct answers."
 
@@ -389,7 +389,7 @@ def _write_inner(estimate: Estimate, *, level: float) -> str:
 
 
 def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
-    """Write another interval with the digits of the main one; a dash if that is not shown."""
+    """Write another interval with the digits of the main one; a dash if there is none to show."""
     if interval is None or not estimate.is_shown or estimate.method == EXACT:
         return NOTHING
     digits = digits_for(estimate)

@@ -1,4 +1,4 @@
-"""Snapshots: counts and estimates as of the looks that a wave's batches make."""
+"""Store snapshots, which hold counts and estimates as of the looks at a wave."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
-    """Replay the batches since a snapshot's looks; return the last batch's number too."""
+    """Replay the batches since a snapshot's looks; also return the last batch's number."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
@@ -193,7 +193,7 @@ def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
 
 
 def compute_told(wave: Wave) -> tuple[str, ...]:
-    """Name the declared questions whose sizes are shown; verification calls it too."""
+    """Name the declared questions whose sizes are shown; verification also calls this."""
     manifest = wave.description
     if not list_declared(manifest):
         return ()
@@ -247,7 +247,7 @@ def _may_have_first_look(wave: Wave) -> bool:
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
-        return True  # broken manifest: this wave's task fails, instead of every sweep
+        return True  # broken manifest: only this wave's task fails, not every sweep
     return count_sealed(wave) >= least
 
 

@@ -1,7 +1,7 @@
-"""Due work: work that is waiting according to the database rows, and since when.
+"""Find which work is due according to the rows of the database, and since when.
 
 Reports and batches have no timestamps, so a sweep stores when it first saw each piece of work.
-Nothing is claimed here: the task that does the work ensures that it happens once.
+Nothing is claimed here, because the task that does the work ensures that it happens once.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
     with transaction.atomic():
-        # First, because its row lock makes sweeps write one after another, so they never deadlock.
+        # This comes first: its row lock makes sweeps write one after another, so that they never
+        # deadlock.
         _note_sweep(now)
         DueWork.objects.bulk_create(
             (

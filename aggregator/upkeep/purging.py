@@ -1,4 +1,4 @@
-"""Erase traces of sealed reports and deleted surveys in a database: dead rows, log files.
+"""Erase the traces that sealed reports and deleted surveys leave in dead rows and log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.
@@ -203,7 +203,7 @@ def _find_kept_statistics() -> list[str]:
 
 @contextmanager
 def _locked(table: str) -> Iterator[CursorWrapper]:
-    """Lock a table, or postpone the purge: other processes wait while we wait for the lock."""
+    """Lock a table or postpone the purge, as other processes wait while we wait for the lock."""
     with (
         _no_long_waits(table),
         transaction.atomic(durable=True),
@@ -234,7 +234,7 @@ def _is_long(table: str) -> bool:
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
-    """Refuse while an earlier transaction may read deleted rows: CLUSTER would copy them too.
+    """Refuse while an earlier transaction may read deleted rows, which CLUSTER would also copy.
 
     Sealing inserts its batch in the transaction that deletes the reports, so the batch shows the
     deletion's age. An earlier transaction may be a backup or a query on a standby.

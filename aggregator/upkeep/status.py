@@ -1,4 +1,4 @@
-"""How late work is: "ok" or "late" for anyone who asks, details for the operator.
+"""Say whether work is late, to anyone who asks, and how late it is, to the operator.
 
 Work is late once it has been due, or no sweep has run, for LATE_SECONDS. That is never less than a
 minute: while workers do their work, strangers must not see when a survey reached a full batch.
@@ -21,7 +21,7 @@ from aggregator.upkeep.due import find_oldest_due
 PATIENCE_SECONDS = 0.5
 SHORTEST_SECONDS = 60
 # The clocks of two machines may differ a little. A time further ahead is from before a clock was
-# set back, and says nothing about now.
+# set back, and says nothing about the present.
 AHEAD_SECONDS = 5
 
 

@@ -1,4 +1,4 @@
-"""Whether the database matches the code: an upgrade is complete only after `manage.py migrate`."""
+"""Check whether the database matches the code; `manage.py migrate` completes an upgrade."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ TOO_OLD = (
     f"Check out commit {UPGRADES_OLDER}, run manage.py migrate there, and come back to this one."
 )
 _MOST_NAMES = 3
-# Set permanently once nothing is missing: only a new release, in a new process, adds migrations.
+# Set permanently once nothing is missing, because only a new release, which runs in a new process,
+# adds migrations.
 _complete = threading.Event()
 
 
@@ -54,7 +55,7 @@ def list_missing_migrations() -> list[str]:
 
 
 def report_missing_migrations() -> None:
-    """Log what to run when a process starts, or why the database cannot be asked."""
+    """When a process starts, log which command to run, or why the database cannot be queried."""
     try:
         missing = describe_missing_migrations()
     except Exception:  # nothing waits for this thread, so the error would be lost

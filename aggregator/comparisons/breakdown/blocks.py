@@ -1,4 +1,4 @@
-"""One block for each question of a breakdown: each answer has one row for every group."""
+"""One block for each question of a breakdown, in which each answer has a row for every group."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DifferenceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRows:
-    """One share or mean, with one row for each group and its name."""
+    """The name of one share or mean, with one row for each group."""
 
     label: str
     among: str

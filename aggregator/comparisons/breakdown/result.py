@@ -95,7 +95,7 @@ class GroupDifference:
 class CrossedCount:
     """How many people of a group gave one answer to another declared question.
 
-    The count is exact; `low` and `high` are the ends of the interval of its share.
+    The count is exact; `low` and `high` are the ends of its share's interval.
     """
 
     question: str
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """No contradiction: each estimate has its own status, and there is no joint table."""
+        """Always none, because each estimate has its own status and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property

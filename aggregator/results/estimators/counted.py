@@ -1,4 +1,4 @@
-"""What the reports show: all that estimates are computed from."""
+"""The counts of reports from which all estimates are computed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Counted:
 
     `told` names the declared questions whose sizes are shown: none before the close.
     `broken_down_by` names the declared question if these are the counts of one of its groups, or of
-    all its other groups.
+    all its groups but one.
     """
 
     manifest: Manifest
@@ -130,8 +130,10 @@ class Counted:
         )
 
     def may_use(self, found: TableCounts) -> bool:
-        """Whether a table may be used: while people watch, and in small groups, no figure depends
-        on an answer that is sent as it is (`equations.find_condition`).
+        """Whether figures may use a table.
+
+        While people watch, and in small groups, no figure depends on an answer that is sent as it
+        is (`equations.find_condition`).
         """
         if not list_conditions(found.table):
             return True

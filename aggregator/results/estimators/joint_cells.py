@@ -53,7 +53,7 @@ class LatentCells:
         )
 
     def expect(self, *, share: float, counted: float) -> ExpectedReports:
-        """Describe the reports if `share` were the true share, or the mean from 0 to 1."""
+        """Describe the reports to expect if `share` were the true share, or mean from 0 to 1."""
         return assume_share(
             channel=self.channel,
             numerator=[cell.numerator for cell in self.true],
@@ -97,7 +97,7 @@ def build_own_cells(counts: SymbolCounts, estimand: Estimand) -> LatentCells:
 
 
 def build_asked_cells(found: TableCounts) -> LatentCells:
-    """Describe the share of people for whom the rule holds, from its own symbols alone."""
+    """Describe the share of people for whom the rule holds, from the rule's symbols alone."""
     classes = [(0,) * axis.size for axis in found.table.own]
     nothing = (0,) * len(classes)
     return _gather(

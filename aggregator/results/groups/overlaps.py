@@ -47,9 +47,9 @@ def leave_few(
 ) -> bool:
     """Whether figures about all groups reveal something about few people.
 
-    Everybody in a row has the same mark and is in the same groups; `people` counts each row. Few
-    means fewer than `needed`. Facts that follow from the known groups and the marks alone do not
-    count. Only about one search in a million misses a support of `sure` people.
+    All people in a row have the same mark and are in the same groups; `people` counts those in each
+    row. Few means fewer than `needed`. Facts that follow from the known groups and the marks alone
+    do not count. Only about one search in a million misses a support of `sure` people.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)

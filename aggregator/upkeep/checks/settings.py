@@ -1,4 +1,4 @@
-"""Murmur's own settings: those that weaken privacy, and those that contradict others."""
+"""Find settings of Murmur that weaken privacy or contradict other settings."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_mail(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether people who forgot their password get mail. Only warn: a laptop needs no mail."""
+    """Warn if people who forgot their password get no email; on a laptop, they need none."""
     delivery = find_delivery()
     sender = settings.DEFAULT_FROM_EMAIL
     is_local = sender.rstrip(">").endswith("@localhost")
@@ -141,7 +141,7 @@ Rule = tuple[str, bool | None, str, str]  # subject, whether the setting is righ
 
 
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
-    """Find settings that make no sense in any installation; runs before every command."""
+    """Find settings that make no sense in any installation; this runs before every command."""
     return [
         message
         for subject, good, meaning, remedy in _find_rules()

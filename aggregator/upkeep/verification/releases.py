@@ -66,7 +66,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
 def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
     made = sorted(one.request_hash for one in releases if one.planned)
     planned = manifest.planned_releases or ()
-    # Before the close, only kinds that may come then.
+    # Before the close, there are only kinds that may come while the wave is open.
     early = sorted(one.digest for one in planned if one.kind.comes_while_open)
     if made and made not in (early, sorted(one.digest for one in planned)):
         yield "its planned releases are not those of the manifest"
@@ -114,7 +114,7 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
 def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Difference]:
     """Check that the record of the sealed half's test, if there is one, names these claims.
 
-    Older versions kept no record. Once a worker has refused the claims, their owner knows.
+    Older versions kept no record. If a worker has refused the claims, their owner knows already.
     """
     half = SealedHalf.objects.filter(wave=wave).first()
     tested = (recorded or frozenset()) - {UNKNOWN_DRAWS}

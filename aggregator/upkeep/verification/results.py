@@ -110,7 +110,8 @@ class WaveCheck:
         )
 
     def _check_snapshot(self, pk: int) -> Iterator[Difference]:
-        # Read the wave's current state too: if it closed during the run, its snapshot may be final.
+        # Also read the wave's current state: if it closed during the run, its snapshot may be
+        # final.
         snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
         if snapshot is None:
             return  # replaced by newer ones during the run
