@@ -1,4 +1,4 @@
-"""From the arrival of a report to its results: intake, sealing, estimates, pages and exports."""
+"""The app that takes in reports, seals them, estimates shares, and shows and exports results."""
 
 from django.apps import AppConfig
 

@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
 # Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than become due between two sweeps. After so many, other messages get their turn.
+# Far more batches than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
 DELETE_SECONDS = 3600
@@ -79,7 +79,7 @@ def sweep() -> None:
     forget_imports()
     send_due_work()
     drop_waiting_sweeps()
-    # Last, because closing waits for the lock of the wave's row, and other work should not wait.
+    # This comes last: closing waits for the lock of the wave's row, and other work should not wait.
     if close_due_waves():
         send_due_work()
 

@@ -1,4 +1,4 @@
-"""Definitions over the API: check, read from a survey, turn into a draft, replace in a draft.
+"""Check definitions over the API, read them from surveys, and create or replace drafts.
 
 All problems of a definition are reported together, each with a JSON pointer.
 """
@@ -51,7 +51,7 @@ from surveys.definition.replacing import hash_definition, replace_draft
 
 
 class DefinitionParser(BaseParser):
-    """Passes the bytes on: definitions have their own rules for JSON."""
+    """Passes the bytes on, because definitions have their own rules for JSON."""
 
     media_type = "application/json"
 

@@ -1,4 +1,4 @@
-"""POST /api/reports for callers inside Django: schema, permission matrix, test client.
+"""POST /api/reports for callers inside Django, such as the schema and the test client.
 
 In production, the ASGI entry answers this address before Django; both entries use the same core.
 """

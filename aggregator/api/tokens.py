@@ -57,7 +57,7 @@ def allows(scope: Scope) -> type[SessionOnly]:
 
 
 class TokenThrottle(UserRateThrottle):
-    """Counts the requests by all tokens of an account, in the limiter's memory only."""
+    """Counts the requests by all tokens of an account, only in the limiter's memory."""
 
     rate = "120/min"
     scope = "tokens"

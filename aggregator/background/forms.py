@@ -1,4 +1,4 @@
-"""The owner's choice: leave out proposed questions, or merge more of their groups."""
+"""The form in which the owner leaves out proposed questions or merges more of their groups."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class OfferedQuestion:
 class BackgroundForm(forms.Form):
     """A choice within the proposal; `background` holds it once the form is valid.
 
-    A check box that is not sent means "leave it out", so an empty request would permanently choose
-    nothing. The hidden field shows that the page sent the form. `nobody` lists groups without
-    people by question and code; they are neither offered nor counted.
+    A check box that is not sent leaves out its question, so an empty request would permanently
+    choose nothing. The hidden field shows that the page sent the form. `nobody` lists groups
+    without people by question and code; they are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)

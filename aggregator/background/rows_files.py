@@ -1,4 +1,4 @@
-"""The file of rows as a row of the database: proposed by a worker, chosen once by the owner."""
+"""The file of rows as a row of the database, which a worker proposes and the owner chooses once."""
 
 from __future__ import annotations
 

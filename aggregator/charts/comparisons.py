@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups and a difference, odds ratios, breakdowns, all pairs."""
+"""Draw comparisons: two groups and their difference, odds ratios, breakdowns and all pairs."""
 
 from __future__ import annotations
 

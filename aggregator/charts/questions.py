@@ -1,4 +1,4 @@
-"""Charts of one question or of all: options as rows, a mean on a separate scale.
+"""Draw one question or all questions, with options as rows and a mean on a separate scale.
 
 A long survey makes several pictures, each of which fits on a page of a journal. Pictures break
 between the same questions at both widths, so each picture has one name.

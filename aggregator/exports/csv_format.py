@@ -1,7 +1,7 @@
 """How our CSV files are written and named.
 
-RFC 4180: CRLF, UTF-8 without a byte order mark, one header row. Text cells and headers that
-a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
+They follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text cells and
+headers that a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def list_wave_cells(wave: Wave) -> dict[str, Cell]:
 
 
 def name_file(*, results: Results, kind: str) -> str:
-    """Name the survey, the manifest, the content, and that the rows are randomized."""
+    """Name a file by its survey, manifest and content, and say that its rows are randomized."""
     return f"{name_wave(results.wave, slug=results.manifest.survey)}_RANDOMIZED_{kind}.csv"
 
 
@@ -86,7 +86,7 @@ def write_text(text: str) -> str:
 
 
 def write_cell(value: Cell) -> str:
-    """Write a cell: numbers in full precision and never prefixed, missing values empty."""
+    """Write a cell, with numbers in full precision and never prefixed, and missing values empty."""
     if value is None:
         return ""
     return write_text(value) if isinstance(value, str) else repr(value)

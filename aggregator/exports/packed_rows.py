@@ -1,4 +1,4 @@
-"""Rows of small numbers in little memory: one byte holds several, so that sorting is quick.
+"""Pack rows of small numbers, several to a byte, so that sorting needs little memory and time.
 
 Packed rows sort like the rows of numbers. The numbers are the ranks of a column's cells, so the
 lines of a file are sorted as text.
@@ -76,7 +76,7 @@ class LineColumn:
     def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
         """Make a column from the cell of every code as sent.
 
-        Codes with the same cell share a rank: otherwise the order of lines would reveal them.
+        Codes with the same cell share a rank; otherwise, the order of lines would reveal the codes.
         """
         texts = sorted(set(cells.values()))
         ranks = np.full(VALUES_PER_BYTE, VALUES_PER_BYTE - 1, dtype=np.uint8)
@@ -99,7 +99,7 @@ class Lines:
         self._added = 0
 
     def add(self, codes: NDArray[np.uint8]) -> None:
-        """Take in one line for each row of a matrix of codes as sent."""
+        """Add one line for each row of a matrix of codes as sent."""
 
         def read(index: int) -> NDArray[np.uint8]:
             column = self._columns[index]

@@ -146,7 +146,7 @@ def list_blocks_with_rows(results: Results) -> list[int]:
 
 
 def _gather(results: Results, columns: Sequence[ReportColumn], *, block: int | None) -> Lines:
-    """Read every report into its line, in the order of the file."""
+    """Read every report into a line; the lines are sorted when they are written."""
     layout = Columns.of(results.manifest)
     found = find_batches(results)
     if not found:
@@ -179,8 +179,8 @@ def _cells(column: ReportColumn) -> dict[int, str]:
 def find_batches(results: Results) -> list[BatchKey]:
     """Find the batches behind a snapshot, without their content.
 
-    All keys are read at once: a cursor that stays open during a slow download would keep SQLite
-    from shortening its log.
+    All keys are read at once, because a cursor that stays open during a slow download would keep
+    SQLite from shortening its log.
     """
     rows = (
         Batch.objects.filter(wave=results.wave, number__lte=results.snapshot.through_batch)
@@ -202,7 +202,7 @@ def _read_batches(found: Sequence[BatchKey], layout: Columns) -> Iterator[NDArra
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
-    """Group batches into runs of at most `limit` reports; a larger batch is a run by itself."""
+    """Group batches into runs of at most `limit` reports; a larger batch forms its own run."""
     group: list[BatchKey] = []
     held = 0
     for key in keys:

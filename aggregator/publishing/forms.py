@@ -1,4 +1,4 @@
-"""What to release: questions, ε, and the number of people for the price."""
+"""The form for choosing a release's questions, its ε, and the number of people for the price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synthetic respondents: they follow the survey's rules and randomize as the browser does.
+"""Synthetic respondents, who follow the survey's rules and randomize as the browser does.
 
 This is the Python version of the respondent's page (client/report/, client/randomize.js), for the
 demo, rehearsals and tests. A respondent is a set of answers to all questions; those that are not

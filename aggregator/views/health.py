@@ -1,8 +1,8 @@
-"""Health checks for load balancers and monitoring: does this process answer, do workers keep up?
+"""Show load balancers and monitoring whether this process answers and workers keep up.
 
-They do not ask the broker, because web processes never use it: the age of the last sweep shows lost
-messages. Strangers can ask too, so the answer is only "ok" or "late"; operators read the rest with
-`manage.py status`.
+These checks do not contact the broker, which web processes never use. The age of the last sweep
+shows whether messages were lost. Strangers can also ask, so the answer is only "ok" or "late";
+operators read the rest with `manage.py status`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRY_SECONDS = 5
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Answer without asking any other service."""
+    """Answer without contacting any other service."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 

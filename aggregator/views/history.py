@@ -56,7 +56,7 @@ def _read_verb(request: HttpRequest) -> str:
 
 
 def _ended_today(wave: Wave | None) -> bool:
-    """Whether the survey closed by itself today; the history says so from tomorrow."""
+    """Whether the survey ended today without its owner; the history says so from tomorrow."""
     if wave is None or wave.closed_at is None or wave.ending == Wave.Ending.OWNER:
         return False
     return wave.closed_at.date() == today()

@@ -19,7 +19,7 @@ MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
 }
 
 
-# Typst takes 50 kB of memory per table row, all at once: half a gigabyte for 9,000 rows.
+# Typst takes 50 kB of memory per table row, and half a gigabyte at once for 9,000 rows.
 MAX_PDF_ROWS = 2_000
 TOO_LONG = (
     "The tables of this report have {rows} rows, too many for one PDF, which holds {most}. "

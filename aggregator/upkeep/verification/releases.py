@@ -1,8 +1,7 @@
-"""Checks of a wave's ledger and releases: nothing beyond the cap, and noise that fits its price.
+"""Check that a wave's releases cost no more than its cap, and that their noise fits their price.
 
-Also checks the record of a sealed half's test in the folder of draws.
-
-The figures themselves cannot be checked: nobody knows their noise.
+The record of a sealed half's test in the folder of draws is also checked. The figures themselves
+cannot be checked, because nobody knows their noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two coins: a form for browsers without scripts, and the same form on paper.
+"""The form for people who toss two coins, in browsers without scripts and on paper.
 
 People toss the coins before they fill in the form, so it sends scrambled codes like any other
 report. No code here reads a session, a cookie or an account, and no address is kept.
@@ -127,7 +127,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """Show the form again if reports are accepted: nobody should toss coins for nothing."""
+    """Show the form again only if reports are accepted, so that nobody tosses coins in vain."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])
