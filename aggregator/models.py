@@ -107,7 +107,7 @@ def today() -> date:
 
 
 class Snapshot(models.Model):
-    """Counts and estimates at a look (aggregator.results.looks): the only results that people see.
+    """Counts and estimates at a look (aggregator.results.looks), the only results that people see.
 
     A snapshot is a pure function of batches 1 to through_batch; if final, also of the wave's end.
     """
@@ -380,7 +380,7 @@ class ReleaseLedger(models.Model):
 
 
 class Release(models.Model):
-    """A protected figure: reserved on the wave's ledger, drawn once and stored as drawn."""
+    """A protected figure, reserved on the wave's ledger, drawn once and stored as drawn."""
 
     class State(models.TextChoices):
         WATCHING = "watching", "Waiting"  # an alert, looked at once a day

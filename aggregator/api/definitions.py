@@ -121,9 +121,9 @@ def _read(request: Request) -> Any:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle])
 def validate(request: Request) -> HttpResponse:
-    """Check the definition of a survey; nothing is stored. /schemas/definition-1.json describes it.
+    """Check a survey's definition, which /schemas/definition-1.json describes; nothing is stored.
 
-    The server also checks what a schema cannot say, such as rules and the names that they use.
+    The server also checks what a schema cannot express, such as rules and the names that they use.
     """
     definition = _read(request)
     check_whole(definition)
@@ -172,10 +172,10 @@ def create(request: Request) -> HttpResponse:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle, TokenThrottle])
 def definition(request: Request, slug: str) -> HttpResponse:
-    """The whole content of a survey. In a draft, it can be replaced: all at once or not at all.
+    """The whole content of a survey. In a draft, it can be replaced, all at once or not at all.
 
-    Questions keep their identity by their name. Everything the new definition omits is deleted,
-    including translations and plans.
+    Questions keep their identity by their name. Everything that the new definition omits is
+    deleted, including translations and plans.
     """
     survey = get_survey(request.user, slug, Action.EDIT)
     if request.method == "PUT":

@@ -1,4 +1,4 @@
-"""Why views of the API refuse a request. errors.py turns each into its reply."""
+"""The reasons why views of the API refuse a request; errors.py turns each reason into a reply."""
 
 from __future__ import annotations
 

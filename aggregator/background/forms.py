@@ -99,7 +99,7 @@ class BackgroundForm(forms.Form):
         return any((one.question, code) not in self._nobody for code in level)
 
     def _number_levels(self, one: Levels) -> list[int]:
-        """Number the levels so that merged levels share a number, their smallest code."""
+        """Number the levels so that merged levels share a number, which is their smallest code."""
         numbers = {level[0]: level[0] for level in one.levels}
         for level in self._list_offered(one):
             chosen = self.cleaned_data[_name_field(one, level)]

@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -> Proposal:
-    """Propose the background of the file of rows from questions whose sizes are told."""
+    """Propose the background of the file of rows from questions whose group sizes are shown."""
     minimum = manifest.crowd
     sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:

@@ -80,11 +80,11 @@ class PairCounter:
         self._total = 0
 
     def add(self, packed: bytes, *, size: int) -> None:
-        """Take in one batch."""
+        """Add one batch."""
         self.add_words(_bit_words(packed, size=size, ks=self._ks), size=size)
 
     def add_words(self, words: NDArray[np.uint64], *, size: int) -> None:
-        """Take in one batch; each row of `words` holds the bits of one question."""
+        """Add one batch; each row of `words` holds the bits of one question."""
         while words.shape[1]:
             taken = min(words.shape[1], self._width - self._used)
             self._block[:, self._used : self._used + taken] = words[:, :taken]

@@ -132,7 +132,7 @@ def make_row(row: BlockRow) -> Row:
 
 
 def list_menu(results: Results) -> list[tuple[str, str]]:
-    """List a survey's charts: the beginning of each file's name, and what the chart shows."""
+    """List a survey's charts by the beginning of the file's name and what the chart shows."""
     blocks = list_blocks(results)
     parts = divide_blocks(blocks)
     menu = []

@@ -253,7 +253,7 @@ def _check_blocks(
 
 
 def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
-    """Raise NotComparable if no pair of questions may be compared, or this is still unknown."""
+    """Raise NotComparable if no pair of questions may be compared, or if that is still unknown."""
     listed = list_pair_indicators(manifest)
     if any(one.is_known for one in listed) and (rows_file is None or rows_file.chosen is None):
         raise NotComparable(CHOOSE_FIRST)

@@ -44,7 +44,7 @@ class PairCodes:
         return self._symbols[place].k * (1 if gate is None else self._symbols[gate].k)
 
     def add(self, packed: bytes, *, size: int) -> None:
-        """Take in one batch."""
+        """Add one batch."""
         stored = split_columns(packed, size=size, ks=self._columns.ks)
         rows = [row for source in self._rows for row in self._write_rows(stored, source, size)]
         rows += [stored[mask].view(np.uint64) for mask in self._masks]

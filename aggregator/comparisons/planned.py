@@ -28,7 +28,7 @@ from surveys.models import Wave
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
-    """Find ended waves that lack requests of planned comparisons from the last snapshot."""
+    """Find ended waves whose planned comparisons were not requested from the last snapshot."""
     last = Snapshot.objects.filter(
         wave=OuterRef("pk"),
         final=True,

@@ -66,7 +66,7 @@ class ComparisonStanding:
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether this version knows the kind, and the survey has all the indicators.
 
-    Breakdowns have other pages, so for them the answer is no.
+    It is False for breakdowns, because they have other pages.
     """
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 

@@ -69,7 +69,7 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    # Read the data before the response begins: if the survey is deleted now, the reply is a 404.
+    # Read the data before the response begins, so that a survey that is deleted now gives a 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     return attach(response, name_file(results=results, kind=kind))

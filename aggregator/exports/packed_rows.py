@@ -16,7 +16,7 @@ VALUES_PER_BYTE = 256
 
 
 class Packing:
-    """How numbers are packed into bytes: neighbours share a byte while they fit."""
+    """Packs numbers into bytes; neighbours share a byte as long as they fit."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -90,7 +90,7 @@ class LineColumn:
 
 
 class Lines:
-    """Lines of CSV with the same columns: gathered in any order, then sorted and written."""
+    """Lines of CSV with the same columns, gathered in any order, then sorted and written."""
 
     def __init__(self, columns: Sequence[LineColumn], *, size: int) -> None:
         self._columns = tuple(columns)

@@ -1,6 +1,6 @@
 """The columns of reports.csv and the codes in its cells, assigned only here.
 
-Batches hold codes as sent: they count from 0, and "prefer not to say" and "not asked" follow the
+Batches hold codes as sent. These count from 0, and "prefer not to say" and "not asked" follow the
 last answer. The file has codes for readers: scale points as people saw them, options numbered from
 1 as in rules, and negative codes, which no answer uses, for missing answers.
 """

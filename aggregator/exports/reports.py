@@ -60,7 +60,7 @@ class RowsOfWave:
         return count_rows(self.results, block=self.block)
 
     def stream(self) -> Iterator[bytes]:
-        """Write one row for each person: all codes, and the chosen background questions.
+        """Write one row for each person, with all codes and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
         lines are sorted as text, so each file is always the same. It shows neither batches nor who
@@ -129,7 +129,7 @@ def _describe_columns(columns: Sequence[ReportColumn]) -> str:
 
 
 def count_rows(results: Results, *, block: int | None = None) -> int:
-    """Count the people who have a row: everybody, or those who were asked a block."""
+    """Count the people who have a row, which are all or those who were asked a block."""
     if block is None:
         return results.snapshot.total
     _, asked = results.snapshot.counts[block]  # of its mask

@@ -34,8 +34,8 @@ from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
-# This message does not state the limit: attackers find it out anyway, and a respondent behind a
-# shared address cannot do anything about it.
+# This message does not state the limit, because attackers find it out anyway, and a respondent
+# behind a shared address cannot do anything about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
 
 

@@ -60,7 +60,7 @@ class Bodies:
 
 
 def _take_all(size: int) -> None:
-    """Count nothing: reports are small."""
+    """Count nothing, because reports are small."""
 
 
 async def read_body(

@@ -8,7 +8,7 @@ Redis counts under an HMAC of the address. The random key is kept for an hour, i
 writes nothing to disk. The counters live for a minute. Without the key, nobody can trace them back
 by trying all addresses.
 
-The intake and pages share the counters: forms and scripts of one network count together.
+The intake and pages share the counters, so forms and scripts of one network count together.
 """
 
 from __future__ import annotations

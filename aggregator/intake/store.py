@@ -140,14 +140,14 @@ def _judge(
 ) -> Outcome | IntakeError:
     """Answer a report that this call did not record.
 
-    A known id is answered in any state of its wave: its report was acknowledged before.
+    A known id is answered in any state of its wave, because its report was acknowledged before.
     """
     if known is None:
         return refusal or refused_as_closed()  # there is no other reason
     if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
         return refusal
-    # A sealed report can no longer be compared: only its id shows that it was counted. If sealing
-    # must stay hidden, because it tells the number of reports to within K, no report is compared.
+    # A sealed report can no longer be compared; only its id shows that it was counted. If sealing
+    # must stay hidden, because it reveals the number of reports to within K, no report is compared.
     is_compared = not (isinstance(terms, Terms) and terms.hides_seals)
     has_same_symbols = not is_compared or known.symbols in (None, upload.symbols)
     if known.manifest_hash == upload.manifest_hash and has_same_symbols:

@@ -198,7 +198,7 @@ def _find_spread(
 
 
 def _find_symbol(question: ManifestQuestion) -> Symbol:
-    """Return a symbol that shows answers: an item, if there are items."""
+    """Return a symbol that shows answers, which is an item if there are items."""
     return next(symbol for symbol in question.symbols(block=None) if not symbol.is_gate)
 
 

@@ -62,7 +62,7 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
 def list_public(
     manifest: Manifest, releases: Sequence[Release], *, spent: int
 ) -> list[PublicRelease]:
-    """Describe releases for readers: tables first, then the newest first.
+    """Describe releases for readers, with tables first and newer releases before older ones.
 
     `spent` is `Charged.spent`.
     """

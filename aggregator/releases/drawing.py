@@ -169,7 +169,7 @@ def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[
 
 @transaction.atomic(durable=True)
 def _settle(release: Release, draw: _Draw, folder: Path) -> None:
-    # Lock the ledger's row first, as in reserving: draws of a wave then happen one by one.
+    # Lock the ledger's row first, as in reserving, so that draws of a wave happen one by one.
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     ours = find_releases_to_draw().filter(pk=release.pk)
     if ledger is None or not ours.exists():

@@ -1,6 +1,6 @@
 """The figures of a release, computed only from its stored noisy result and the manifest.
 
-All code here works on noisy results: it reads no exact count and draws no noise. Pages may
+All code here works on noisy results. It reads no exact count and draws no noise. Pages may
 therefore show these figures any number of times.
 """
 
@@ -153,8 +153,8 @@ class ChosenFigure:
 
     At 95 % confidence, no option is more than `bound` people ahead of a leader, and a named point
     would be the median if `bound` people answered differently. The bound covers the noise of the
-    release; scrambling comes on top. A typical answer has no bound: its score is not a number of
-    people.
+    release; scrambling comes on top. A typical answer has no bound, because its score is not a
+    number of people.
     """
 
     question: ManifestQuestion
@@ -180,8 +180,8 @@ class KeyDriverFigures:
     """The rule that chance named, and how often it is right, from its noisy cells.
 
     `predictor` is None if no rule was named, or if the named rule is right no more often than the
-    better constant. The first row is the rule, the last is this constant. At 95 % confidence about
-    the random choice, no other rule is right for `bound` more people.
+    better constant. The first row is the rule, and the last is this constant. At 95 % confidence
+    about the random choice, no other rule is right for `bound` more people.
     """
 
     question: ManifestQuestion  # the outcome
@@ -464,7 +464,7 @@ def _read_share(
 
 
 def _has_mean(question: ManifestQuestion) -> bool:
-    """Whether everyone's codes have a mean: none is a refusal or "not asked"."""
+    """Whether everyone's codes have a mean, as none is a refusal or "not asked"."""
     return question.has_mean and not question.has_extra_codes
 
 

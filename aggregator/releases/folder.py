@@ -74,7 +74,7 @@ def _describe(folder: Path, known: str) -> str:
 
 def _describe_unclaimed(folder: Path) -> str:
     """Say why a folder cannot become the folder that counts draws; empty if it can."""
-    # Waiting releases prove nothing: perhaps no worker had a folder yet.
+    # Waiting releases prove nothing, because perhaps no worker had a folder yet.
     settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
     return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""
 

@@ -119,7 +119,7 @@ def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
 
 
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
-    """Charge a release that was not planned; a worker draws it.
+    """Charge a release that was not planned; a worker then draws it.
 
     If the same release was already planned or requested, returns it at no charge. May raise
     NotReleasable.
@@ -296,7 +296,7 @@ def _describe_left(ledger: ReleaseLedger, plan: ReleasePlan) -> str:
 
 
 def find_public_day(survey: Survey, drawn_on: date) -> date:
-    """Return the day from which readers see a release: the next day, except for invented data.
+    """Return the day from which readers see a release, the next day except for invented data.
 
     Pages then change at midnight, and the moment of a change says nothing about answers.
     """

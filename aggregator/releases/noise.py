@@ -26,7 +26,7 @@ class NotDrawable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """Draws once from whole numbers, for a noisy copy of each or the index of a chosen one."""
+    """Draws once from whole numbers, either a noisy copy of each or the index of a chosen one."""
 
     draw: Callable[[Sequence[int]], Any]
     library: str

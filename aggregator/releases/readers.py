@@ -156,7 +156,8 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, names)]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # Releases about different symbols are independent, so their δ add up: each gets an equal part.
+    # Releases about different symbols are independent, so their δ add up, and each gets an equal
+    # part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:

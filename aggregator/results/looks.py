@@ -54,8 +54,8 @@ class Replay:
 
     `counts` holds the counts of each column as of the look of its part, `tables` those of each
     joint table, and `total` the number of reports as of the look at the questions for everybody;
-    `totals` lists these numbers for all looks so far. The result depends only on the batches: it is
-    the same whether they are taken one at a time or all at once.
+    `totals` lists these numbers for all looks so far. The result depends only on the batches, and
+    not on whether they are taken one at a time or all at once.
     """
 
     def __init__(self, manifest: Manifest, *, looks_from: float = 0) -> None:
@@ -113,7 +113,8 @@ class Replay:
     def look_at_all(self, number: int) -> None:
         """Count everything, once the wave is closed and no report waits to be sealed.
 
-        This does not count as a look: the person who closes a wave has seen only the last one.
+        This does not count as a look, because the person who closes a wave has seen only the last
+        look.
         """
         for part in range(len(self.looks)):
             self._look(part, number)

@@ -1,4 +1,4 @@
-"""Compare modes: the same questions, answered in the browser or with two coins.
+"""Compare the answers to the same questions in the browser and with two coins.
 
 All other modules estimate the two modes separately. This one compares them, and pools them only
 when a researcher asks for it.

@@ -210,7 +210,7 @@ def summarize(estimate: Estimate) -> str:
 
 
 def write_ends(estimate: Estimate) -> str:
-    """Write the interval without sign or unit: 15–25."""
+    """Write the interval without sign or unit, such as 15–25."""
     digits = digits_for(estimate)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
     return f"{low}–{high}"
@@ -245,7 +245,7 @@ def describe_information(estimate: Estimate) -> str:
     if not estimate.is_shown or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
-        return ""  # near 0 and 1, a direct question is almost exact, which is unfair
+        return ""  # near 0 and 1, a direct question is almost exact, so comparing is unfair
     direct = whole(round(estimate.effective_sample_size))
     return f"As informative as about {direct} direct answers."
 
@@ -281,7 +281,7 @@ class DetailRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """How certain the figures of one question are: a table and sentences."""
+    """A table and sentences about how certain the figures of one question are."""
 
     headings: tuple[Heading, ...]
     rows: tuple[DetailRow, ...]

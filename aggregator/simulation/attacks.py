@@ -164,7 +164,7 @@ def _list_bars(
 
 
 def _lead(epsilon: float) -> float:
-    """Return how often the leader of two answers, tied without one person, is that person's."""
+    """Return how often the drawn leader of two answers is one person's, if all others are tied."""
     return float(permute_and_flip_probabilities([1, 0], rate=epsilon)[0])
 
 

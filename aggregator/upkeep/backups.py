@@ -56,7 +56,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
 
 
 def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawReport]]) -> None:
-    # Keep the journal in memory: on the disk, it would keep the deleted rows.
+    # Keep the journal in memory, because on the disk it would keep the deleted rows.
     copy.execute("PRAGMA journal_mode=MEMORY")
     copy.execute("PRAGMA secure_delete=ON")
     for model in models:

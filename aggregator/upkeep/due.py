@@ -56,11 +56,11 @@ class Due:
 
 
 def find_due_work() -> list[Due]:
-    """Find due work in the rows: reports, batches, snapshots, files, comparisons and others."""
+    """Find due work in the rows of reports, batches, snapshots, files, comparisons and others."""
     newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
-        # A subquery for each wave: PostgreSQL would otherwise join waves with all batches.
+        # A subquery runs for each wave, because PostgreSQL would otherwise join all batches.
         .annotate(progress=Coalesce(Subquery(newest_batch.values("number")[:1]), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()
@@ -143,13 +143,13 @@ def was_just_swept(*, now: datetime) -> bool:
 
 
 def find_due_since(kind: WorkKind, subject: int) -> datetime | None:
-    """Return since when a piece of work has been due; None if no sweep has seen it."""
+    """Return the time since which work has been due; None if no sweep has seen the work."""
     return (
         DueWork.objects.filter(kind=kind, subject=subject).values_list("since", flat=True).first()
     )
 
 
 def find_oldest_due() -> datetime | None:
-    """Return since when the oldest due work has been waiting."""
+    """Return the time since which the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]
     return oldest

@@ -91,7 +91,7 @@ class PurgePostponed(Exception):
 
 
 def purge_is_due() -> bool:
-    """Whether the last purge is long ago, and newer batches, discards or deletions exist."""
+    """Whether the last purge was long ago, and newer batches, discards or deletions exist."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
@@ -140,7 +140,8 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
         try:
             _rewrite_tables_of_surveys()
         except PurgePostponed as reason:
-            # The next purge tries again. The log files must not wait: they hold sealed reports.
+            # The next purge tries again. The log files must not wait, because they hold sealed
+            # reports.
             logger.info("purging a deleted survey is postponed: %s", reason)
             reached["deletion"] = before
     return reached, [*_drop_used_log_files(), *_find_kept_statistics()]
@@ -283,7 +284,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Return which functions and roles for purging our role has been granted."""
+    """Return which functions and roles needed for purging have been granted to our role."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(

@@ -41,8 +41,8 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
     `is_restored` says that the database may lack drawn releases. Returns the number of waves that
-    publish and test nothing more if restored, otherwise the number of releases given up. If this
-    stops halfway, it can run again. May raise NotLost or OSError.
+    publish and test nothing more if the database was restored, and otherwise the number of releases
+    given up. If this stops halfway, it can run again. May raise NotLost or OSError.
     """
     identity = make_identity(folder)
     # Lock rows in the same order as draws. From here on, no draw is under way.

@@ -1,7 +1,8 @@
-"""Say whether work is late, to anyone who asks, and how late it is, to the operator.
+"""Tell anyone who asks whether work is late, and tell the operator how late it is.
 
 Work is late once it has been due, or no sweep has run, for LATE_SECONDS. That is never less than a
-minute: while workers do their work, strangers must not see when a survey reached a full batch.
+minute, because strangers must not see, while workers do their work, when a survey reached a full
+batch.
 """
 
 from __future__ import annotations

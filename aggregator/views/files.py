@@ -34,7 +34,8 @@ RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
 # After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
-# After this time, reloading stops, as workers of another version may drop each request as outdated.
+# Reloading stops after this time, because workers of a different version drop each request as
+# outdated.
 MOST_SECONDS = 180
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)

@@ -32,8 +32,8 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether the database answers, and whether work is late.
 
-    The status is 200 even while no worker runs: reports can be accepted, so the load balancer must
-    keep this process. For monitoring, `?late=503` answers 503 instead of "late".
+    The status is 200 even while no worker runs, because reports can be accepted and the load
+    balancer must keep this process. For monitoring, `?late=503` answers 503 instead of "late".
     """
     wants_alarm = request.GET.dict() == {"late": "503"}
     if request.GET and not wants_alarm:

@@ -43,7 +43,7 @@ def history(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     parts = stream_history(survey.slug, verb=_read_verb(request), with_changes=True)
-    # Read a part before the response begins: if the survey is deleted now, the reply is a 404.
+    # Read a part before the response begins, so that a survey that is deleted now gives a 404.
     first = list(islice(parts, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, parts), content_type=CONTENT_TYPE)
     return attach(response, f"{survey.slug}_history.csv")

@@ -1,4 +1,4 @@
-"""The start page: visitors read what Murmur is; researchers see their own surveys."""
+"""The start page, where visitors read what Murmur is and researchers see their own surveys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the methods, which need no account: anyone may check how Murmur works."""
+"""The pages of the methods, which need no account, because anyone may check how Murmur works."""
 
 from __future__ import annotations
 

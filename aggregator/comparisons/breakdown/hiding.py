@@ -11,8 +11,8 @@ the same questions, such as a block of a random subset. A group that is hidden a
 stays hidden in each block, and each block hides more groups until its hidden groups are large
 together.
 
-No estimate of a group uses another declared question, because it would cross two of them. Counts of
-another declared question are released only if the file of rows has both.
+No estimate of a group uses another declared question, because that would cross two declared
+questions. Counts of another declared question are released only if the file of rows has both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The result of a breakdown: every question by the groups of one declared question.
+"""The result of a breakdown of every question by the groups of one declared question.
 
 It contains nothing that may not be shown.
 """
@@ -136,7 +136,7 @@ class BreakdownResult:
 
     @property
     def shown(self) -> tuple[GroupSize, ...]:
-        """The groups that have rows: they are not hidden and have people."""
+        """The groups that have rows, because they are not hidden and have people."""
         return tuple(group for group in self.groups if group.n)
 
     @cached_property

@@ -28,7 +28,7 @@ from surveys.manifest.rules import Rule, holds
 
 @dataclass(frozen=True, kw_only=True)
 class _TrueCell:
-    """One combination of true answers: a class on each axis, and what it adds to the ratio."""
+    """One combination of true answers, with a class on each axis and what it adds to the ratio."""
 
     classes: tuple[int, ...]
     numerator: float
@@ -163,7 +163,7 @@ def _build_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
 def _list_true(
     table: JointTable, asked: Sequence[_TrueCell], not_asked: _TrueCell
 ) -> Iterator[_TrueCell]:
-    """List the possible true cells: people are asked if and only if the rule holds."""
+    """List the possible true cells, where people are asked if and only if the rule holds."""
     rule = table.question.rule
     for combination in product(*(range(axis.size) for axis in table.parents)):
         if rule is None or (table.parents and _holds(rule, table, combination)):

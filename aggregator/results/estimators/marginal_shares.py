@@ -194,7 +194,7 @@ class _Codes:
 
     def _choose_methods(self, *, level: float) -> list[Method]:
         if self.levels.times:
-            return ["clopper_pearson"] * len(self.total)  # guaranteed even in the tails of looks
+            return ["clopper_pearson"] * len(self.total)  # guaranteed even at extreme levels
         return [
             choose_fixed_end_method(
                 total=int(n), other_probability=float(c), slope=float(d), level=level

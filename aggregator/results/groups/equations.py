@@ -22,7 +22,7 @@ def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
     Each symbol with k codes gives k - 1 equations, and a joint table adds those of each interaction
-    of its axes. If `block` is given, only its questions count.
+    of its axes. If `block` is given, only the questions of the block count.
     """
     symbols = [
         symbol

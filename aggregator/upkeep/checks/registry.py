@@ -1,7 +1,7 @@
 """The checks that `manage.py check` runs, with their tags.
 
-Plain `manage.py check`, which every other command runs first, looks at settings only. To
-also check the servers, run `manage.py check --deploy --tag privacy --database default` or
+Plain `manage.py check`, which every other command runs first, looks only at settings. To also check
+the servers, run `manage.py check --deploy --tag privacy --database default` or
 `manage.py privacy_check`.
 """
 

@@ -105,7 +105,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
     return judge(
         messages.PUBLIC_ADDRESS,
         f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL if settings.PUBLIC_URL_IS_SET else ''}",
-        # Only a warning: on a laptop and in a closed network, a local address is intended.
+        # This is only a warning, as a local address is intended on a laptop or in a closed network.
         good=True if settings.PUBLIC_URL_IS_SET and not local else None,
         meaning=(
             f"mails, share links, posters and QR codes lead to {settings.PUBLIC_URL}"
@@ -204,7 +204,7 @@ def _session_rules() -> Iterator[Rule]:
 def _proxy_rule() -> Rule:
     return (
         f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY} with MURMUR_HTTPS = {settings.HTTPS}",
-        # Only a warning: load tests imitate a proxy on a machine without TLS.
+        # This is only a warning, because load tests imitate a proxy on a machine without TLS.
         True if settings.HTTPS or not settings.BEHIND_PROXY else None,
         "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
         "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",

@@ -1,4 +1,4 @@
-"""Checks of the database's rows: the last purge, and waves or batches below the minimum."""
+"""Check the rows of the database: the last purge, and waves or batches below the minimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a finished comparison while its batches are counted again."""
+"""Check a finished comparison while its batches are counted again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OpenComparison:
         )
 
     def give_up_table(self) -> None:
-        """Check only the number of reports: a faulty batch has already been reported."""
+        """Check only the number of reports, because a faulty batch has already been reported."""
         self._is_table, self._groups = False, None
 
     def add(self, batch: StoredBatch) -> None:

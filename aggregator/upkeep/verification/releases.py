@@ -35,8 +35,8 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     if wave.sealed_half:
         yield from _check_test(wave, counted)
         return
-    # Read the rows after the file and before the ledger: a release is charged first, then stored as
-    # a row, then written to the file.
+    # Read the rows after the file and before the ledger, because a release is charged first, then
+    # stored as a row, then written to the file.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
     findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]

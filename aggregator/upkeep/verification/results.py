@@ -1,4 +1,4 @@
-"""Checks of everything that was computed from a wave's batches."""
+"""Check everything that was computed from a wave's batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        # Keyed by the batch after which looks are decided; above 0 if the wave is older than looks.
+        # The keys are the batches after which looks are decided; above 0 if the wave is older than
+        # looks.
         self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 

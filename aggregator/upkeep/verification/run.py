@@ -33,7 +33,7 @@ RECENTLY = timedelta(hours=12)
 
 
 class Verification:
-    """One run; counts what it has checked."""
+    """One run, which counts what it has checked."""
 
     def __init__(self) -> None:
         self.waves = self.batches = self.reports = self.snapshots = self.comparisons = 0

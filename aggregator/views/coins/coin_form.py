@@ -79,7 +79,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     # A person who reads the sheet in one language wants the form in the same language.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
     address = public_link(reverse("aggregator:coins", args=[slug]) + query)
-    # No inline colours or sizes: the page's policy forbids style attributes.
+    # Leave out inline colours and sizes, because the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None
     )
@@ -127,7 +127,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """Show the form again only if reports are accepted, so that nobody tosses coins in vain."""
+    """Show the form again only if reports are accepted, so that nobody tosses coins for nothing."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])
