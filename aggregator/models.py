@@ -207,8 +207,8 @@ class Discard(models.Model):
     """The number of reports deleted because a wave closed below its minimum batch.
 
     If the manifest plans releases, the row also counts these reports by code, and exists even if no
-    report came. The releases are drawn from these counts, so a release tells nobody whether a full
-    batch came. Nothing else reads the counts.
+    report came. The releases are drawn from these counts, so a release reveals to nobody whether a
+    full batch came. Nothing else reads the counts.
 
     `grouped` maps the digest of each planned table by groups to the counts in each group
     (aggregator.batches.grouped_cells). For each pair of the planned key drivers, `agreeing` says

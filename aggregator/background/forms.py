@@ -17,7 +17,7 @@ NOT_SENT = "The form did not arrive whole, so nothing was chosen. Send it again.
 
 @dataclass(frozen=True, kw_only=True)
 class OfferedQuestion:
-    """One proposed question in the form: whether it is in the file, and a menu for each group."""
+    """One proposed question in the form, with a check box and a menu for each group."""
 
     question: ManifestQuestion
     included: forms.BoundField

@@ -80,7 +80,7 @@ class _Way:
     background: Background
     smallest: int
     planned: int
-    information: float  # of all questions, each by itself, in bits
+    information: float  # of all questions, each alone, in bits
 
     @property
     def rank(self) -> tuple[int, float]:

@@ -183,8 +183,8 @@ class PairTest:
     n: int
     # Reports by pair of codes, if both questions are scrambled with two codes; otherwise None.
     counts: tuple[tuple[int, ...], ...] | None
-    # 1 if Yes to both is more frequent than by chance, otherwise 0; None if either has more
-    # answers.
+    # It is 1 if Yes to both is more frequent than by chance, and otherwise 0; None if either has
+    # more answers.
     more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
     statistic: float | None

@@ -1,8 +1,8 @@
 """What a release would show and cost, computed before it is paid for.
 
 The price follows from the request, the manifest and the number of people that the researcher
-expects, never from reports. A choice of ε that depends on answers would tell readers something
-about them.
+expects, never from reports. A choice of ε that depends on answers would reveal something about the
+answers.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def describe_readers(lines: Sequence[ReaderLine]) -> str:
 
 def write_reader(line: ReaderLine) -> str:
     """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
-    # 1.1 as a float is a little more than 1.1, which is no reason to write 1.11.
+    # As a float, 1.1 is a little more than 1.1, which is no reason to write 1.11.
     loss = f"ε = {epsilon(line.reader - _ROUNDING)}"
     return f"{loss}, δ = {delta(ceil(line.delta * NANOS - _ROUNDING))}" if line.delta else loss
 

@@ -24,7 +24,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 LEVEL = 0.95
 # Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at all
-# looks together have none: readers would take a 50 % interval for even odds at this look.
+# looks together have none, because readers would take a 50 % interval for even odds at this look.
 INNER_LEVELS = (0.5, 0.8)
 
 

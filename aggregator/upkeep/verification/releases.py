@@ -113,7 +113,8 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
 def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Difference]:
     """Check that the record of the sealed half's test, if there is one, names these claims.
 
-    Older versions kept no record. If a worker has refused the claims, their owner knows already.
+    Older versions kept no record. If a worker has refused the claims, their owner already knows
+    why.
     """
     half = SealedHalf.objects.filter(wave=wave).first()
     tested = (recorded or frozenset()) - {UNKNOWN_DRAWS}

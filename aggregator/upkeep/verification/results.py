@@ -23,7 +23,7 @@ from surveys.models import Wave
 
 # A full batch of a hundred yes/no questions is 0.8 MB.
 BATCHES_AT_ONCE = 16
-# Another processor may round the last digits of a logarithm differently.
+# A different processor may round the last digits of a logarithm differently.
 ESTIMATE_TOLERANCE = 1e-13
 
 
