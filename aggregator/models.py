@@ -263,7 +263,7 @@ class RowsFile(models.Model):
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
-    # In the format of aggregator.background.levels.
+    # The proposal, in the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # People in the smallest combination of answers in the proposal, or in the smallest block.
     smallest = models.PositiveIntegerField()
@@ -344,7 +344,7 @@ class Comparison(Job):
 
 
 class ReleaseLedger(models.Model):
-    """How much of its cap a wave has spent; written with its first release, and never reduced.
+    """The part of its cap that a wave has spent, stored with its first release and never reduced.
 
     ε is counted in hundredths and δ in billionths, so that sums are exact.
     """
@@ -354,7 +354,7 @@ class ReleaseLedger(models.Model):
     spent_hundredths = models.PositiveIntegerField(default=0)
     delta_cap_nanos = models.PositiveIntegerField()
     delta_spent_nanos = models.PositiveIntegerField(default=0)
-    # Why the whole cap counts as spent; empty if it does not.
+    # The reason why the whole cap counts as spent; empty if it does not.
     suspended = models.CharField(max_length=16, blank=True)
 
     class Meta:
@@ -389,7 +389,8 @@ class Release(models.Model):
         LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="releases")
-    # Random; names the release in the file that counts draws (aggregator.releases.counters).
+    # A random key that names the release in the file that counts draws
+    # (aggregator.releases.counters).
     key = models.CharField(max_length=32, unique=True)
     kind = models.CharField(max_length=16, choices=ReleaseKind.choices)
     request: models.JSONField[dict[str, Any]] = models.JSONField()
@@ -435,7 +436,7 @@ class Release(models.Model):
 
 
 class ReleaseFolder(models.Model):
-    """The one folder that counts draws; written before any draw (aggregator.releases.folder)."""
+    """The one folder that counts draws, stored before any draw (aggregator.releases.folder)."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     identity = models.CharField(max_length=32)

@@ -46,7 +46,7 @@ def cross_tabulate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each two-code question, and in both questions of a pair."""
+    """The numbers of reports with code 1 in each two-code question, and in both of each pair."""
 
     total: int
     columns: tuple[int, ...]

@@ -16,7 +16,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
 
-# For each symbol of a table: the codes of the first group, then those of the second, ...
+# For each symbol of a table, the counts of the first group, then those of the second, ...
 Cells = dict[str, list[int]]
 
 

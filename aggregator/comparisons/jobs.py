@@ -271,7 +271,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    # Checked again: an earlier version may have requested the comparison.
+    # This is checked again, because an earlier version may have requested the comparison.
     if is_claim:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
         check_claim(manifest=manifest, names=comparison.names, half=half)

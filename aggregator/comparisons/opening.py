@@ -62,7 +62,7 @@ def open_half(*, wave_id: int) -> bool:
         claim_folder(settings.RELEASES)
         _open(wave_id, settings.RELEASES)
     except (OSError, WrongFolder) as error:
-        # Logged once, although every sweep tries again.
+        # This is logged only once, although every sweep tries again.
         if waiting.exclude(obstacle=NO_RECORD).update(obstacle=NO_RECORD):
             logger.exception("the half of wave %s waits: %s", wave_id, error)
         return False

@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """How many tests and looks the intervals cover jointly, at 95 %."""
+    """The numbers of tests and looks that the intervals cover jointly, at 95 %."""
 
     family: int  # planned comparisons, or tests of a regression; 1 for an unplanned table
     looks: int  # shown looks up to this one; 0 if none could decide when to stop
@@ -42,7 +42,7 @@ class Together:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoQuestionsResult:
-    """How the outcome differs between Yes and No to the group question.
+    """The difference of the outcome between people with Yes and with No to the group question.
 
     `share_first` is the share of Yes to the outcome among people with Yes to the group,
     `share_second` among those with No. The four tables have one row for each category of the
@@ -154,7 +154,7 @@ class FactorTest:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionResult:
-    """How the odds of Yes to the outcome depend on the predictors."""
+    """The way in which the odds of Yes to the outcome depend on the predictors."""
 
     n: int
     together: Together
@@ -203,7 +203,7 @@ class UntestedPair:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsResult:
-    """Which pairs of questions are related."""
+    """The tests of whether pairs of questions are related."""
 
     n: int
     contradiction: Contradiction

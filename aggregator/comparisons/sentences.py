@@ -17,7 +17,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# About a comparison that was not planned.
+# Pages say this about a comparison that was not planned.
 TRIED = (
     "Exploratory: this was not planned before the survey opened. Its intervals count no other "
     "comparison. If you try many, some will look related by chance."
@@ -61,7 +61,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateLine:
-    """One estimate in a table of a page."""
+    """One estimate in a table on a page."""
 
     name: str
     anchor: str  # of its method

@@ -1,4 +1,4 @@
-"""How our CSV files are written and named.
+"""Write and name CSV files.
 
 They follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text cells and
 headers that a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.

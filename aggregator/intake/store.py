@@ -76,7 +76,7 @@ class _Known:
 
 
 def record_report(upload: Upload) -> Outcome:
-    """Commit one report, or report that it is already committed; raise if it is refused."""
+    """Commit one report, or find that it was committed before; raise an error if it is refused."""
     (result,) = record_reports([upload])
     if isinstance(result, IntakeError):
         raise result

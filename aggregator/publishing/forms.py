@@ -17,7 +17,7 @@ from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models.settings import MAX_PEOPLE
 from surveys.releasing.words import KINDS
 
-# For the price, if the survey does not say how many people it expects.
+# The price is for this many people if the survey does not say how many it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
     "For the preview only. Do not choose ε by how many came: that would tell readers something "

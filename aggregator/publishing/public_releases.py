@@ -124,7 +124,7 @@ class Charged:
 
     @property
     def delta(self) -> int:
-        """The δ of all these releases, in 10⁻⁹."""
+        """The δ of all these releases, in units of 10⁻⁹."""
         if self.is_suspended:
             return self.delta_cap
         return sum(release.delta_nanos for release in self.releases)

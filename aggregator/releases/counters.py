@@ -89,7 +89,7 @@ def make_identity(folder: Path) -> str:
     """Return the folder's identity, making it if needed. Two callers get the same identity."""
     path = folder / _IDENTITY
     if not path.exists():
-        # Written under another name first, so that no worker reads a partial file.
+        # The file is first written under another name, so that no worker reads a partial file.
         key = secrets.token_hex(KEY_BYTES)
         unnamed = folder / f"{_IDENTITY}.{key}"
         try:

@@ -49,7 +49,7 @@ INTERRUPTED = (
     "restored. What it cost stays spent, because the figure may be known. You can make the same "
     "release again; it costs the same again."
 )
-# For kinds that must be planned before the survey opens.
+# This is for kinds that must be planned before the survey opens.
 NEVER_AGAIN = (
     "The server stopped while this release was made, could not write the file that counts draws, "
     "or restored a backup from before. What it cost stays spent, because the figure may be known. "

@@ -195,7 +195,7 @@ def lock_wave(wave_id: int) -> Wave | None:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalCounts:
-    """How often each code was sent in a closed wave, and the last batch (0 if there is none)."""
+    """The counts of each code in a closed wave, and its last batch (0 if there is none)."""
 
     counts: list[list[int]]
     through_batch: int

@@ -30,7 +30,7 @@ from surveys.manifest.releases import ReleaseKind
 from surveys.releasing.noise import Mechanism
 from surveys.respondent.label.parts import join_sentences
 
-# Where the methods explain how each kind is made.
+# The sections of the methods that explain how each kind is made.
 ANCHORS = {
     ReleaseKind.TABLE: "protected-table",
     ReleaseKind.LEADER: "leader",

@@ -39,7 +39,7 @@ from surveys.axis import SHARES, Axis, Whisker
 from surveys.formatting import percent, points, whole
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-# A block of more rows, or with a longer question, may break across printed pages.
+# A block with more rows or a longer question than this may break across printed pages.
 MOST_ROWS_ON_PAPER = 20
 LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"

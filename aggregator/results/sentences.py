@@ -37,7 +37,7 @@ EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
 _USUAL = 1.97  # standard errors; more of them mean a level that was raised for few reports
-# Where the methods page explains each kind of interval.
+# The sections of the methods that explain each kind of interval.
 ANCHORS: Mapping[str, str] = {
     EARLIER: "intervals-at-looks",
     "likelihood_ratio": "likelihood-ratio-interval",

@@ -186,7 +186,7 @@ def _store(
 
 
 def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
-    """Whether the halves are still as read; the lock keeps them so until the transaction ends."""
+    """Whether the halves are still as they were read; a lock keeps them so in this transaction."""
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     found = find_half(wave)
     if found is None or half is None:

@@ -79,7 +79,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers; group sizes are as exact as whole numbers allow, the rest is random."""
+    """Draw true answers, with group sizes as exact as whole numbers allow and the rest random."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     return [
         _draw_person(group, manifest, generator)

@@ -35,7 +35,7 @@ class Ages:
 
     @property
     def problem(self) -> str:
-        """What is late, as a sentence; empty if nothing is."""
+        """A sentence about what is late; empty if nothing is."""
         late = max(settings.LATE_SECONDS, SHORTEST_SECONDS)
         if self.swept is None:
             return "No worker has looked for due work yet."

@@ -25,7 +25,7 @@ _complete = threading.Event()
 
 
 def describe_missing_migrations() -> str:
-    """Return what to run while migrations are missing from the database; empty if none are."""
+    """Return which command to run while the database lacks migrations; empty if it lacks none."""
     if _complete.is_set():
         return ""
     if is_too_old():

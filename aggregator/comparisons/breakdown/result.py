@@ -15,7 +15,7 @@ from privacy.associations.contradictions import Contradiction
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSize:
-    """One group, by its smallest code of the declared question; `n` is None if it is hidden.
+    """One group, named by the smallest code of its answers; `n` is None if it is hidden.
 
     `others` are the codes of answers that were merged with it.
     """
@@ -93,7 +93,7 @@ class GroupDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossedCount:
-    """How many people of a group gave one answer to another declared question.
+    """The number of people of a group who gave one answer to another declared question.
 
     The count is exact; `low` and `high` are the ends of its share's interval.
     """

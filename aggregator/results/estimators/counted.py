@@ -23,7 +23,7 @@ Counts = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class SymbolCounts:
-    """How many reports show each code of a symbol, among those in which it was asked."""
+    """The numbers of reports that show each code of a symbol, among those in which it was asked."""
 
     symbol: Symbol
     cells: Sequence[int]
@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableCounts:
-    """How many reports are in each cell of a joint table."""
+    """The numbers of reports in each cell of a joint table."""
 
     table: JointTable
     cells: NDArray[np.int64]

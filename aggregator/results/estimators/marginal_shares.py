@@ -132,7 +132,7 @@ class _Codes:
         )
 
     def _widen_empty(self, ends: _Ends) -> _Ends:
-        """Replace empty intervals by those at the level for testing contradictions.
+        """Replace empty intervals with those at the level for testing contradictions.
 
         The wider interval covers the true share at least as often as the empty one. If it is empty
         too, the counts contradict the design.

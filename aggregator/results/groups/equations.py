@@ -1,4 +1,4 @@
-"""How many people must hide behind figures about a group whose rows are not marked.
+"""Find how many people must hide behind figures about a group whose rows are not marked.
 
 The file of rows has everybody's codes. Exact counts of a group that the file does not mark are
 linear equations about which rows belong to it. With ten people for each equation, the members stay

@@ -1,4 +1,4 @@
-"""How a worker makes the report as a file."""
+"""Make the report as a file, in a worker."""
 
 from __future__ import annotations
 
