@@ -7,7 +7,7 @@ class AggregatorConfig(AppConfig):
     name = "aggregator"
 
     def ready(self) -> None:
-        # This import comes late because the checks read models, which exist once the apps are
+        # This import comes late because the checks read models, which exist only once the apps are
         # ready.
         from aggregator.upkeep.checks.registry import register_checks
 

@@ -179,7 +179,7 @@ def definition(request: Request, slug: str) -> HttpResponse:
     """
     survey = get_survey(request.user, slug, Action.EDIT)
     if request.method == "PUT":
-        # nginx and others mark an ETag as weak when they compress the reply.
+        # Proxies such as nginx mark an ETag as weak when they compress the reply.
         tags = parse_etags(request.headers.get("If-Match", ""))
         read = {tag.removeprefix("W/").strip('"') for tag in tags} - {"*"}
         if not read:

@@ -1,10 +1,10 @@
 """Open a sealed half: a worker records its claims outside the database and then tests them.
 
-A restored backup may lack the test, but the survey's owner remembers its result. So before anything
-shows the sealed reports, a key of the claims and of these reports is written to the file of the
-wave in the folder that counts draws (aggregator.releases.counters). From then on, only claims with
-this key are tested. Their test always gives the same result, even if a worker died during an
-earlier one.
+A restored backup may lack the test, but the survey's owner remembers its result. Before anything
+shows the sealed reports, a key of the claims and of these reports is therefore written to the file
+of the wave in the folder that counts draws (aggregator.releases.counters). From then on, only
+claims with this key are tested. Their test always gives the same result, even if a worker died
+during an earlier one.
 """
 
 from __future__ import annotations

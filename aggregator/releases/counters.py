@@ -20,7 +20,7 @@ KEY_BYTES = 16
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 _WAVE = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = "identity"
-# Stands for releases that may have been drawn before the folder existed; no release has this key.
+# No release has this key, which stands for any that were possibly drawn before the folder existed.
 UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 

@@ -41,8 +41,9 @@ MOST_HONEST = 2000
 class ReaderLine:
     """What readers and the server can learn about the answer to one question, in nats.
 
-    Both values include questions that depend on it or ask for the same fact. `server` is infinite
-    for an answer that was sent unscrambled. `reader` holds with `delta` added to every probability.
+    Both values include questions that depend on this question or ask for the same fact. `server` is
+    infinite for an answer that was sent unscrambled. `reader` holds with `delta` added to every
+    probability.
     """
 
     question: ManifestQuestion

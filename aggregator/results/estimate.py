@@ -22,7 +22,7 @@ FAKE_SHARE = 0.02
 
 
 class Status(StrEnum):
-    """A status to know before using an estimate; a column of estimates.csv."""
+    """The status of an estimate, to check before using it; a column of estimates.csv."""
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
