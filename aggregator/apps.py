@@ -1,4 +1,4 @@
-"""From the arrival of a report to its results: intake, sealing, estimates, pages and exports."""
+"""The app that takes in reports, seals them, estimates shares, and shows and exports results."""
 
 from django.apps import AppConfig
 
@@ -7,7 +7,8 @@ class AggregatorConfig(AppConfig):
     name = "aggregator"
 
     def ready(self) -> None:
-        # Imported here because the checks read models, which exist only once the apps are ready.
+        # This import comes late because the checks read models, which exist only once the apps are
+        # ready.
         from aggregator.upkeep.checks.registry import register_checks
 
         register_checks()

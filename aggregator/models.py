@@ -107,7 +107,7 @@ def today() -> date:
 
 
 class Snapshot(models.Model):
-    """Counts and estimates at a look (aggregator.results.looks): the only results that people see.
+    """Counts and estimates at a look (aggregator.results.looks), the only results that people see.
 
     A snapshot is a pure function of batches 1 to through_batch; if final, also of the wave's end.
     """
@@ -119,8 +119,8 @@ class Snapshot(models.Model):
     looks: models.JSONField[list[int]] = models.JSONField(default=list)
     # The last batch before looks existed, when each batch was shown at once; 0 for later waves.
     looks_from = models.PositiveIntegerField(default=0)
-    # Set if a version with lower minimums showed this snapshot, which then stays shown: whether the
-    # wave was completely counted at that time.
+    # Whether the wave was completely counted when a version with lower minimums showed this
+    # snapshot, which therefore stays shown; None for all other snapshots.
     earlier_final = models.BooleanField(null=True)
     # Up to this batch, no newer look is due.
     decided_through = models.PositiveIntegerField(default=0)
@@ -138,7 +138,7 @@ class Snapshot(models.Model):
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # The declared questions whose sizes are shown (results.groups.told), after the close.
     told: models.JSONField[list[str]] = models.JSONField(default=list)
-    # A day, never a time: nobody must be able to date a batch to the minute.
+    # This is a day, never a time, so that nobody can date a batch to the minute.
     day = models.DateField(default=today)
 
     class Meta:
@@ -172,7 +172,7 @@ class Snapshot(models.Model):
 
 
 class Rendering(Job):
-    """A file that a worker makes from one look: requested by a visit, kept until a newer look.
+    """A file that a visit requests and a worker makes from one look; it is kept until a newer look.
 
     The file is a pure function of the snapshot and the other inputs.
     """
@@ -207,12 +207,13 @@ class Discard(models.Model):
     """The number of reports deleted because a wave closed below its minimum batch.
 
     If the manifest plans releases, the row also counts these reports by code, and exists even if no
-    report came. The releases are drawn from these counts, so a release tells nobody whether a full
-    batch came. Nothing else reads the counts.
+    report came. The releases are drawn from these counts, so a release reveals to nobody whether a
+    full batch came. Nothing else reads the counts.
 
     `grouped` maps the digest of each planned table by groups to the counts in each group
-    (aggregator.batches.grouped_cells). `agreeing` has how many reports had two equal codes, for
-    each pair of the planned key drivers (aggregator.batches.agreements); None if there is none.
+    (aggregator.batches.grouped_cells). For each pair of the planned key drivers, `agreeing` says
+    how many reports had two equal codes (aggregator.batches.agreements); it is None if there is no
+    such pair.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="discard")
@@ -226,9 +227,9 @@ class Discard(models.Model):
 
 
 class SealedHalf(models.Model):
-    """How a closed wave was divided: drawn once, and opened once.
+    """How a closed wave was divided into two halves, which are drawn once and opened once.
 
-    The open half has the batches 1 to `through_batch`, the sealed half all later ones.
+    The open half has the batches 1 to `through_batch`, and the sealed half has all later ones.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="half")
@@ -256,13 +257,13 @@ class SealedHalf(models.Model):
 
 
 class RowsFile(models.Model):
-    """The background questions in the file of rows: proposed by a worker, chosen once.
+    """The background questions in the file of rows, which a worker proposes and the owner chooses.
 
     Everything but the choice is a pure function of the wave's batches.
     """
 
     wave = models.OneToOneField(Wave, on_delete=models.PROTECT, related_name="rows_file")
-    # In the format of aggregator.background.levels.
+    # The proposal, in the format of aggregator.background.levels.
     proposed: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # People in the smallest combination of answers in the proposal, or in the smallest block.
     smallest = models.PositiveIntegerField()
@@ -270,10 +271,10 @@ class RowsFile(models.Model):
     has_files_of_blocks = models.BooleanField()
     # Whether blocks with their own files may be compared with each other.
     crosses_files = models.BooleanField(default=False)
-    # None until the owner has chosen, and final then; empty for no background question.
+    # None until the owner has made the choice, which is final; empty for no background question.
     chosen: models.JSONField[list[dict[str, Any]] | None] = models.JSONField(null=True)
     # The other questions that are broken down (aggregator.comparisons.breakdown.together); None
-    # until the first break down after the choice.
+    # until the first breakdown after the choice.
     broken_down: models.JSONField[list[str] | None] = models.JSONField(null=True)
 
     class Meta:
@@ -289,7 +290,7 @@ class RowsFile(models.Model):
 
 
 class Comparison(Job):
-    """A comparison of several questions: requested on a page and computed by a worker.
+    """A comparison of several questions, which a worker computes on request.
 
     The result is a pure function of the batches that the row names.
     """
@@ -306,8 +307,8 @@ class Comparison(Job):
     through_batch = models.PositiveIntegerField()
     method_version = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    # Names of indicators, the outcome first; empty for all pairs. A break down has its declared
-    # question.
+    # Names of indicators, the outcome first; empty for all pairs. A breakdown has the name of its
+    # declared question.
     names: models.JSONField[list[str]] = models.JSONField(default=list, blank=True)
     # The number of profiles of segments; 0 for other kinds.
     segments = models.PositiveSmallIntegerField(default=0)
@@ -343,7 +344,7 @@ class Comparison(Job):
 
 
 class ReleaseLedger(models.Model):
-    """How much of its cap a wave has spent; written with its first release, and never reduced.
+    """The part of its cap that a wave has spent, stored with its first release and never reduced.
 
     ε is counted in hundredths and δ in billionths, so that sums are exact.
     """
@@ -353,7 +354,7 @@ class ReleaseLedger(models.Model):
     spent_hundredths = models.PositiveIntegerField(default=0)
     delta_cap_nanos = models.PositiveIntegerField()
     delta_spent_nanos = models.PositiveIntegerField(default=0)
-    # Why the whole cap counts as spent; empty if it does not.
+    # The reason why the whole cap counts as spent; empty if it does not.
     suspended = models.CharField(max_length=16, blank=True)
 
     class Meta:
@@ -379,7 +380,7 @@ class ReleaseLedger(models.Model):
 
 
 class Release(models.Model):
-    """A protected figure: reserved on the wave's ledger, drawn once and stored as drawn."""
+    """A protected figure, reserved on the wave's ledger, drawn once and stored as drawn."""
 
     class State(models.TextChoices):
         WATCHING = "watching", "Waiting"  # an alert, looked at once a day
@@ -388,7 +389,8 @@ class Release(models.Model):
         LOST = "lost", "Lost"  # interrupted while it was drawn; its loss stays on the ledger
 
     wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="releases")
-    # Random; names the release in the file that counts draws (aggregator.releases.counters).
+    # A random key that names the release in the file that counts draws
+    # (aggregator.releases.counters).
     key = models.CharField(max_length=32, unique=True)
     kind = models.CharField(max_length=16, choices=ReleaseKind.choices)
     request: models.JSONField[dict[str, Any]] = models.JSONField()
@@ -409,7 +411,7 @@ class Release(models.Model):
     # The noisy threshold of an alert, set at its first look; nobody ever sees it.
     noisy_threshold = models.BigIntegerField(null=True)
     looked_on = models.DateField(null=True)
-    # Days, never times. Readers see the release from public_from.
+    # These are days, never times. Readers see the release from public_from on.
     reserved_on = models.DateField(default=today)
     public_from = models.DateField()
 
@@ -434,7 +436,7 @@ class Release(models.Model):
 
 
 class ReleaseFolder(models.Model):
-    """The one folder that counts draws; written before any draw (aggregator.releases.folder)."""
+    """The one folder that counts draws, stored before any draw (aggregator.releases.folder)."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     identity = models.CharField(max_length=32)

@@ -1,6 +1,6 @@
 """The complete list of reasons why a request is refused or fails.
 
-Each reason has one slug and one status, defined here only. Programs may rely on the slug;
+Each reason has one slug and one status, defined only here. Programs may rely on the slug;
 /problems explains each one in a sentence.
 """
 

@@ -1,4 +1,4 @@
-"""Celery tasks: each calls one service, and may run twice, late or never.
+"""Celery tasks, each of which calls one service and may run twice, late or never.
 
 The database rows show the work. `sweep` runs every few seconds and finds due work, so a lost
 message, a dead worker or an emptied Redis only delays a result.
@@ -59,7 +59,7 @@ logger = logging.getLogger(__name__)
 worker_ready.connect(lambda **_: report_missing_migrations(), weak=False)
 # Priority 0, that of sweeps, goes first. The settings say which tasks have separate workers.
 SOON, LATER, AT_LEISURE = 3, 6, 9
-# Far more than become due between two sweeps. After so many, other messages get their turn.
+# Far more batches than become due between two sweeps. After these, other messages get their turn.
 BATCHES_PER_MESSAGE = 100
 MAIL_SECONDS = 30
 DELETE_SECONDS = 3600
@@ -79,7 +79,7 @@ def sweep() -> None:
     forget_imports()
     send_due_work()
     drop_waiting_sweeps()
-    # Last, because closing waits for the lock of the wave's row, and other work should not wait.
+    # This comes last: closing waits for the lock of the wave's row, and other work should not wait.
     if close_due_waves():
         send_due_work()
 
@@ -100,7 +100,7 @@ def send_due_work() -> None:
     for task, priority, arguments in messages:
         groups[find_queue(task.name), priority].append((task, arguments))
     for (queue, priority), group in groups.items():
-        # Enough messages already wait: earlier sweeps sent them for most of this work, and the next
+        # Enough messages already wait. Earlier sweeps sent them for most of this work, and the next
         # sweep finds the rest.
         if count_waiting(queue, priority) >= len(group):
             continue
@@ -116,7 +116,7 @@ def seal_wave(wave_id: int) -> None:
         if batch is None:
             break
         sealed += 1
-        # Reports that arrive now wait for the next sweep: under load, this makes one large batch
+        # Reports that arrive now wait for the next sweep. Under load, this makes one large batch
         # every few seconds instead of many small batches.
         if batch.wave.is_open and batch.size < find_largest_batch(batch.wave):
             break
@@ -234,8 +234,8 @@ def tend_history() -> None:
     forget_old_rows()
 
 
-# The message is acknowledged at the start: the task may take longer than the broker waits before it
-# redelivers. A lost message is sent again the next night.
+# The message is acknowledged at the start, because the task may take longer than the broker waits
+# before it redelivers. A lost message is sent again the next night.
 @shared_task(acks_late=False, time_limit=VERIFY_SECONDS)
 def verify() -> None:
     now = timezone.now()

@@ -1,4 +1,4 @@
-"""Definitions over the API: check, read from a survey, turn into a draft, replace in a draft.
+"""Check definitions over the API, read them from surveys, and create or replace drafts.
 
 All problems of a definition are reported together, each with a JSON pointer.
 """
@@ -51,7 +51,7 @@ from surveys.definition.replacing import hash_definition, replace_draft
 
 
 class DefinitionParser(BaseParser):
-    """Passes the bytes on: definitions have their own rules for JSON."""
+    """Passes the bytes on, because definitions have their own rules for JSON."""
 
     media_type = "application/json"
 
@@ -121,9 +121,9 @@ def _read(request: Request) -> Any:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle])
 def validate(request: Request) -> HttpResponse:
-    """Check the definition of a survey; nothing is stored. /schemas/definition-1.json describes it.
+    """Check a survey's definition, which /schemas/definition-1.json describes; nothing is stored.
 
-    The server also checks what a schema cannot say, such as rules and the names that they use.
+    The server also checks what a schema cannot express, such as rules and the names that they use.
     """
     definition = _read(request)
     check_whole(definition)
@@ -172,14 +172,14 @@ def create(request: Request) -> HttpResponse:
 @parser_classes([DefinitionParser])
 @throttle_classes([DefinitionThrottle, TokenThrottle])
 def definition(request: Request, slug: str) -> HttpResponse:
-    """The whole content of a survey. In a draft, it can be replaced: all at once or not at all.
+    """The whole content of a survey. In a draft, it can be replaced, all at once or not at all.
 
-    Questions keep their identity by their name. Everything the new definition omits is deleted,
-    including translations and plans.
+    Questions keep their identity by their name. Everything that the new definition omits is
+    deleted, including translations and plans.
     """
     survey = get_survey(request.user, slug, Action.EDIT)
     if request.method == "PUT":
-        # nginx and others mark an ETag as weak when they compress the reply.
+        # Proxies such as nginx mark an ETag as weak when they compress the reply.
         tags = parse_etags(request.headers.get("If-Match", ""))
         read = {tag.removeprefix("W/").strip('"') for tag in tags} - {"*"}
         if not read:

@@ -1,4 +1,4 @@
-"""Every error of the API as application/problem+json, with a reason from problems.py."""
+"""Report every error of the API as application/problem+json, with a reason from problems.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""POST /api/reports for callers inside Django: schema, permission matrix, test client.
+"""POST /api/reports for callers inside Django, such as the schema and the test client.
 
 In production, the ASGI entry answers this address before Django; both entries use the same core.
 """
@@ -30,14 +30,14 @@ def _list_problem_responses() -> dict[tuple[int, str], OpenApiResponse]:
 
 
 class Intake(APIView):
-    """Take one randomized report. No cookie, no sign-in."""
+    """Take one randomized report, without a cookie or a sign-in."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
     http_method_names = ("post",)  # the core refuses every other method
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Check nothing here: the core decides everything, as it does behind the ASGI entry."""
+        """Check nothing here, as the core decides everything, just as behind the ASGI entry."""
 
     @extend_schema(
         operation_id="send_report",

@@ -1,4 +1,4 @@
-"""Reading the bodies of requests to the API."""
+"""Read the bodies of requests to the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rest_framework.parsers import JSONParser
 
 
 class ShallowJSONParser(JSONParser):
-    """Refuses JSON nested too deeply for Python, instead of failing."""
+    """Refuses JSON that is nested too deeply for Python to parse."""
 
     def parse(
         self,

@@ -1,4 +1,4 @@
-"""Why views of the API refuse a request. errors.py turns each into its reply."""
+"""The reasons why views of the API refuse a request; errors.py turns each reason into a reply."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class SurveyNotCounted(exceptions.APIException):
 
 
 class BackgroundNotChosen(exceptions.APIException):
-    """The rows exist once their owner has chosen which background questions they have."""
+    """The rows exist only once the survey's owner has chosen their background questions."""
 
     status_code = problems.BACKGROUND_NOT_CHOSEN.status
     default_detail = problems.BACKGROUND_NOT_CHOSEN.advice
 
 
 class NoSuchRows(exceptions.APIException):
-    """The request names a block although there is one file, or none although each has its own."""
+    """The request names a block though there is one file, or none though each has its own file."""
 
     status_code = problems.NO_SUCH_ROWS.status
     default_detail = problems.NO_SUCH_ROWS.advice
@@ -49,7 +49,7 @@ class WrongScope(exceptions.PermissionDenied):
 
 
 class IfMatchMissing(exceptions.APIException):
-    """Without If-Match, a program could overwrite what somebody else has just saved."""
+    """Without If-Match, a program could overwrite what someone else has just saved."""
 
     status_code = problems.IF_MATCH_MISSING.status
 

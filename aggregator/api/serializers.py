@@ -23,7 +23,7 @@ STATES = ("draft", "scheduled", "open", "closed")
 
 
 class SurveySerializer(serializers.Serializer[Any]):
-    """A SurveyLine; `sealed` grows only at a look."""
+    """One survey in a list; `sealed` grows only at a look."""
 
     slug = serializers.CharField()
     title = serializers.CharField()
@@ -174,7 +174,7 @@ class GroupSerializer(serializers.Serializer[GroupResult]):
 
 
 class DeclaredSerializer(serializers.Serializer[DeclaredResult]):
-    """A question that is not scrambled: its answers are sent as they are."""
+    """A question that is not scrambled, whose answers are sent as they are."""
 
     name = serializers.CharField(source="question.variable", help_text=NAME)
     text = serializers.CharField(source="question.text")
@@ -182,7 +182,7 @@ class DeclaredSerializer(serializers.Serializer[DeclaredResult]):
 
 
 class ResultsSerializer(serializers.Serializer[Results]):
-    """The newest snapshot: it changes only at a look, and when the survey closes."""
+    """The newest snapshot, which changes only at a look and when the survey closes."""
 
     survey = serializers.CharField(source="manifest.survey")
     wave = serializers.IntegerField(source="wave.number")
@@ -256,7 +256,7 @@ class CreatedSerializer(serializers.Serializer[Any]):
 
 
 class ReportSerializer(serializers.Serializer[Mapping[str, object]]):
-    """One randomized report; these four members in this order, without spaces."""
+    """One randomized report, with these four members in this order and without spaces."""
 
     format = serializers.IntegerField(help_text="1")
     manifest = serializers.CharField(help_text="SHA-256 of the manifest, unpadded base64url")

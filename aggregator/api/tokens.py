@@ -1,7 +1,7 @@
-"""Sign-in by token: `Authorization: Bearer murmur_…`, with the scopes that each address needs.
+"""Sign in by token (`Authorization: Bearer murmur_…`), with the scopes that each address needs.
 
-A request with this header ignores the session, and needs no protection against forged forms: a
-browser never sends the header by itself.
+A request with this header ignores the session, and needs no protection against forged forms,
+because a browser never adds the header on its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _lacks_second_factor(user: User) -> bool:
 
 
 class SessionOnly(IsAuthenticated):
-    """The default permission: an address that names no scope refuses tokens."""
+    """The default permission, by which an address that names no scope refuses tokens."""
 
     scope: Scope | None = None
 
@@ -57,7 +57,7 @@ def allows(scope: Scope) -> type[SessionOnly]:
 
 
 class TokenThrottle(UserRateThrottle):
-    """Counts the requests by all tokens of an account, in the limiter's memory only."""
+    """Counts the requests by all tokens of an account, only in the limiter's memory."""
 
     rate = "120/min"
     scope = "tokens"

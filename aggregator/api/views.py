@@ -1,4 +1,4 @@
-"""The API: the surveys on which a researcher has a role, their results and exports.
+"""The API of the surveys on which a researcher has a role, with their results and exports.
 
 Drafts are written in definitions.py.
 """
@@ -128,7 +128,7 @@ def survey(request: Request, slug: str) -> Response:
 @api_view(["GET", "HEAD"])
 @permission_classes([allows(Scope.RESULTS)])
 def results(request: Request, slug: str) -> Response:
-    """The newest snapshot of one of your surveys: every estimate with its interval."""
+    """The newest snapshot of one of your surveys, with every estimate and its interval."""
     return Response(ResultsSerializer(_find_results(request, slug, Action.READ)).data)
 
 
@@ -165,7 +165,7 @@ def reports_csv(request: Request, slug: str) -> HttpResponseBase:
 @permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
-    """One row for every code of every column of reports.csv: its meaning and its origin."""
+    """One row for every code of every column of reports.csv, with its meaning and its origin."""
     return _send_csv(request, slug, kind="codebook", stream=stream_codebook)
 
 
@@ -176,7 +176,7 @@ def codebook_csv(request: Request, slug: str) -> HttpResponseBase:
 @permission_classes([allows(Scope.FILES)])
 @renderer_classes([CsvRenderer, JSONRenderer])
 def estimates_csv(request: Request, slug: str) -> HttpResponseBase:
-    """One row for every option of every question, with design, estimate and interval."""
+    """One row for every estimate of every question, with its design and its interval."""
     return _send_csv(request, slug, kind="estimates", stream=stream_estimates)
 
 

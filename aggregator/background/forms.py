@@ -1,4 +1,4 @@
-"""The owner's choice: leave out proposed questions, or merge more of their groups."""
+"""The form in which the owner leaves out proposed questions or merges more of their groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_SENT = "Part of the form did not arrive, so nothing was chosen. Send it agai
 
 @dataclass(frozen=True, kw_only=True)
 class OfferedQuestion:
-    """One proposed question in the form: whether it is in the file, and a menu for each group."""
+    """One proposed question in the form, with a check box and a menu for each group."""
 
     question: ManifestQuestion
     included: forms.BoundField
@@ -27,9 +27,9 @@ class OfferedQuestion:
 class BackgroundForm(forms.Form):
     """A choice within the proposal; `background` holds it once the form is valid.
 
-    A check box that is not sent means "leave it out", so an empty request would permanently choose
-    nothing. The hidden field shows that the page sent the form. `nobody` lists groups without
-    people by question and code; they are neither offered nor counted.
+    A check box that is not sent leaves out its question, so an empty request would permanently
+    choose nothing. The hidden field shows that the page sent the form. `nobody` lists groups
+    without people by question and code; they are neither offered nor counted.
     """
 
     is_sent = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)
@@ -99,7 +99,7 @@ class BackgroundForm(forms.Form):
         return any((one.question, code) not in self._nobody for code in level)
 
     def _number_levels(self, one: Levels) -> list[int]:
-        """Number the levels so that merged levels share a number, their smallest code."""
+        """Number the levels so that merged levels share a number, which is their smallest code."""
         numbers = {level[0]: level[0] for level in one.levels}
         for level in self._list_offered(one):
             chosen = self.cleaned_data[_name_field(one, level)]

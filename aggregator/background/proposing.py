@@ -1,12 +1,12 @@
 """Propose background questions for the file of rows, from declared counts alone.
 
-Anybody may know a person's declared answers and the blocks that they were asked. Every combination
+Anyone may know a person's declared answers and the blocks that they were asked. Every combination
 of these that the file distinguishes must therefore contain at least the crowd C, or nobody. The
-same then holds for every union of combinations, including complements, so every coarser set
-qualifies too.
+same then holds for every union of combinations, including complements, so every coarser set also
+qualifies.
 
 Questions are added one after another, those of planned comparisons first. Each step adds the
-question that keeps most of its own information: levels of too few people merge with a neighbour, so
+question that keeps most of its own information. Levels of too few people merge with a neighbour, so
 that ordered answers such as ages stay in order. A question is not added if subtracting a group of
 another figure from its rows could leave few people.
 """
@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -> Proposal:
-    """Propose the background of the file of rows from questions whose sizes are told."""
+    """Propose the background of the file of rows from questions whose group sizes are shown."""
     minimum = manifest.crowd
     sizes, cells = number_rows(found.masks, found.people)
     if found.masks.shape[1] and sizes.min() < minimum:
@@ -64,7 +64,7 @@ def propose(manifest: Manifest, found: Combinations, *, told: Collection[str]) -
             has_files_of_blocks=True,
             crosses_files=may_cross_files(manifest, found),
         )
-    # If kept apart, a few people who declined would leave no room for any other question.
+    # If a few people who declined were kept apart, no other question would fit.
     ways = [
         _add_questions(manifest, found, cells, told=told, joins_declined=joins)
         for joins in (False, True)
@@ -80,7 +80,7 @@ class _Way:
     background: Background
     smallest: int
     planned: int
-    information: float  # of all questions, each by itself, in bits
+    information: float  # of all questions, each alone, in bits
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -132,8 +132,9 @@ def _add_questions(
 def _leave_few(
     manifest: Manifest, found: Combinations, marks: _Counts, told: Collection[str]
 ) -> bool:
-    """Whether rows with these marks, together with other figures, reveal anything about a few
-    people: group sizes, and estimates about people for whom a rule holds.
+    """Whether rows with these marks, together with other figures, reveal anything about few people.
+
+    The other figures are group sizes, and estimates about people for whom a rule holds.
     """
     sizes = join_groups(list_size_groups(manifest, found), list(told))
     checked: list[tuple[Groups, int, int, int | None]] = [

@@ -1,4 +1,4 @@
-"""The file of rows as a row of the database: proposed by a worker, chosen once by the owner."""
+"""The file of rows as a row of the database, which a worker proposes and the owner chooses once."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def find_background(wave: Wave) -> Background | None:
 
 @transaction.atomic(durable=True)
 def choose(rows_file: RowsFile, background: Background) -> None:
-    """Store the owner's final choice: the proposal or a coarser set.
+    """Store the owner's final choice, which is the proposal or a coarser set.
 
     The next sweep requests planned comparisons that waited for this choice.
     """

@@ -1,4 +1,4 @@
-"""How many reports have the same code in two questions: the input of key drivers."""
+"""Count the reports that have the same code in two questions, as the input of key drivers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Pair = tuple[str, str]  # names of questions, sorted: agreement has no direction
 
 
 def list_pairs(requests: Iterable[ReleaseRequest]) -> list[Pair]:
-    """List the distinct pairs that key drivers need: the outcome with each predictor."""
+    """List the distinct pairs of an outcome and a predictor that key drivers need."""
     return list(
         dict.fromkeys(
             name_pair(request.questions[0], predictor)

@@ -1,4 +1,4 @@
-"""Reports that came in bursts, found from the sizes of batches, because no times are stored.
+"""Count reports that came in bursts by the sizes of batches, because no times are stored.
 
 If 2K reports wait, a sweep seals all but K of them, every few seconds. A batch of more than K
 reports therefore shows how many came since the previous sweep, but not when.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from surveys.models import Wave
 
-# Between two sweeps. At a steady 10 reports a second, 1 of 200 million sweeps finds this many.
+# Fewer reports between two sweeps are no burst. At a steady 10 reports a second, 1 in 200 million
+# sweeps finds this many.
 LEAST_IN_A_BURST = 50
 
 

@@ -1,4 +1,4 @@
-"""Closes waves whose end was fixed before they opened: a date, or a number of reports."""
+"""Close waves whose end, a date or a number of reports, was fixed before they opened."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from surveys.models import Wave
 def _has_reached_its_cap(wave: Wave) -> bool:
     """Read waiting reports only up to the cap; a sum of sizes counts sealed reports.
 
-    The sum is taken first: a batch sealed between the two statements is then missed by both, and
-    the next sweep closes the wave. In the other order, the batch would count twice.
+    The sum is taken first. Both statements then miss a batch that is sealed between them, and the
+    next sweep closes the wave. In the other order, the batch would count twice.
     """
     lacking = (wave.cap or 0) - count_sealed(wave)
     if lacking <= 0:

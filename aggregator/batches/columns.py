@@ -1,4 +1,4 @@
-"""What the columns of a wave's batches mean.
+"""The meaning of the columns of a wave's batches.
 
 There is one column for each symbol. Where each person is asked only some blocks of questions, a
 mask for each block comes first. It is 1 if the report has this block; if it is 0, all symbols of

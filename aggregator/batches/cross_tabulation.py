@@ -1,4 +1,4 @@
-"""Cross tabulation of sealed reports: tables of one batch, all pairs over many batches.
+"""Cross-tabulate sealed reports in tables of one batch, or in all pairs over many batches.
 
 Columns with two codes are counted in packed form, 64 reports per word; only other tables are
 unpacked.
@@ -46,7 +46,7 @@ def cross_tabulate(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairCounts:
-    """How many reports show code 1 in each two-code question, and in both questions of a pair."""
+    """The numbers of reports with code 1 in each two-code question, and in both of each pair."""
 
     total: int
     columns: tuple[int, ...]
@@ -61,7 +61,7 @@ class PairCounts:
 class PairCounter:
     """Cross-tabulates all pairs of two-code questions, batch by batch.
 
-    Padding bits are zero, so the words of different batches can be placed side by side: batches of
+    Padding bits are zero, so the words of different batches can be placed side by side. Batches of
     any size are gathered into one block, and only whole blocks are counted.
     """
 
@@ -80,11 +80,11 @@ class PairCounter:
         self._total = 0
 
     def add(self, packed: bytes, *, size: int) -> None:
-        """Take in one batch."""
+        """Add one batch."""
         self.add_words(_bit_words(packed, size=size, ks=self._ks), size=size)
 
     def add_words(self, words: NDArray[np.uint64], *, size: int) -> None:
-        """Take in one batch; each row of `words` holds the bits of one question."""
+        """Add one batch; each row of `words` holds the bits of one question."""
         while words.shape[1]:
             taken = min(words.shape[1], self._width - self._used)
             self._block[:, self._used : self._used + taken] = words[:, :taken]

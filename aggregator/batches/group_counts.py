@@ -1,4 +1,4 @@
-"""All counts by the codes of one column, such as the groups of a declared question."""
+"""Count everything by the codes of one column, such as the groups of a declared question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = list[list[int]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GroupCounts:
-    """One row per group: how many of its reports show each code, or fall into each cell."""
+    """For each group, the numbers of reports that show each code or fall into each cell."""
 
     columns: tuple[NDArray[np.int64], ...]
     tables: tuple[NDArray[np.int64], ...]
@@ -28,7 +28,7 @@ class GroupCounts:
         )
 
     def gather(self, groups: Collection[int]) -> tuple[Counts, Counts]:
-        """Sum the counts of some groups: columns and tables, each in the format of a snapshot."""
+        """Sum the columns and the tables of some groups; both have the format of a snapshot."""
         rows = sorted(groups)
         columns = [counts[rows].sum(axis=0).tolist() for counts in self.columns]
         return columns, [counts[rows].sum(axis=0).tolist() for counts in self.tables]

@@ -1,4 +1,4 @@
-"""How often each code was sent in each group: the cells of planned tables by groups.
+"""Count how often each code was sent in each group, for planned tables by groups.
 
 The cells are counted from batches when such a table is drawn. If the reports make no batch, the
 cells are counted at the close; only counts then remain.
@@ -16,7 +16,7 @@ from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseRequest
 from surveys.models import Wave
 
-# For each symbol of a table: the codes of the first group, then those of the second, ...
+# For each symbol of a table, the counts of the first group, then those of the second, ...
 Cells = dict[str, list[int]]
 
 

@@ -1,4 +1,4 @@
-"""The sealed half: a random half of a closed wave's batches, not shown before its test.
+"""The sealed half is a random half of a closed wave's batches that is not shown before its test.
 
 The system's random source draws the halves after the last batch is sealed and before anything is
 shown. Nobody can know beforehand in which half a report will be, and nobody can choose a draw by
@@ -45,8 +45,8 @@ class HalfIsOpen(Exception):
 def settle_half(*, wave_id: int, can_tell_groups: Callable[[Wave], bool]) -> SealedHalf | None:
     """Return the halves of an ended wave, drawing them if needed; None before its end.
 
-    Also None if the wave keeps nothing sealed. Drawing deletes earlier snapshots: they count all
-    batches, and nobody has seen their figures.
+    The result is also None if the wave keeps nothing sealed. Drawing deletes earlier snapshots,
+    because they count all batches. Nobody has seen their figures.
     """
     wave = Wave.objects.select_for_update(no_key=True).get(pk=wave_id)
     if not wave.sealed_half or not is_over(wave):
@@ -76,7 +76,7 @@ def find_half(wave: Wave) -> SealedHalf | None:
 def draw_sides(sizes: Sequence[int], *, crowd: int) -> list[bool] | None:
     """Draw which batches stay sealed; all divisions that qualify are equally likely.
 
-    None if no division qualifies, or no draw found one.
+    Returns None if no division qualifies, or no draw found one.
     """
     total = sum(sizes)
     least = max(crowd, -(-LEAST_FIFTHS * total // ALL_FIFTHS))

@@ -1,8 +1,8 @@
 """Tables of the codes that rules and gates connect, counted when a batch is sealed.
 
-Whether somebody is asked a question depends on earlier answers, so joint answers say more than
-separate ones. Each question behind a rule has one table: the symbols that its rule reads, then its
-own. "Select several" has one table for each item, with the gate in between.
+Whether someone is asked a question depends on earlier answers, so joint answers say more than
+separate ones. Each question behind a rule has one table, of the symbols that its rule reads and
+then its own symbols. "Select several" has one table for each item, with the gate in between.
 
 Codes that the rule does not distinguish share a class, so tables stay small. Only reports in which
 the question's block was drawn count.
@@ -167,7 +167,7 @@ def _list_all(manifest: Manifest) -> Iterator[JointTable]:
 def _class_codes(
     question: ManifestQuestion, symbols: Mapping[str, Symbol]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """For each symbol that a rule reads, number the classes of codes the rule distinguishes.
+    """For each symbol that a rule reads, number the classes of codes that it distinguishes.
 
     The codes "refused" and "not asked" satisfy no condition, so they share the class of the answers
     that satisfy none.

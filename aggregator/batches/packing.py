@@ -1,4 +1,4 @@
-"""Sealed reports as bytes: one column per question, rows sorted to erase the order of arrival.
+"""Store sealed reports column by column, with sorted rows that do not show the order of arrival.
 
 Columns with two codes are packed as bits, lowest bit first, padded to 64-bit words so that
 counts and joint counts are `np.bitwise_count` over whole words; other columns take one byte per

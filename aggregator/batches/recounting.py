@@ -9,7 +9,7 @@ from surveys.models import Wave
 
 def recount_tables(wave: Wave, *, after: int) -> None:
     """Count batches without tables one by one, so that a stopped worker loses nothing."""
-    # isnull: a comparison with None would look for the JSON value null.
+    # This uses isnull, because a comparison with None would look for the JSON value null.
     uncounted = wave.batches.filter(number__gt=after, tables__isnull=True).order_by("number")
     keys = list(uncounted.values_list("pk", flat=True))
     if not keys:

@@ -1,7 +1,7 @@
-"""Sealing: raw reports become a batch and no longer exist individually.
+"""Seal raw reports, which become a batch and no longer exist individually.
 
-Everything here may run twice, late or at the same time in another process: the wave's row lock and
-one transaction make each step happen once or not at all.
+Everything here may run twice, late or at the same time in another process. The lock on the wave's
+row and one transaction make each step happen once or not at all.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from surveys.models import Wave
 
 MAX_BATCH = 65_536
 PARTS_OF_HALVES = 40  # of the people expected
-# Enough memory to choose from a million waiting reports, so that PostgreSQL writes no ids into
-# temporary files. PostgreSQL allocates only what it needs.
+# This is enough memory to choose from a million waiting reports, so that PostgreSQL writes no ids
+# into temporary files. PostgreSQL allocates only what it needs.
 _CHOOSE_IN_MEMORY = "SET LOCAL work_mem = '256MB'"
 # The database draws the nonce, so that no statement, log or list of running queries shows it.
 _NONCE = {"postgresql": "uuid_send(gen_random_uuid())", "sqlite": "hex(randomblob(16))"}
@@ -68,8 +68,8 @@ def choose_batch_size(*, waiting: int, minimum: int, closed: bool, largest: int 
 def seal_next_batch(*, wave_id: int) -> Batch | None:
     """Seal a wave's due reports as its next batch; return None if nothing is due."""
     with transaction.atomic(durable=True):
-        # No-key-update: uploads hold key-share and need not wait. A sealer skips a locked row:
-        # another sealer is at work, or the wave is being closed.
+        # No-key-update: uploads hold key-share and need not wait. A sealer skips a locked row,
+        # because another sealer is at work or the wave is being closed.
         wave = (
             Wave.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=wave_id).first()
         )
@@ -131,8 +131,8 @@ def _take_raw_reports(*, wave_id: int, size: int) -> list[bytes]:
     with connection.cursor() as cursor:
         if vendor == "postgresql":
             cursor.execute(_CHOOSE_IN_MEMORY)
-        # Materialized: PostgreSQL may run a plain subquery again for each row. Later runs would
-        # skip rows that have been locked or deleted since, and choose others.
+        # Both are materialized, because PostgreSQL may run a plain subquery again for each row.
+        # Later runs would skip rows that have been locked or deleted since, and choose others.
         cursor.execute(
             f"""
             WITH drawn (nonce) AS MATERIALIZED (SELECT {_NONCE[vendor]}),
@@ -191,7 +191,7 @@ def find_waves_to_seal() -> QuerySet[Wave]:
     """Find open waves with 2K raw reports, and closed waves with any raw report or without a count.
 
     The query reads at most 2K rows per wave, so that a sweep takes no longer when more reports
-    wait. It asks which wave's report is at a given place in the index order. If it asked for any
+    wait. It finds which wave's report is at a given place in the index order. If it looked for any
     report of a wave, PostgreSQL would expect an early match, and read all reports if the wave has
     none.
     """

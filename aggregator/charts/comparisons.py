@@ -1,4 +1,4 @@
-"""Charts of comparisons: two groups and a difference, odds ratios, breakdowns, all pairs."""
+"""Draw comparisons: two groups and their difference, odds ratios, breakdowns and all pairs."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def _name_shortly(indicator: Indicator) -> str:
 def _draw_regression(
     comparison: Comparison, standing: ComparisonStanding, result: RegressionResult
 ) -> Panel:
-    """Draw a forest plot: the odds ratio of each answer on a logarithmic axis."""
+    """Draw a forest plot of the odds ratio of each answer, on a logarithmic axis."""
     predictors = find_predictors(result, standing.manifest)
     rows = tuple(
         _row_of_term(_name_answer(term, predictors[term.indicator]), term)
@@ -305,7 +305,7 @@ def _row_of_term(label: str, term: Term) -> Row:
 def list_breakdown_menu(
     comparison: Comparison, standing: ComparisonStanding
 ) -> list[tuple[str, str]]:
-    """List the charts of a breakdown: each file name's beginning, and the questions shown."""
+    """List the charts of a breakdown by the start of the file's name and the questions shown."""
     blocks = _list_blocks(comparison, standing)
     sections = [_make_section(block) for block in blocks]
     stem = f"comparison-{comparison.pk}"

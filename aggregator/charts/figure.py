@@ -1,4 +1,4 @@
-"""What a chart shows: rows with a dot and an interval, in sections that share an axis."""
+"""A chart has rows, each with a dot and an interval, in sections that share an axis."""
 
 from __future__ import annotations
 

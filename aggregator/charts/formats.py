@@ -1,4 +1,4 @@
-"""Turns a placed figure into the bytes of a file, without network and in workers only."""
+"""Turn a placed figure into the bytes of a file, only in workers and without network access."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def render(layout: Layout, *, file_format: str) -> bytes:
         raise NotRenderable(TOO_TALL)
     page = _build_page(layout, picture)
     try:
-        # Also for a PNG: only an accessible PDF reports characters that are in no font.
+        # Done even for a PNG, as only an accessible PDF reports characters that are in no font.
         pdf = typeset(_PAGE, data=page, is_accessible=True)
     except NoFontError as error:
         raise NotRenderable(MISSING.format(character=error)) from None

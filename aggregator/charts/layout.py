@@ -1,4 +1,4 @@
-"""Places the parts of a figure on a page of given width: pure arithmetic, in points.
+"""Place the parts of a figure on a page of a given width, by arithmetic in points.
 
 The names of rows are on the left, dots and intervals in the middle, numbers on the right. A text
 takes as many lines as it needs, and its row grows with it.

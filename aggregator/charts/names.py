@@ -1,4 +1,4 @@
-"""Names of chart files: what they show, their width, their axis and their format.
+"""Names of chart files, which say what the files show, their width, their axis and their format.
 
 `chart.180mm.svg` shows all questions, `chart-part2.85mm.max.pdf` the second part of a long survey,
 `chart-q3.85mm.png` one question, and `comparison-17.180mm.svg` a comparison.

@@ -1,4 +1,4 @@
-"""Charts of one question or of all: options as rows, a mean on a separate scale.
+"""Draw one question or all questions, with options as rows and a mean on a separate scale.
 
 A long survey makes several pictures, each of which fits on a page of a journal. Pictures break
 between the same questions at both widths, so each picture has one name.
@@ -132,7 +132,7 @@ def make_row(row: BlockRow) -> Row:
 
 
 def list_menu(results: Results) -> list[tuple[str, str]]:
-    """List a survey's charts: the beginning of each file's name, and what the chart shows."""
+    """List a survey's charts by the beginning of the file's name and what the chart shows."""
     blocks = list_blocks(results)
     parts = divide_blocks(blocks)
     menu = []

@@ -1,4 +1,4 @@
-"""The kinds of chart files: those that a survey has, and how a worker makes them."""
+"""The chart files that a survey has, and how a worker makes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aggregator.results.blocks import Block, list_blocks
 from aggregator.results.display import Results
 from aggregator.simulation.truth import known_truth
 
-# Increased whenever the same results give another picture.
+# Increased whenever the same results give a different picture.
 VERSION = 2
 _NUMBER = re.compile("[0-9]{1,15}")
 NO_FIGURE = (

@@ -1,4 +1,4 @@
-"""Draws a placed figure as SVG: white, no title, letters as text, safe in grey."""
+"""Draw a placed figure as SVG on white, without a title, with letters as text, readable in grey."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _draw_panel(root: Element, panel: PlacedPanel, layout: Layout) -> None:
 
 
 def _draw_grid(root: Element, section: PlacedSection, axis: Axis, layout: Layout) -> None:
-    """Draw thin lines behind the rows that share the axis; skip means, which have another axis."""
+    """Draw thin lines behind the rows that share the axis; skip means, which have separate axes."""
     shared = [one for one in section.rows if one.row.axis is None and not one.row.is_caption]
     for row in shared:
         for value, _ in axis.ticks:

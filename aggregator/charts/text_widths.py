@@ -1,7 +1,7 @@
 """Text widths and line breaks in charts, computed quickly because no font is read.
 
-The widths are those of Liberation Sans, Arial and Helvetica, which agree: charts use the first;
-programs that open an SVG file elsewhere may use another.
+The widths are those of Liberation Sans, Arial and Helvetica, which agree. Charts use the first
+font; programs that open an SVG file elsewhere may use one of the others.
 """
 
 from __future__ import annotations

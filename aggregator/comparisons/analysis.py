@@ -46,7 +46,7 @@ from surveys.comparing.pairs import list_pairs
 from surveys.manifest.manifest import Manifest
 from surveys.planning.figures import COMPARED_AT
 
-# Why a pair is not tested.
+# The reasons why a pair is not tested.
 FEW, APART, BY_RULE, LARGE, UNSETTLED = "few", "apart", "rule", "large", "unsettled"
 ONE_SCALE = "scale"
 PAIRS_AT_ONCE = 100
@@ -204,8 +204,8 @@ def analyse_pairs(
 ) -> PairsResult:
     """Test every pair of these indicators, with p-values adjusted for the number of pairs.
 
-    Pairs that cannot be tested, or that fewer than `minimum` people were asked, are listed with the
-    reason. `after_each` is called once per PAIRS_AT_ONCE pairs.
+    Pairs that cannot be tested, or whose questions fewer than `minimum` people were asked, are
+    listed with the reason. `after_each` is called once per PAIRS_AT_ONCE pairs.
     """
     tested: list[tuple[Indicator, Indicator, NDArray[np.int64]]] = []
     untested: list[UntestedPair] = []

@@ -1,4 +1,4 @@
-"""Decide which questions can be compared, from which batches, and what to choose instead."""
+"""Decide which questions can be compared and from which batches, or say what else to choose."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ TWO_BLOCKS = (
     "Too few people were asked the same blocks, so a comparison across blocks can use only one "
     "question from each of two blocks. Choose two questions, or questions from one block."
 )
-# A third question could belong to a third block: fewer people were asked all three.
+# A third question could belong to a third block, and fewer people were asked all three blocks.
 MOST_ACROSS = 2
 BLOCKS_MOVE_APART = (
     "While the survey is open, the blocks of questions are updated at different times. You can "
@@ -189,7 +189,7 @@ def find_looks(
     else:
         chosen = find_indicators(manifest, names)
         parts = {find_part(manifest, one.symbol.block) for one in chosen}
-        # A question for everyone is counted only in reports in which the block was asked too.
+        # A question for everyone is counted only in reports in which the block was also asked.
         parts = parts - {EVERYBODY} or parts
     return {part: snapshot.find_look(part) for part in parts}
 
@@ -253,7 +253,7 @@ def _check_blocks(
 
 
 def _check_pairs_of_blocks(manifest: Manifest, rows_file: RowsFile | None) -> None:
-    """Raise NotComparable if no pair of questions may be compared, or this is still unknown."""
+    """Raise NotComparable if no pair of questions may be compared, or if that is still unknown."""
     listed = list_pair_indicators(manifest)
     if any(one.is_known for one in listed) and (rows_file is None or rows_file.chosen is None):
         raise NotComparable(CHOOSE_FIRST)

@@ -72,7 +72,7 @@ class Claim:
         return {"names": list(self.names), "is_higher": self.is_higher, "than": self.than}
 
     def is_about_the_same(self, other: Claim) -> bool:
-        """Whether both claims are about one figure: only one of them can be written down."""
+        """Whether both claims are about one figure, so that only one can be written down."""
         if self.than is None and other.than is None:
             return set(self.names) == set(other.names)
         return self.names == other.names and None not in (self.than, other.than)
@@ -146,7 +146,7 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
 
 
 def ask_to_open(*, wave: Wave, seen: str) -> None:
-    """Ask a worker to test all claims on the sealed half; from now on, claims cannot change.
+    """Ask a worker to test all claims on the sealed half; after that, claims cannot change.
 
     `seen` is the stamp of the claims on the author's page.
     """
@@ -245,7 +245,7 @@ def is_confirmed_by(result: TwoQuestionsResult, claim: Claim) -> bool:
 
 
 def _find_nobody(result: TwoQuestionsResult, claim: Claim, group: Indicator) -> str:
-    """Say which group of a claim has nobody in the sealed half; empty if none."""
+    """Say which group of a claim has nobody in the sealed half; empty if both have people."""
     if not group.is_known:
         return ""  # membership is unknown; the interval allows for that
     first, second = (sum(row[place] for row in result.counts) for place in (YES, NO))

@@ -1,4 +1,4 @@
-"""Cross tabulation of indicators: how many reports show each combination of their codes."""
+"""Count how many reports show each combination of the codes of several indicators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of the Compare page: one for each kind of comparison."""
+"""The forms of the Compare page, one for each kind of comparison."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class RegressionForm(ComparisonForm):
         return is_factor or super().takes(field, indicator)
 
     def read_names(self) -> list[str]:
-        """The outcome, then predictors in survey order, so equal choices are one comparison."""
+        """Return the outcome, then predictors in survey order, so that equal choices coincide."""
         chosen = {self.cleaned_data[name] for name in self._predictors} - {""}
         outcome = self.cleaned_data[OUTCOME]
         if not outcome:

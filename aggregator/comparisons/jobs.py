@@ -1,4 +1,4 @@
-"""Comparisons as background jobs: a page requests one, and a worker computes and stores it.
+"""Run comparisons as background jobs, which pages request and workers compute and store.
 
 Each choice is computed once for each snapshot.
 """
@@ -74,7 +74,7 @@ logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seconds=30))
 find_comparisons_to_run = QUEUE.find_due
 KEPT_PER_WAVE = 100
-# Batches read together: 64 full batches of a hundred yes/no questions take 52 MB.
+# The number of batches read together: 64 full batches of a hundred yes/no questions take 52 MB.
 BATCHES_AT_ONCE = 64
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
@@ -165,7 +165,7 @@ def is_planned(manifest: Manifest, kind: str, names: Sequence[str]) -> bool:
 
 
 def find_kind(names: Sequence[str]) -> Comparison.Kind:
-    """Whether a planned comparison is a table or a regression."""
+    """Return the kind of a planned comparison, which is a table or a regression."""
     return Comparison.Kind.TABLE if is_table(names) else Comparison.Kind.REGRESSION
 
 
@@ -186,7 +186,7 @@ def compute_again(comparison: Comparison) -> None:
                 leased_until=None,
             )
     except IntegrityError:
-        # After an upgrade, the same choice was requested again: it has a row with this method.
+        # After an upgrade, the same choice was requested again, so a row has this method already.
         stored.update(state=Comparison.State.FAILED, result=None, problem=OLDER_METHOD)
     comparison.refresh_from_db()
 
@@ -271,7 +271,7 @@ def _compute(comparison: Comparison) -> StoredResult:
     manifest, rows_file = comparison.wave.description, find_rows_file(comparison.wave)
     columns = Columns.of(manifest)
     is_claim = comparison.kind == Comparison.Kind.CLAIM
-    # Checked again: an earlier version may have requested the comparison.
+    # This is checked again, because an earlier version may have requested the comparison.
     if is_claim:
         half = SealedHalf.objects.get(wave=comparison.wave_id)
         check_claim(manifest=manifest, names=comparison.names, half=half)
@@ -341,7 +341,7 @@ def _test_pairs(
 def compute_table(
     comparison: Comparison, indicators: Sequence[Indicator], counts: NDArray[np.int64]
 ) -> TwoQuestionsResult:
-    """Compare two questions from their counted reports; verification calls it too."""
+    """Compare two questions from their counted reports; verification also calls this."""
     return analyse_table(
         indicators=indicators,
         counts=counts,
@@ -415,7 +415,7 @@ def check_broken_down(wave: Wave, question: ManifestQuestion, rows_file: RowsFil
 
 
 def compute_broken_down(wave: Wave, rows_file: RowsFile) -> list[str]:
-    """Compute which questions outside the rows are broken down; verification calls it too."""
+    """Compute which questions outside the rows are broken down; verification also calls this."""
     manifest = wave.description
     found, told = count_combinations(wave, manifest), list_told(wave)
     return list(find_broken_down(manifest, found, rows_file, told=told))

@@ -1,7 +1,7 @@
 """Find the answer that best predicts another, from the stored counts of all pairs.
 
-A rule says that people answer the outcome as they answer one other question, or the opposite. A
-rule that is right no more often than "always Yes" or "always No" predicts nothing.
+A rule says that people give the outcome the same answer as one other question, or the opposite
+answer. A rule that is right no more often than "always Yes" or "always No" predicts nothing.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def rank_rules(
     tables = dict(_list_tables(result, outcome, list_outcomes(manifest)))
     if not tables:
         return None
-    # The better constant has an interval too.
+    # The better constant also has an interval.
     together = Together(family=len(tables) + 1, looks=len(times))
     level = find_level(together, times)
     by_name = {one.name: one for one in list_outcomes(manifest)}

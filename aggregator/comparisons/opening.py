@@ -1,9 +1,10 @@
-"""Opening a sealed half, by a worker: its claims are recorded outside the database, then tested.
+"""Open a sealed half: a worker records its claims outside the database and then tests them.
 
-A restored backup forgets the test, but not what its owner saw. So before anything shows the sealed
-reports, a key of the claims and of these reports is written to the file of the wave in the folder
-that counts draws (aggregator.releases.counters). From then on, only claims with this key are
-tested: their test always gives the same result, even if a worker died during an earlier one.
+A restored backup may lack the test, but the survey's owner remembers its result. Before anything
+shows the sealed reports, a key of the claims and of these reports is therefore written to the file
+of the wave in the folder that counts draws (aggregator.releases.counters). From then on, only
+claims with this key are tested. Their test always gives the same result, even if a worker died
+during an earlier one.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def find_halves_to_open() -> QuerySet[SealedHalf]:
 def open_half(*, wave_id: int) -> bool:
     """Open a half and request the tests of its claims, or say why not.
 
-    False if no half waits, this server has no folder for releases, or recording failed.
+    Returns False if no half waits, this server has no folder for releases, or recording failed.
     """
     waiting = find_halves_to_open().filter(wave=wave_id)
     if settings.RELEASES is None or not waiting.exists():
@@ -61,7 +62,7 @@ def open_half(*, wave_id: int) -> bool:
         claim_folder(settings.RELEASES)
         _open(wave_id, settings.RELEASES)
     except (OSError, WrongFolder) as error:
-        # Logged once, although every sweep tries again.
+        # This is logged only once, although every sweep tries again.
         if waiting.exclude(obstacle=NO_RECORD).update(obstacle=NO_RECORD):
             logger.exception("the half of wave %s waits: %s", wave_id, error)
         return False
@@ -81,7 +82,7 @@ def _open(wave_id: int, folder: Path) -> None:
         half.asked_on, half.obstacle = None, TESTED_BEFORE
         half.save(update_fields=["asked_on", "obstacle"])
         return
-    with suppress(DamagedFile):  # a damaged file refuses all claims anyway
+    with suppress(DamagedFile):  # then all claims are refused anyway
         append_new_keys(path, [key])
     # From here on, the claims count as tested, whatever happens.
     _request_tests(half, through_batch=release_held(half))

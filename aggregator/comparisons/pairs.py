@@ -1,4 +1,4 @@
-"""Count the table of codes of each pair of questions in one pass over all batches.
+"""For each pair of questions, count each combination of codes in one pass over all batches.
 
 Each code of a question except the first becomes a row of bits. The reports that show two codes are
 then counted for all pairs of rows at once, 64 reports per word.
@@ -44,7 +44,7 @@ class PairCodes:
         return self._symbols[place].k * (1 if gate is None else self._symbols[gate].k)
 
     def add(self, packed: bytes, *, size: int) -> None:
-        """Take in one batch."""
+        """Add one batch."""
         stored = split_columns(packed, size=size, ks=self._columns.ks)
         rows = [row for source in self._rows for row in self._write_rows(stored, source, size)]
         rows += [stored[mask].view(np.uint64) for mask in self._masks]
@@ -83,7 +83,7 @@ class PairCodes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairTables:
-    """The tables of codes of all pairs."""
+    """For all pairs, the counts of reports that show each combination of codes."""
 
     counts: PairCounts
     rows: dict[Source, range]

@@ -1,4 +1,4 @@
-"""Planned comparisons: chosen before the opening, requested once the wave has ended.
+"""Planned comparisons, which are chosen before the opening and requested after the wave has ended.
 
 The manifest names them. They are computed from the last snapshot, by the method in use.
 """
@@ -28,7 +28,7 @@ from surveys.models import Wave
 
 
 def find_waves_to_compare() -> QuerySet[Wave]:
-    """Find ended waves that lack requests of planned comparisons from the last snapshot."""
+    """Find ended waves whose planned comparisons were not requested from the last snapshot."""
     last = Snapshot.objects.filter(
         wave=OuterRef("pk"),
         final=True,
@@ -91,7 +91,8 @@ def request_planned(*, wave_id: int) -> None:
 class PlannedResult:
     """One planned comparison; `comparison` is None until it is requested, after the wave ends.
 
-    `sentence` is the finding, or says why not to use the result; empty until there is a result.
+    `sentence` is the finding; it is empty until there is a result that may be used. `problem` says
+    why there is no such result.
     """
 
     title: str

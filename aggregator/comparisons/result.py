@@ -1,4 +1,4 @@
-"""The result of a comparison: one frozen object from which JSON, pages and files are made.
+"""The result of a comparison, a frozen object from which JSON, pages and files are made.
 
 There is one class for each kind of comparison. Nothing here is computed or worded.
 """
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Together:
-    """How many tests and looks the intervals cover jointly, at 95 %."""
+    """The numbers of tests and looks that the intervals cover jointly, at 95 %."""
 
     family: int  # planned comparisons, or tests of a regression; 1 for an unplanned table
     looks: int  # shown looks up to this one; 0 if none could decide when to stop
@@ -42,7 +42,7 @@ class Together:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoQuestionsResult:
-    """How the outcome differs between Yes and No to the group question.
+    """The difference of the outcome between people with Yes and with No to the group question.
 
     `share_first` is the share of Yes to the outcome among people with Yes to the group,
     `share_second` among those with No. The four tables have one row for each category of the
@@ -52,8 +52,8 @@ class TwoQuestionsResult:
     n: int
     together: Together
     contradiction: Contradiction
-    # Only if the outcome is a number: a share of 0 is a mean at the first end of the range, a share
-    # of 1 at the second.
+    # Set only if the outcome is a number. Then a share of 0 is a mean at the first end of the
+    # range, and a share of 1 is a mean at the second end.
     outcome_range: tuple[int, int] | None = field(metadata={STORED_AS: "range"})
     counts: tuple[tuple[int, ...], ...]
     shares: tuple[tuple[float, ...], ...]
@@ -154,7 +154,7 @@ class FactorTest:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionResult:
-    """How the odds of Yes to the outcome depend on the predictors."""
+    """The way in which the odds of Yes to the outcome depend on the predictors."""
 
     n: int
     together: Together
@@ -183,8 +183,8 @@ class PairTest:
     n: int
     # Reports by pair of codes, if both questions are scrambled with two codes; otherwise None.
     counts: tuple[tuple[int, ...], ...] | None
-    # 1 if Yes to both is more frequent than by chance, otherwise 0; None if either has more
-    # answers.
+    # It is 1 if Yes to both is more frequent than by chance, and otherwise 0; None if either has
+    # more answers.
     more_often_together: int | None = field(metadata={STORED_AS: "together"})
     method: str
     statistic: float | None
@@ -203,7 +203,7 @@ class UntestedPair:
 
 @dataclass(frozen=True, kw_only=True)
 class PairsResult:
-    """Which pairs of yes/no questions are related."""
+    """The tests of whether pairs of questions are related."""
 
     n: int
     contradiction: Contradiction

@@ -1,4 +1,4 @@
-"""Segments: a few profiles of answers that people typically gave to several yes/no questions."""
+"""Describe segments, a few profiles of answers that people typically give to yes/no questions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from surveys.formatting import join_list
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# About a comparison that was not planned.
+# Pages say this about a comparison that was not planned.
 TRIED = (
     "Exploratory: this was not planned before the survey opened. Its intervals do not allow for "
     "other comparisons. If you try many, some relationships will appear by chance."
@@ -62,7 +62,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateLine:
-    """One estimate in a table of a page."""
+    """One estimate in a table on a page."""
 
     name: str
     anchor: str  # of its method
@@ -137,7 +137,7 @@ def describe_impossible(standing: ComparisonStanding) -> str:
 
 
 def describe_title(manifest: Manifest, comparison: Comparison) -> str:
-    """Q1 by Q2; Q1 explained by Q2 and Q3; All pairs of questions; 2 profiles of Q1 and Q2."""
+    """Write Q1 by Q2, Q1 explained by Q2, All pairs of questions, or 2 profiles of Q1 and Q2."""
     if comparison.kind == Comparison.Kind.SEGMENTS:
         labels = [one.label for one in find_indicators(manifest, comparison.names)]
         return f"{comparison.segments} profiles of {join_list(labels)}"
@@ -159,7 +159,8 @@ def write_p_value(p: float) -> str:
 def adjust_p(p: float, together: Together) -> float | None:
     """Adjust a p-value so that it is at most .05 where the interval excludes the null value.
 
-    Uses Bonferroni's method; None for several looks, at which only the interval holds.
+    This uses Bonferroni's method. It returns None for several looks, at which only the interval
+    holds.
     """
     return None if together.looks else min(1.0, together.family * p)
 

@@ -1,4 +1,4 @@
-"""Open a comparison: its result, what it may be used for, and whether it is still the newest."""
+"""Read a comparison's result, what it may be used for, and whether it is still the newest."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class ComparisonStanding:
 def is_of_survey(comparison: Comparison, manifest: Manifest) -> bool:
     """Whether this version knows the kind, and the survey has all the indicators.
 
-    False for breakdowns, because they have other pages.
+    It is False for breakdowns, because they have other pages.
     """
     return comparison.kind in RESULT_CLASSES and set(comparison.names) <= list_names(manifest)
 
 
 def find_standing(comparison: Comparison) -> ComparisonStanding:
-    """Read the result and the present state of its wave, whose end may make another test valid.
+    """Read the result and its wave's present state, which decides which test is valid.
 
     A stored result that this version cannot read is queued again, so that the sweep finds it.
     """
@@ -129,7 +129,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Whether an open half allows this: all pairs without groups, or a table of large groups."""
+    """Whether an open half allows this comparison (all pairs, or a table of large groups)."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None
@@ -151,7 +151,7 @@ def _counts_the_same(comparison: Comparison, snapshot: Snapshot) -> bool:
 
 
 def _find_alarms(comparison: Comparison) -> tuple[str, ...]:
-    """Questions of this comparison that are in alarm in the snapshot of the same batches."""
+    """Name the comparison's questions that are in alarm in the snapshot of the same batches."""
     # Looks only advance, so only the first snapshot that has the batch can have the same looks.
     same = (
         comparison.wave.snapshots.filter(

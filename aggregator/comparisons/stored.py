@@ -1,6 +1,6 @@
 """Write the result of a comparison as JSON and read it back.
 
-JSON has no infinity: "inf" and "-inf" stand for it, and null stands for an undefined number.
+JSON has no infinite or undefined numbers, so "inf", "-inf" and null stand for them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ INFINITIES = ("inf", "-inf")
 
 
 class UnreadableResult(Exception):
-    """The stored JSON is not a result as this version writes results: compute it again."""
+    """The stored JSON is no result in this version's format, so it must be computed again."""
 
 
 def write_result(result: StoredResult) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _read_object(expected: Any, value: Any) -> Any:
 
 @cache
 def _list_fields(described: type) -> list[tuple[str, str, Any]]:
-    """Name, key in JSON and type of each field."""
+    """List the name, key in JSON and type of each field."""
     kinds = get_type_hints(described)
     return [
         (one.name, one.metadata.get(STORED_AS, one.name), kinds[one.name])

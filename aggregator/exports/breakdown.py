@@ -61,7 +61,7 @@ def respond_with_breakdown(
 def _write_rows(
     results: Results, comparison: Comparison, result: BreakdownResult, declared: ManifestQuestion
 ) -> Iterator[bytes]:
-    # The same in every row: the source of the data, and the question that divides people.
+    # These cells are the same in every row: the source of the data, and the dividing question.
     head: dict[str, Cell] = {
         **list_wave_cells(results.wave),
         "through_batch": comparison.through_batch,

@@ -186,11 +186,11 @@ CODEBOOK_COLUMNS: Mapping[str, Callable[[CodebookRow], Cell]] = {
 }
 
 
-# Only if questions have variables, so that files of earlier surveys do not change.
+# Written only if questions have variables, so that files of earlier surveys do not change.
 LABEL_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "short_label": lambda row: row.short_label or None,
 }
-# Only where the survey has scales, for the same reason.
+# Written only if the survey has scales, for the same reason.
 SCALE_COLUMN: Mapping[str, Callable[[CodebookRow], Cell]] = {
     "scale": lambda row: row.scale or None,
 }

@@ -121,7 +121,7 @@ def name_in_files(quantity: Quantity, manifest: Manifest) -> Quantity:
 def _list_data_cells(
     comparison: Comparison, standing: ComparisonStanding, result: ComparisonResult
 ) -> dict[str, str | float | None]:
-    """The cells that are the same in every row: what was compared, and from which data."""
+    """List the cells that are the same in every row: what was compared, and from which data."""
     manifest = standing.manifest
     chosen = find_indicators(manifest, comparison.names) or list_pair_indicators(manifest)
     gates = [one.gate for one in chosen]
@@ -141,7 +141,7 @@ def _list_data_cells(
         # k and threshold of the symbol that shows whether a "select several" was answered
         "gates": ";".join(f"{gate.k}:{gate.threshold}" if gate else "" for gate in gates),
         "n": result.n,
-        # Only if the outcome is a number: a share of 0 is a mean of the minimum.
+        # Empty unless the outcome is a number; a share of 0 is then a mean of the minimum.
         "outcome_minimum": lowest,
         "outcome_maximum": highest,
         "kind": comparison.kind,
@@ -150,7 +150,7 @@ def _list_data_cells(
 
 
 def _list_together(result: ComparisonResult) -> dict[str, float | None]:
-    """The tests and looks for which the intervals hold at 95 %; they decide the levels."""
+    """Return the numbers of tests and looks for which all intervals hold jointly at 95 %."""
     if isinstance(result, PairsResult | SegmentsResult):
         return {"family": None, "looks": None}
     return {"family": result.together.family, "looks": result.together.looks}

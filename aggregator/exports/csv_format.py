@@ -1,7 +1,7 @@
-"""How our CSV files are written and named.
+"""Write and name CSV files.
 
-RFC 4180: CRLF, UTF-8 without a byte order mark, one header row. Text cells and headers that
-a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
+They follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text cells and
+headers that a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def list_wave_cells(wave: Wave) -> dict[str, Cell]:
 
 
 def name_file(*, results: Results, kind: str) -> str:
-    """Name the survey, the manifest, the content, and that the rows are randomized."""
+    """Name a file by its survey, manifest and content, and say that its rows are randomized."""
     return f"{name_wave(results.wave, slug=results.manifest.survey)}_RANDOMIZED_{kind}.csv"
 
 
@@ -69,7 +69,7 @@ def name_wave(wave: Wave, *, slug: str) -> str:
 def respond_with_csv(
     *, results: Results, kind: str, rows: Iterator[bytes]
 ) -> StreamingHttpResponse:
-    # Read the data before the response begins: if the survey is deleted now, the reply is a 404.
+    # Read the data before the response begins, so that a survey that is deleted now gives a 404.
     first = list(islice(rows, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, rows), content_type=CONTENT_TYPE)
     return attach(response, name_file(results=results, kind=kind))
@@ -86,7 +86,7 @@ def write_text(text: str) -> str:
 
 
 def write_cell(value: Cell) -> str:
-    """Write a cell: numbers in full precision and never prefixed, missing values empty."""
+    """Write a cell, with numbers in full precision and never prefixed, and missing values empty."""
     if value is None:
         return ""
     return write_text(value) if isinstance(value, str) else repr(value)

@@ -82,7 +82,7 @@ def find_rows(slug: str, *, verb: str = "") -> QuerySet[HistoryRow]:
 
 
 def read_acts(slug: str, rows: Sequence[HistoryRow], *, with_changes: bool) -> list[Act]:
-    """Add names and changes, with two queries."""
+    """Add names and changes to rows of the history, with two queries."""
     numbers = [row.number for row in rows] if with_changes else []
     found = HistoryChanges.objects.filter(slug=slug, number__in=numbers)
     changes = {one.number: one.changes for one in found}

@@ -31,7 +31,7 @@ ROW_COLUMNS: Mapping[str, Callable[[Release, Manifest], Cell]] = {
     "public_from": lambda release, _: release.public_from.isoformat(),
     "library": lambda release, _: release.library,
 }
-# The same in every row.
+# These columns are the same in every row.
 WAVE_COLUMNS: Mapping[str, Callable[[Account], Cell]] = {
     "cap": lambda account: account.cap / HUNDREDTHS,
     "spent": lambda account: account.spent / HUNDREDTHS,

@@ -1,4 +1,4 @@
-"""Rows of small numbers in little memory: one byte holds several, so that sorting is quick.
+"""Pack rows of small numbers, several to a byte, so that sorting needs little memory and time.
 
 Packed rows sort like the rows of numbers. The numbers are the ranks of a column's cells, so the
 lines of a file are sorted as text.
@@ -16,7 +16,7 @@ VALUES_PER_BYTE = 256
 
 
 class Packing:
-    """How numbers are packed into bytes: neighbours share a byte while they fit."""
+    """Packs numbers into bytes; neighbours share a byte as long as they fit."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
@@ -76,7 +76,7 @@ class LineColumn:
     def of(cls, cells: Mapping[int, str], *, place: int) -> LineColumn:
         """Make a column from the cell of every code as sent.
 
-        Codes with the same cell share a rank: otherwise the order of lines would reveal them.
+        Codes with the same cell share a rank; otherwise, the order of lines would reveal the codes.
         """
         texts = sorted(set(cells.values()))
         ranks = np.full(VALUES_PER_BYTE, VALUES_PER_BYTE - 1, dtype=np.uint8)
@@ -90,7 +90,7 @@ class LineColumn:
 
 
 class Lines:
-    """Lines of CSV with the same columns: gathered in any order, then sorted and written."""
+    """Lines of CSV with the same columns, gathered in any order, then sorted and written."""
 
     def __init__(self, columns: Sequence[LineColumn], *, size: int) -> None:
         self._columns = tuple(columns)
@@ -99,7 +99,7 @@ class Lines:
         self._added = 0
 
     def add(self, codes: NDArray[np.uint8]) -> None:
-        """Take in one line for each row of a matrix of codes as sent."""
+        """Add one line for each row of a matrix of codes as sent."""
 
         def read(index: int) -> NDArray[np.uint8]:
             column = self._columns[index]

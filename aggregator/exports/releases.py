@@ -33,7 +33,7 @@ NO_RULE = "chance named no answer that predicts it better"
 
 @dataclass(frozen=True, kw_only=True)
 class _Source:
-    """The source of one row of the file; choices have no share; unsure figures have no answer."""
+    """The source of one row; choices have no share, and unsure figures have no answer."""
 
     wave: Wave
     number: int

@@ -1,6 +1,6 @@
 """The columns of reports.csv and the codes in its cells, assigned only here.
 
-Batches hold codes as sent: they count from 0, and "prefer not to say" and "not asked" follow the
+Batches hold codes as sent. These count from 0, and "prefer not to say" and "not asked" follow the
 last answer. The file has codes for readers: scale points as people saw them, options numbered from
 1 as in rules, and negative codes, which no answer uses, for missing answers.
 """
@@ -15,7 +15,7 @@ from aggregator.background.levels import Background, Levels, find_levels
 from surveys.manifest.manifest import NOT_DRAWN, Manifest
 from surveys.manifest.questions import FIRST_RESERVED, REFUSED_TEXT, ManifestQuestion, Symbol
 
-# The first column: the origin of the survey. `list_columns` has the others.
+# The first column has the origin of the survey; `list_columns` lists the others.
 ORIGIN_COLUMN = "data"
 DECLINED, NOT_ASKED, NOT_SHOWN = -97, -98, -99
 RANDOMIZED, ROUNDED_UP = "_randomized", "_rounded_up"

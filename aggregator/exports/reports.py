@@ -60,7 +60,7 @@ class RowsOfWave:
         return count_rows(self.results, block=self.block)
 
     def stream(self) -> Iterator[bytes]:
-        """Write one row for each person: all codes, and the chosen background questions.
+        """Write one row for each person, with all codes and the chosen background questions.
 
         A block's file has the codes of one block, and a row for each person who was asked it. All
         lines are sorted as text, so each file is always the same. It shows neither batches nor who
@@ -129,7 +129,7 @@ def _describe_columns(columns: Sequence[ReportColumn]) -> str:
 
 
 def count_rows(results: Results, *, block: int | None = None) -> int:
-    """Count the people who have a row: everybody, or those who were asked a block."""
+    """Count the people who have a row, which are all or those who were asked a block."""
     if block is None:
         return results.snapshot.total
     _, asked = results.snapshot.counts[block]  # of its mask
@@ -146,7 +146,7 @@ def list_blocks_with_rows(results: Results) -> list[int]:
 
 
 def _gather(results: Results, columns: Sequence[ReportColumn], *, block: int | None) -> Lines:
-    """Read every report into its line, in the order of the file."""
+    """Read every report into a line; the lines are sorted when they are written."""
     layout = Columns.of(results.manifest)
     found = find_batches(results)
     if not found:
@@ -179,8 +179,8 @@ def _cells(column: ReportColumn) -> dict[int, str]:
 def find_batches(results: Results) -> list[BatchKey]:
     """Find the batches behind a snapshot, without their content.
 
-    All keys are read at once: a cursor that stays open during a slow download would keep SQLite
-    from shortening its log.
+    All keys are read at once, because a cursor that stays open during a slow download would keep
+    SQLite from shortening its log.
     """
     rows = (
         Batch.objects.filter(wave=results.wave, number__lte=results.snapshot.through_batch)
@@ -202,7 +202,7 @@ def _read_batches(found: Sequence[BatchKey], layout: Columns) -> Iterator[NDArra
 
 
 def group_batches(keys: Sequence[BatchKey], *, limit: int) -> Iterator[list[BatchKey]]:
-    """Group batches into runs of at most `limit` reports; a larger batch is a run by itself."""
+    """Group batches into runs of at most `limit` reports; a larger batch forms its own run."""
     group: list[BatchKey] = []
     held = 0
     for key in keys:

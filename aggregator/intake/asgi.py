@@ -1,4 +1,4 @@
-"""The intake as an ASGI application: checks, limit per address, one commit for many reports.
+"""The intake as an ASGI application that commits many reports together.
 
 A request waits twice, for the limiter's count and for the commit, each time together with the
 requests that arrive during this wait. At most MAX_WAITING wait; the others are asked to retry.
@@ -34,8 +34,8 @@ from aggregator.intake.wire import MAX_BODY_BYTES, Upload
 MAX_WAITING = 1000
 MAX_GROUP = 256
 BUSY_RETRY_SECONDS = 2
-# This message does not state the limit: attackers find it out anyway, and a respondent behind a
-# shared address cannot do anything about it.
+# This message does not state the limit, because attackers find it out anyway, and a respondent
+# behind a shared address cannot do anything about it.
 _OVER_LIMIT = "Too many reports came from this network. Send the same bytes again later."
 
 
@@ -131,7 +131,7 @@ def _join_headers(scope: HTTPScope) -> dict[str, str]:
 
 
 def _check_transport(scope: HTTPScope, headers: Mapping[str, str]) -> None:
-    """Refuse a report sent without encryption; for pages, Django redirects to HTTPS instead."""
+    """Refuse a report sent without encryption; Django redirects requests for pages to HTTPS."""
     scheme = headers.get("x-forwarded-proto", "") if settings.BEHIND_PROXY else scope["scheme"]
     if settings.HTTPS and scheme != "https":
         raise Refused(problems.PLAIN_HTTP, "Send reports over HTTPS only.")

@@ -1,4 +1,4 @@
-"""Reading a request's body under a size cap and a deadline, before anything parses it."""
+"""Read a request's body under a size cap and a deadline, before anything parses it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Bodies:
 
 
 def _take_all(size: int) -> None:
-    """Count nothing: reports are small."""
+    """Count nothing, because reports are small."""
 
 
 async def read_body(

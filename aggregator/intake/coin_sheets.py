@@ -1,7 +1,7 @@
 """The ticks of a person who tossed two coins, as a form posts them.
 
-These are scrambled codes, not answers: the coins were tossed before ticking. Only the format is
-checked here; the intake checks state, dates and range.
+These are scrambled codes, not answers, because the coins were tossed before ticking. Only the
+format is checked here; the intake checks state, dates and range.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def read_request(method: str, headers: Mapping[str, str], body: bytes) -> Upload
 
 
 def storing_failed(error: Exception) -> RetryLater:
-    # Log only the type of error: the message of a failed statement can quote the row.
+    # Log only the type of error, because the message of a failed statement can quote the row.
     logger.error("intake could not store reports: %s", type(error).__name__)
     return RetryLater(
         problems.DATABASE_UNAVAILABLE,

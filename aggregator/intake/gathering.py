@@ -1,4 +1,4 @@
-"""Process requests in groups: those that arrive while one group is processed form the next.
+"""Process requests in groups; those that arrive while one group is processed form the next.
 
 All reports that wait at the same moment share one commit, and their addresses share one call to
 Redis. A lone request costs a whole round trip; under load, each costs a fraction of a trip.

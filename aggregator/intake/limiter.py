@@ -8,7 +8,7 @@ Redis counts under an HMAC of the address. The random key is kept for an hour, i
 writes nothing to disk. The counters live for a minute. Without the key, nobody can trace them back
 by trying all addresses.
 
-The intake and pages share the counters: forms and scripts of one network count together.
+The intake and pages share the counters, so forms and scripts of one network count together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 3600
 # The key is read again after this time, so that processes soon agree after Redis is emptied.
 KEY_FRESH_SECONDS = 10.0
-# If the limiter does not answer, it is not asked again for a while: each attempt costs time.
+# If the limiter does not answer, it is not asked again for a while, because each attempt costs
+# time.
 PATIENCE_SECONDS = 0.25
 AWAY_SECONDS = 2.0
 KEY_NAME = "murmur:limiter:key"

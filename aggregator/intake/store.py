@@ -25,10 +25,10 @@ from aggregator.intake.wire import Upload
 from surveys.locks import WAVE_LOCK
 from surveys.models import DeletedWave, Wave
 
-# One statement, and so one transaction in one round trip. The waves are locked in the order of
-# their ids, as everywhere else. The row lock shows a wave's newest state even if it was closed
-# while this statement waited for the first lock.
-# A known id raises no exception: the database would log it with the row and the time.
+# This is one statement, and therefore one transaction in one round trip. The waves are locked in
+# the order of their ids, as everywhere else. The row lock shows a wave's newest state even if it
+# was closed while this statement waited for the first lock.
+# A known id raises no exception, because the database would log it with the row and the time.
 _RECORD_POSTGRESQL = f"""
     WITH held AS MATERIALIZED (
         SELECT id, pg_advisory_xact_lock_shared({WAVE_LOCK}, id::int) FROM surveys_wave
@@ -76,7 +76,7 @@ class _Known:
 
 
 def record_report(upload: Upload) -> Outcome:
-    """Commit one report, or report that it is already committed; raise if it is refused."""
+    """Commit one report, or find that it was committed before; raise an error if it is refused."""
     (result,) = record_reports([upload])
     if isinstance(result, IntakeError):
         raise result
@@ -84,7 +84,7 @@ def record_report(upload: Upload) -> Outcome:
 
 
 def record_reports(uploads: Sequence[Upload]) -> list[Outcome | IntakeError]:
-    """Commit a group of reports in one transaction; one result for each, in order.
+    """Commit a group of reports in one transaction; return one result for each, in order.
 
     After a lost connection, the group is sent again on a new connection. Every report has its own
     id, so this does no harm even if the first commit succeeded unnoticed.
@@ -140,14 +140,14 @@ def _judge(
 ) -> Outcome | IntakeError:
     """Answer a report that this call did not record.
 
-    A known id is answered in any state of its wave: its report was acknowledged before.
+    A known id is answered in any state of its wave, because its report was acknowledged before.
     """
     if known is None:
         return refusal or refused_as_closed()  # there is no other reason
     if refusal is not None and refusal.problem is problems.UNKNOWN_MANIFEST:
         return refusal
-    # A sealed report can no longer be compared: only its id shows that it was counted. If sealing
-    # must stay hidden, because it tells the number of reports to within K, no report is compared.
+    # A sealed report can no longer be compared; only its id shows that it was counted. If sealing
+    # must stay hidden, because it reveals the number of reports to within K, no report is compared.
     is_compared = not (isinstance(terms, Terms) and terms.hides_seals)
     has_same_symbols = not is_compared or known.symbols in (None, upload.symbols)
     if known.manifest_hash == upload.manifest_hash and has_same_symbols:

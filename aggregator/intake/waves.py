@@ -1,4 +1,4 @@
-"""What each wave requires of its reports, and why a report is refused."""
+"""Find what each wave requires of its reports, and why a report is refused."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ def parse_upload(body: bytes) -> Upload:
 
 
 def _decode(field: str, text: bytes) -> bytes:
-    # 43 characters carry 258 bits; the last two must be zero, or one id would have four spellings.
+    # The 43 characters carry 258 bits. The last two bits must be zero; otherwise, one id would have
+    # four spellings.
     value = decode_base64url(text.decode("ascii"))
     if value is None:
         raise Refused(problems.MALFORMED_REPORT, f"{field} is not canonical unpadded base64url.")

@@ -1,4 +1,4 @@
-"""Formulas: LaTeX in the files, MathML on the pages, so that browsers typeset and read them."""
+"""Turn the LaTeX formulas of the files into MathML, which browsers typeset and read aloud."""
 
 from __future__ import annotations
 

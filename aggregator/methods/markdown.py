@@ -1,4 +1,4 @@
-"""Markdown of docs/methods as HTML: links between files become links between pages."""
+"""Turn the Markdown of docs/methods into HTML, and links between files into links between pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:")  # https:, mailto:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """HTML in the text is escaped, although the text is ours."""
+    """Return a parser that escapes HTML in the text, although the text is ours."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     return add_formulas(markdown).use(anchors_plugin, max_level=4)
 
@@ -41,7 +41,7 @@ def parse(text: str, *, chapter: str) -> list[Token]:
 def resolve_link(link: str, *, chapter: str) -> str:
     """Return the address on this site for a link in a file.
 
-    Links within a chapter also name the chapter, because its sections appear on other pages too.
+    Links within a chapter also name the chapter, because its sections also appear on other pages.
     """
     path, _, anchor = link.partition("#")
     if OUTSIDE.match(link):
@@ -58,7 +58,7 @@ def resolve_link(link: str, *, chapter: str) -> str:
 def render(tokens: Sequence[Token]) -> str:
     markdown = _markdown()
     html: str = markdown.renderer.render(tokens, markdown.options, {})
-    # Wide tables and formulas, not the page, scroll in their own boxes, also by keyboard.
+    # Wide tables and formulas scroll in their own boxes, also by keyboard, so the page need not.
     html = html.replace('<div class="math block">', '<div class="formula" tabindex="0">')
     html = html.replace("<pre>", '<pre tabindex="0">')
     html = html.replace("<table>", '<div class="table-wrap" tabindex="0"><table class="table">')

@@ -1,4 +1,4 @@
-"""Finds the sections and the terms of the glossary that contain all words of a query.
+"""Find the sections and the terms of the glossary that contain all words of a query.
 
 Words such as "why" and "is" are ignored, because a section that answers a question need not repeat
 them.
@@ -53,9 +53,11 @@ class Result:
 
 
 def search(query: str) -> list[Result]:
-    """Rank entries by the number of query words in the title, then by how often the words occur.
+    """Find the entries that contain all words of a query, the best matches first.
 
-    A word of the query matches the beginning of a word.
+    A title that equals the query counts most, then the number of query words in the title, then a
+    text that contains the whole query, then how often the words occur. A word of the query matches
+    the beginning of a word.
     """
     chosen = _choose_words(query)
     words = [_write_pattern(word) for word in chosen]

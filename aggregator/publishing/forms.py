@@ -1,4 +1,4 @@
-"""What to release: questions, ε, and the number of people for the price."""
+"""The form for choosing a release's questions, its ε, and the number of people for the price."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.models.settings import MAX_PEOPLE
 from surveys.releasing.words import KINDS
 
-# For the price, if the survey does not say how many people it expects.
+# The price is for this many people if the survey does not say how many it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
     "Used only for the preview. Do not choose ε by how many people came: it would reveal something "

@@ -1,8 +1,8 @@
 """What a release would show and cost, computed before it is paid for.
 
 The price follows from the request, the manifest and the number of people that the researcher
-expects, never from reports. A choice of ε that depends on answers would tell readers something
-about them.
+expects, never from reports. A choice of ε that depends on answers would reveal something about the
+answers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FigurePrice:
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """What a page shows before paying; amounts of ε are in hundredths."""
+    """What a page shows before a release is paid for; amounts of ε are in hundredths."""
 
     request: ReleaseRequest
     people: int
@@ -64,7 +64,7 @@ class Price:
     mechanism: str
     why: str
     anchor: str  # where the methods explain it
-    # Of a table: one figure of each question, the widest interval first.
+    # For a table, one figure of each question, the widest interval first.
     figures: tuple[FigurePrice, ...] = ()
     people_needed: int = 0
     groups: int = 1  # assumed to be equal; each has its own counts
@@ -89,7 +89,7 @@ def find_price(*, wave: Wave, account: Account, request: ReleaseRequest, people:
     row = _plan_row(wave, request, plan)
     questions = [one for one in manifest.questions if one.name in request.questions]
     readers = _describe_readers(manifest, [row], questions)
-    # Lost releases count too: readers may have seen them before a backup was restored.
+    # Lost releases also count, because readers may have seen them before a backup was restored.
     together = _describe_readers(manifest, [*account.releases, row], questions)
     price = Price(
         request=request,
@@ -198,7 +198,7 @@ def _find_spread(
 
 
 def _find_symbol(question: ManifestQuestion) -> Symbol:
-    """Return a symbol that shows answers: an item, if there are items."""
+    """Return a symbol that shows answers, which is an item if there are items."""
     return next(symbol for symbol in question.symbols(block=None) if not symbol.is_gate)
 
 

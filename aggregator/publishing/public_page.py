@@ -1,4 +1,4 @@
-"""A survey's published results for anyone: no account, session, cookie or script.
+"""A survey's published results, which need no account, session, cookie or script.
 
 Exact results are the blocks of the owner's page for everyone together. They leave out codes,
 groups, and questions whose rule depends on an answer that was not scrambled. They appear once the
@@ -105,7 +105,7 @@ def build_translated_context(wave: Wave, language: str) -> dict[str, Any]:
 
 
 def render_in(language: str, template: str, context: dict[str, Any]) -> SafeString:
-    # Without the request, because context processors would read the session.
+    # Render without the request, whose context processors would read the session.
     with override(language):
         return render_to_string(f"aggregator/{template}", context)
 
@@ -152,7 +152,7 @@ def _render_releases(
             "has_groups": any(one.request.get("group") for one in releases),
         }
     context |= {
-        # For specialists, in English.
+        # These are for specialists, and in English.
         "readers": describe_all_readers(manifest, charged) if releases else [],
         "epsilons": list_epsilons(manifest),
         "is_suspended": charged.is_suspended,
@@ -163,7 +163,8 @@ def _render_releases(
 def _find_awaited(wave: Wave, releases: list[Release], *, day: date) -> list[ReleaseRequest]:
     """Find the planned releases that may still appear; `releases` are those public on the day.
 
-    A lost release is dropped on the day when its figure would have come: pages change at midnight.
+    A lost release is dropped on the day when its figure would have come, because pages change only
+    at midnight.
     """
     lost = wave.releases.filter(state=Release.State.LOST, public_from__lte=day)
     gone = {release.request_hash for release in (*lost, *releases)}

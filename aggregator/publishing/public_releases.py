@@ -1,8 +1,8 @@
 """What anyone may see of a protected survey: its releases, from the day on which they are public.
 
-Only the manifest and stored releases are read, and no report, batch or snapshot. Therefore nothing
-here changes when reports arrive or are counted. Pages change at 00:00 UTC, when a release becomes
-public.
+This module reads only the manifest and stored releases, and no report, batch or snapshot. Therefore
+nothing here changes when reports arrive or are counted. Pages change at 00:00 UTC, when a release
+becomes public.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def find_public(wave: Wave, *, day: date) -> list[Release]:
 def list_public(
     manifest: Manifest, releases: Sequence[Release], *, spent: int
 ) -> list[PublicRelease]:
-    """Describe releases for readers: tables first, then the newest first.
+    """Describe releases for readers, with tables first and newer releases before older ones.
 
     `spent` is `Charged.spent`.
     """
@@ -105,7 +105,7 @@ def find_why_not(figures: Figures | Unsure) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Charged:
-    """The releases that count on a day: all requested earlier, whether drawn, waiting or lost.
+    """All releases that were requested before a day, whether they are drawn, waiting or lost.
 
     The days of the requests decide this, so it changes at midnight and never when a worker draws.
     `is_suspended` says that readers may know releases that are no longer stored.
@@ -124,7 +124,7 @@ class Charged:
 
     @property
     def delta(self) -> int:
-        """The δ of all these releases, in 10⁻⁹."""
+        """The δ of all these releases, in units of 10⁻⁹."""
         if self.is_suspended:
             return self.delta_cap
         return sum(release.delta_nanos for release in self.releases)

@@ -1,6 +1,6 @@
-"""The sources of an interval's width: sampling, scrambling on the device, publication noise.
+"""The sources of an interval's width: sampling, scrambling on the device and publication noise.
 
-Variances add up, half-widths do not. The picture therefore shows shares of the variance. The text
+Variances add up; half-widths do not. The picture therefore shows shares of the variance. The text
 gives the half-width that each source alone would produce, and how much publication widens the
 interval.
 """
@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """`total` is the half-width of the 95 % interval with its unit, `half_width` without it."""
+    """`total` is the half-width of the 95 % interval with its unit; `half_width` has no unit."""
 
     pieces: tuple[Piece, ...]
     total: str
@@ -42,7 +42,7 @@ class Spread:
 
 
 def write_points(half_width: float) -> str:
-    """Write the half-width of a share: ± 6.1."""
+    """Write the half-width of a share, such as ± 6.1."""
     return f"± {points(half_width, 1 if half_width >= 0.001 else 2)}"
 
 

@@ -1,6 +1,6 @@
-"""How many reports of a closed wave agree in two questions, for key drivers.
+"""Count, for key drivers, how many reports of a closed wave agree in two questions.
 
-Batches give this count for every pair. Below the minimum batch there are no batches; only the
+Batches give this count for every pair. Below the minimum batch there are no batches, and only the
 counts for planned key drivers are kept.
 """
 

@@ -1,4 +1,4 @@
-"""Look at planned alerts: daily while a survey is open, and once after all reports are counted.
+"""Look at planned alerts daily while a survey is open, and once after all reports are counted.
 
 This is the sparse vector technique (privacy.central.above_threshold). Noise on the threshold is
 drawn at the first look and stored. Every look adds fresh noise to the distance, and the first look

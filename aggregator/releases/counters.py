@@ -1,8 +1,8 @@
 """Files outside the database that record draws, so that a restored backup never draws again.
 
 There is one file for each wave, named by its manifest's hash. Each line is the key of a release. A
-key is written to the disk before its figure is drawn. The file of a wave with a sealed half has the
-key of its test instead (aggregator.comparisons.opening). Nothing is ever removed. One more file
+key is written to the disk before its figure is drawn. For a wave with a sealed half, the file has
+the key of the half's test (aggregator.comparisons.opening). Nothing is ever removed. One more file
 holds a random key that identifies the folder (aggregator.releases.folder).
 """
 
@@ -20,7 +20,7 @@ KEY_BYTES = 16
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 _WAVE = re.compile(r"[0-9a-f]{64}")
 _IDENTITY = "identity"
-# Stands for releases that may have been drawn before the folder existed; no release's key.
+# No release has this key, which stands for any that were possibly drawn before the folder existed.
 UNKNOWN_DRAWS = "0" * 2 * KEY_BYTES
 
 
@@ -38,7 +38,7 @@ def has_draws(folder: Path) -> bool:
 
 
 def name_start(key: str) -> str:
-    """Name the start of an alert: the draw of the threshold's noise."""
+    """Name the start of an alert, which is the draw of the threshold's noise."""
     return hashlib.sha256(f"start {key}".encode()).hexdigest()[: len(key)]
 
 
@@ -89,7 +89,7 @@ def make_identity(folder: Path) -> str:
     """Return the folder's identity, making it if needed. Two callers get the same identity."""
     path = folder / _IDENTITY
     if not path.exists():
-        # Written under another name first, so that no worker reads a partial file.
+        # The file is first written under another name, so that no worker reads a partial file.
         key = secrets.token_hex(KEY_BYTES)
         unnamed = folder / f"{_IDENTITY}.{key}"
         try:

@@ -1,9 +1,9 @@
 """Draw a reserved release once and store it; no worker may ever draw it again.
 
-One transaction draws and stores. If it fails, the figure is rolled back but the draw is not, and a
-restored backup forgets both. A file outside the database therefore first records that a draw begins
-(aggregator.releases.counters). If file and database contradict each other, someone may know the
-figure: the release is given up, and its loss stays.
+One transaction draws and stores. If it fails, the figure is rolled back, but the draw cannot be
+undone, and a restored backup has neither. A file outside the database therefore first records that
+a draw begins (aggregator.releases.counters). If the file and the database contradict each other,
+someone may know the figure, so the release is given up and its loss stays charged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INTERRUPTED = (
     "restored. Its cost stays spent, because the figure may be known. You can make the same "
     "release again at the same cost."
 )
-# For kinds that must be planned before the survey opens.
+# This is for kinds that must be planned before the survey opens.
 NEVER_AGAIN = (
     "The server stopped while this release was being made, it could not write the file that counts "
     "draws, or a backup from before the draw was restored. Its cost stays spent, because the "
@@ -109,7 +109,7 @@ def attempt(release: Release, work: Callable[[Release, Path], None]) -> bool:
 
 
 def _draw_in(release: Release, folder: Path) -> None:
-    # Slow steps come before the transaction: on SQLite, it blocks all other writers.
+    # Slow steps come before the transaction, which blocks all other writers on SQLite.
     draw = _Draw(release)
     claim_folder(folder)
     _settle(release, draw, folder)
@@ -146,7 +146,7 @@ class _Draw:
         self._draws_table = request.kind == ReleaseKind.TABLE
 
     def draw(self) -> dict[str, Any]:
-        """Draw the figure. Call this once: every call reveals something more."""
+        """Draw the figure. Call this only once, because every call reveals something more."""
         if self._draws_table:
             return {"cells": _add_noise(self._cells, self.sampler)}
         if self._rules is not None:
@@ -170,7 +170,7 @@ def _add_noise(cells: dict[str, list[int]], sampler: Sampler) -> dict[str, list[
 
 @transaction.atomic(durable=True)
 def _settle(release: Release, draw: _Draw, folder: Path) -> None:
-    # Lock the ledger's row first, as in reserving: draws of a wave then happen one by one.
+    # Lock the ledger's row first, as in reserving, so that draws of a wave happen one by one.
     ledger = ReleaseLedger.objects.select_for_update().filter(wave=release.wave_id).first()
     ours = find_releases_to_draw().filter(pk=release.pk)
     if ledger is None or not ours.exists():
@@ -220,7 +220,7 @@ def suspend(ledger: ReleaseLedger) -> None:
 def give_up(releases: QuerySet[Release], problem: str) -> int:
     """Give up the releases that are not drawn; return how many.
 
-    The public page announces them until the next day, so that it changes at midnight only.
+    The public page announces them until the next day, so that it changes only at midnight.
     """
     unfinished = releases.filter(state__in=(Release.State.RESERVED, Release.State.WATCHING))
     tomorrow = today() + timedelta(days=1)

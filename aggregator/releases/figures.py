@@ -1,6 +1,6 @@
 """The figures of a release, computed only from its stored noisy result and the manifest.
 
-All code here works on noisy results: it reads no exact count and draws no noise. Pages may
+All code here works on noisy results. It reads no exact count and draws no noise. Pages may
 therefore show these figures any number of times.
 """
 
@@ -60,7 +60,7 @@ _DEVIATIONS = 2.1
 class FigureRow:
     """A share of everyone who was asked, or a mean in the unit of its question.
 
-    `share` is clipped to the possible range, `estimate` is not. `parts` are standard errors in the
+    `share` is clipped to the possible range; `estimate` is not. `parts` are standard errors in the
     same unit. `count` is the noisy number of reports; a mean has none.
     """
 
@@ -102,10 +102,11 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFigures:
-    """`people` were asked, noise included. With too few people there are no rows.
+    """The figures of one question that `people` were asked, noise included.
 
-    With probability 95 %, the number without noise is within `margin` of it. With random subsets,
-    most questions are not `of_everyone`. In a table by groups, `people` counts one `group`.
+    With too few people, there are no rows. With probability 95 %, the number of people without
+    noise is within `margin` of `people`. With random subsets, most questions are not `of_everyone`.
+    In a table by groups, `people` counts one `group`.
     """
 
     question: ManifestQuestion
@@ -121,9 +122,10 @@ class QuestionFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class TableFigures:
-    """`people` took part, noise included; None if each question was asked of only some people.
+    """The figures of a table in which `people` took part, noise included.
 
-    A table by groups has every question once for each group.
+    `people` is None if each question was asked of only some people. A table by groups has every
+    question once for each group.
     """
 
     people: int | None
@@ -151,8 +153,8 @@ class ChosenFigure:
 
     At 95 % confidence, no option is more than `bound` people ahead of a leader, and a named point
     would be the median if `bound` people answered differently. The bound covers the noise of the
-    release; scrambling comes on top. A typical answer has no bound: its score is not a number of
-    people.
+    release; scrambling comes on top. A typical answer has no bound, because its score is not a
+    number of people.
     """
 
     question: ManifestQuestion
@@ -178,8 +180,8 @@ class KeyDriverFigures:
     """The rule that chance named, and how often it is right, from its noisy cells.
 
     `predictor` is None if no rule was named, or if the named rule is right no more often than the
-    better constant. The first row is the rule, the last is this constant. At 95 % confidence about
-    the random choice, no other rule is right for `bound` more people.
+    better constant. The first row is the rule, and the last is this constant. At 95 % confidence
+    about the random choice, no other rule is right for `bound` more people.
     """
 
     question: ManifestQuestion  # the outcome
@@ -208,8 +210,9 @@ class Unsure:
 def read_shown(releases: Sequence[Release], manifest: Manifest) -> dict[int, Figures | Unsure]:
     """Read drawn releases that the same people see, by primary key.
 
-    An answer that chance named is shown only beside a table of its question with enough people: the
-    table's intervals show its uncertainty. The noisy table decides, so this costs no ε.
+    An answer that chance named is shown only next to a table of its question with enough people,
+    because the table's intervals show how uncertain the answer is. The noisy table decides, so this
+    costs no ε.
     """
     found = {release.pk: read_figures(release, manifest) for release in releases}
     tables = [
@@ -461,7 +464,7 @@ def _read_share(
 
 
 def _has_mean(question: ManifestQuestion) -> bool:
-    """Whether everyone's codes have a mean: none is a refusal or "not asked"."""
+    """Whether everyone's codes have a mean, as none is a refusal or "not asked"."""
     return question.has_mean and not question.has_extra_codes
 
 

@@ -1,4 +1,4 @@
-"""The folder that counts draws: only the folder whose identity the database knows is used.
+"""The folder that counts draws, which is used only if the database knows its identity.
 
 A folder does not know the draws recorded in another, and an empty folder knows none. With the wrong
 folder, a release drawn before a process died or a backup was restored would be drawn again. The
@@ -35,7 +35,7 @@ class WrongFolder(Exception):
 def claim_folder(folder: Path) -> None:
     """Make this folder the one that counts draws, if none does yet.
 
-    May raise WrongFolder, and OSError.
+    May raise WrongFolder or OSError.
     """
     if ReleaseFolder.objects.exists():
         return
@@ -49,7 +49,7 @@ def claim_folder(folder: Path) -> None:
 def lock_folder(folder: Path) -> None:
     """Make sure that this folder counts the draws until the transaction ends.
 
-    May raise WrongFolder, and OSError.
+    May raise WrongFolder or OSError.
     """
     known = ReleaseFolder.objects.select_for_update().get()
     if problem := _describe(folder, known.identity):
@@ -74,7 +74,7 @@ def _describe(folder: Path, known: str) -> str:
 
 def _describe_unclaimed(folder: Path) -> str:
     """Say why a folder cannot become the folder that counts draws; empty if it can."""
-    # Waiting releases prove nothing: perhaps no worker had a folder yet.
+    # Waiting releases prove nothing, because perhaps no worker had a folder yet.
     settled = Release.objects.filter(state__in=(Release.State.DRAWN, Release.State.LOST))
     return WITHOUT_DRAWS if settled.exists() and not has_draws(folder) else ""
 

@@ -119,7 +119,7 @@ def _compose_exactly(epsilons: tuple[float, ...], delta: float) -> float:
 
 
 def reserve_release(*, wave: Wave, request: ReleaseRequest) -> Release:
-    """Charge a release that was not planned; a worker draws it.
+    """Charge a release that was not planned; a worker then draws it.
 
     If the same release was already planned or requested, returns it at no charge. May raise
     NotReleasable.
@@ -184,7 +184,7 @@ def has_final_counts(wave: str) -> Q:
 
 
 def lock_wave(wave_id: int) -> Wave | None:
-    # Deleting the survey locks this row too, so a release never outlives its wave.
+    # Deleting the survey also locks this row, so a release never outlives its wave.
     return (
         Wave.objects.select_for_update(no_key=True, of=("self",))
         .select_related("survey")
@@ -195,7 +195,7 @@ def lock_wave(wave_id: int) -> Wave | None:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalCounts:
-    """How often each code was sent in a closed wave, and the last batch (0 if there is none)."""
+    """The counts of each code in a closed wave, and its last batch (0 if there is none)."""
 
     counts: list[list[int]]
     through_batch: int
@@ -296,7 +296,7 @@ def _describe_left(ledger: ReleaseLedger, plan: ReleasePlan) -> str:
 
 
 def find_public_day(survey: Survey, drawn_on: date) -> date:
-    """Return the day from which readers see a release: the next day, except for invented data.
+    """Return the day from which readers see a release, the next day except for invented data.
 
     Pages then change at midnight, and the moment of a change says nothing about answers.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
-# Another version of OpenDP may state losses or draw differently.
+# Other versions of OpenDP may draw noise or state losses differently.
 SERIES = "0.16."
 
 

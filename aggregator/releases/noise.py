@@ -1,6 +1,7 @@
-"""Drawing with OpenDP, in workers only: no other module imports it, and no page waits for it.
+"""Draw with OpenDP, only in workers, so that no page waits for a draw.
 
-Before each draw, OpenDP states the loss, which must equal the loss charged to the ledger.
+No other module imports OpenDP. Before each draw, OpenDP states the loss, which must equal the loss
+charged to the ledger.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class NotDrawable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """Draws once from whole numbers: a noisy number for each, or the index of a chosen number."""
+    """Draws once from whole numbers, either a noisy copy of each or the index of a chosen one."""
 
     draw: Callable[[Sequence[int]], Any]
     library: str
@@ -105,7 +106,7 @@ def _cannot(reason: str) -> str:
 
 
 def _round_up(scale: Fraction) -> float:
-    """Never add less noise than was charged."""
+    """Round up, so that no less noise is added than the ledger was charged for."""
     return round_up_fraction("scale", scale)
 
 

@@ -1,7 +1,7 @@
 """The whole numbers to which noise is added, or by which an answer is chosen.
 
-All numbers are whole until after the draw: sums of floats depend on their order, and one report can
-change them by more than expected.
+All numbers are whole until after the draw. Sums of floats would depend on their order, and one
+report could change them by more than expected.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def table_cells(
 def grouped_cells(counted: FinalCounts, wave: Wave, request: ReleaseRequest) -> Cells:
     """Return how often each code was sent in each group, for a planned table by groups.
 
-    Each report is in one group: one more adds 1 to one cell of each symbol that it has.
+    Each report is in one group, so one more adds 1 to one cell of each symbol that it has.
     """
     if counted.through_batch:
         return count_sealed(wave, request, through_batch=counted.through_batch)
@@ -49,7 +49,7 @@ def grouped_cells(counted: FinalCounts, wave: Wave, request: ReleaseRequest) -> 
 def leader_scores(counts: Counts, manifest: Manifest, question: ManifestQuestion) -> dict[int, int]:
     """Return how many reports name each option, by its code.
 
-    One more report adds at most 1 to each score and lowers none: the scores are monotone.
+    One more report adds at most 1 to each score and lowers none, so the scores are monotone.
     """
     by_symbol = _by_symbol(counts, manifest)
     if question.has_items:
@@ -116,8 +116,8 @@ class RuleCounts:
     def list_cells(self, rule: Rule) -> list[int]:
         """List the cells that say how often a rule is right. One more report adds 1 to one cell.
 
-        For a constant, No and Yes to the outcome. Otherwise, the codes of outcome and predictor:
-        No and No, No and Yes, Yes and No, Yes and Yes.
+        For a constant, the cells count No and Yes to the outcome. Otherwise, they count the codes
+        of outcome and predictor: No and No, No and Yes, Yes and No, Yes and Yes.
         """
         if rule.predictor is None:
             return [self.total - self.yes, self.yes]

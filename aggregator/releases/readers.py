@@ -1,4 +1,4 @@
-"""The second promise: how little readers of releases can learn about one person's answers.
+"""The second promise limits what readers of releases can learn about one person's answers.
 
 The server has every scrambled report, and its ε does not change. A reader has only releases. The
 losses of all releases are added up first, because they describe the same scrambled report. Their
@@ -41,8 +41,9 @@ MOST_HONEST = 2000
 class ReaderLine:
     """What readers and the server can learn about the answer to one question, in nats.
 
-    Both values include questions that depend on it or ask for the same fact. `server` is infinite
-    for an answer that was sent unscrambled. `reader` holds with `delta` added to every probability.
+    Both values include questions that depend on this question or ask for the same fact. `server` is
+    infinite for an answer that was sent unscrambled. `reader` holds with `delta` added to every
+    probability.
     """
 
     question: ManifestQuestion
@@ -73,7 +74,7 @@ class _Loss:
 def reader_epsilons(manifest: Manifest, releases: Iterable[Release]) -> tuple[ReaderLine, ...]:
     """List what readers of all these releases can learn about each answer they reveal.
 
-    Only the fields that determine the noise are read: a release need not be drawn or stored.
+    Only the fields that determine the noise are read, so a release need not be drawn or stored.
     """
     made = tuple(releases)
     losses = _add_losses(manifest, made)
@@ -156,7 +157,8 @@ def _write_line(
     involved = [one for one in releases if _is_about(one, names)]
     noisy = sum(losses[symbol.name].rho > 0 for symbol in symbols if symbol.name in losses)
     delta = sum(release.delta_nanos for release in involved) / NANOS if noisy else 0.0
-    # Releases about different symbols are independent, so their δ add up: each gets an equal part.
+    # Releases about different symbols are independent, so their δ add up, and each gets an equal
+    # part.
     part = delta / noisy if noisy else 0.0
 
     def own(one: ManifestQuestion) -> float:
@@ -202,7 +204,7 @@ def _bound_together(
     """Bound the loss by that of whole releases and the distance between two reports.
 
     Replacing a report removes one report and adds another, so pure losses double. A replaced code
-    moves two cells of each symbol, so squared sensitivities of Gaussian noise double too.
+    moves two cells of each symbol, so squared sensitivities of Gaussian noise also double.
     """
     gaussian = [one for one in releases if one.mechanism == Mechanism.GAUSSIAN]
     pure = [one for one in releases if one.mechanism != Mechanism.GAUSSIAN]
@@ -292,7 +294,8 @@ def exact_reader_epsilons(manifest: Manifest) -> tuple[ReaderLine, ...]:
 def count_honest(manifest: Manifest) -> int:
     """Return how many honest reports hide one report, as stated for exact results.
 
-    Fewer reports hide less, so the bound also holds for more; for millions, it takes seconds.
+    Fewer reports hide less, so the bound also holds for more reports. For millions of reports,
+    computing it takes seconds.
     """
     return min(manifest.display_minimum, MOST_HONEST)
 

@@ -1,4 +1,4 @@
-"""The sentences below every release: its cost, what readers learn, and how it was drawn.
+"""The sentences below every release, about its cost, what readers learn, and how it was drawn.
 
 Sentences for all readers are in the active language; those for specialists are in English.
 """
@@ -30,7 +30,7 @@ from surveys.manifest.releases import ReleaseKind
 from surveys.releasing.noise import Mechanism
 from surveys.respondent.label.parts import join_sentences
 
-# Where the methods explain how each kind is made.
+# The sections of the methods that explain how each kind is made.
 ANCHORS = {
     ReleaseKind.TABLE: "protected-table",
     ReleaseKind.LEADER: "leader",
@@ -169,7 +169,7 @@ def describe_readers(lines: Sequence[ReaderLine]) -> str:
 
 def write_reader(line: ReaderLine) -> str:
     """Write ε = 0.25, or ε = 0.25, δ = 10⁻⁶."""
-    # 1.1 as a float is a little more than 1.1, which is no reason to write 1.11.
+    # As a float, 1.1 is a little more than 1.1, which is no reason to write 1.11.
     loss = f"ε = {epsilon(line.reader - _ROUNDING)}"
     return f"{loss}, δ = {delta(ceil(line.delta * NANOS - _ROUNDING))}" if line.delta else loss
 

@@ -2,8 +2,8 @@
 
 Files of older looks or of other inputs are never shown or made.
 
-Files are kept in the database with the reports, so only few are kept: the newest of each survey, as
-many bytes per account as a setting allows, and large files only until they are sent. Other files
+Files are kept in the database with the reports, so only a few are kept: the newest of each survey,
+as many bytes per account as a setting allows, and large files only until they are sent. Other files
 are made again.
 """
 
@@ -33,7 +33,7 @@ from surveys.models import Role, Wave
 logger = logging.getLogger(__name__)
 QUEUE = Queue(model=Rendering, lease=timedelta(minutes=3), pause=timedelta(seconds=10))
 find_renderings_to_run = QUEUE.find_due
-# A visit adds a row, so the oldest are deleted; they are made again on request.
+# A visit adds a row, so the oldest rows are deleted; their files are made again on request.
 KEPT_PER_WAVE = 8
 KEPT_BYTES = 1_000_000
 GAVE_UP = (
@@ -84,7 +84,7 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
     try:
         results = _read_newest(rendering.wave)
         if recipe is None or results is None or not _is_current(rendering, recipe, results):
-            # Nobody can be shown this file; a visit asks for the current one.
+            # This file may no longer be shown to anybody; a visit requests the current one.
             QUEUE.mine(rendering).delete()
             return
         content = recipe.render(results, rendering.name)

@@ -1,7 +1,7 @@
-"""One compact block for each question: its figures as rows on one axis from 0 to 100 %.
+"""One compact block for each question, with its figures as rows on axes.
 
-Results pages, the public page, reports and breakdowns show the same blocks. They hold only what
-they show; `sentences.py` writes their sentences.
+Results pages, the public page, reports and breakdowns show the same blocks. A block holds only what
+a page shows, and `sentences.py` writes its sentences.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from surveys.axis import SHARES, Axis, Whisker
 from surveys.formatting import percent, points, whole
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion
 
-# A block of more rows, or with a longer question, may break across printed pages.
+# A block with more rows or a longer question than this may break across printed pages.
 MOST_ROWS_ON_PAPER = 20
 LONGEST_ON_PAPER = 600
 NOT_SHOWN = "not shown"
@@ -143,7 +143,7 @@ class Block:
 
     @property
     def caption(self) -> str:
-        """What the rows are or describe; empty for one scrambled answer of everyone."""
+        """The note, or else whom the rows describe and whether they are several answers."""
         several = SEVERAL if self.question.has_items else ""
         described = "; ".join(part for part in (self.among, several) if part)
         return self.note or described[:1].upper() + described[1:]
@@ -176,8 +176,8 @@ def list_blocks(
 ) -> list[Block]:
     """List a block for each question that people answer, in the order of the survey.
 
-    `truth` is known for a demo only; its keys are `Estimand.key`. Public blocks are those of
-    questions for everyone, without codes.
+    `truth` is known only for a demo; its keys are `Estimand.key`. Public blocks cover only the
+    questions for everyone, and leave out their codes.
     """
     manifest = results.manifest
     protected = {result.question.name: result for result in results.questions}
@@ -264,7 +264,7 @@ def _build_block(result: QuestionResult, *, results: Results, truth: Mapping[str
 def row_of_estimate(
     estimate: Estimate, *, usual: Among, truth: Mapping[str, float] = EMPTY
 ) -> BlockRow:
-    """Build the row of an estimate, in a block that usually describes one group of people."""
+    """Build the row of an estimate; the row names its group unless that is the `usual` one."""
     estimand = estimate.estimand
     shown, true_value = estimate.is_shown, truth.get(estimand.key)
     digits = digits_for(estimate)

@@ -1,4 +1,4 @@
-"""What may be shown of a survey now: the newest snapshot, or why there is nothing to show.
+"""The results that a survey may show now, or the reason why it shows none.
 
 Pages, API, charts and exports all read results here, so the crowd is checked in
 one place and an estimate means the same everywhere.
@@ -38,7 +38,7 @@ class Standing(Enum):
     """How far a survey has come towards results."""
 
     DRAFT = "draft"
-    WAITING = "waiting"  # there was no look yet
+    WAITING = "waiting"  # there has been no look yet
     RECOMPUTING = "recomputing"  # estimated by an earlier version that stored other names
     EMPTY = "empty"  # closed, and no report ever came
     DISCARDED = "discarded"  # closed below the minimum batch; the reports were deleted
@@ -78,8 +78,9 @@ class Results:
     questions: tuple[QuestionResult, ...]
     declared: tuple[DeclaredResult, ...]  # empty until the results are final
     fixed_end: bool  # the wave ended at a date or cap fixed in advance
-    # Whether no other snapshot will be shown: the wave is closed and counted. The snapshot need not
-    # be final: one that an earlier version showed stays if the final one has fewer reports than C.
+    # Whether no other snapshot will ever be shown, because the wave is closed and counted. The
+    # snapshot need not be final: one that an earlier version showed stays if the final one has
+    # fewer reports than C.
     is_settled: bool
 
     def find_look(self, question: ManifestQuestion) -> int:
@@ -91,8 +92,9 @@ class Results:
     def is_final(self) -> bool:
         """Whether the wave is closed and all its reports are counted.
 
-        Breakdowns by declared answers and the file of rows exist only then. Otherwise the
-        differences between two looks would reveal the few people who answered between them.
+        Breakdowns by declared answers and the file of rows exist only then. If they existed
+        earlier, the differences between two looks would reveal the few people who answered between
+        these looks.
         """
         return self.snapshot.final
 
@@ -103,7 +105,7 @@ class Results:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the rows may be exported; rows of coins never may, because few people use coins.
+        """Whether the rows may be exported; those of coins never are, as few people use coins.
 
         Figures that an earlier version showed for fewer reports stay, but without rows.
         """
@@ -115,7 +117,7 @@ class Results:
 
     @property
     def nobody(self) -> frozenset[tuple[str, int]]:
-        """The declared questions and codes of groups without people, once they are counted."""
+        """The empty groups of declared questions, by name and code, once they are counted."""
         return frozenset((one.question.name, code) for one in self.declared for code in one.nobody)
 
     @property
@@ -168,7 +170,7 @@ class View:
 
     @property
     def first_look(self) -> int:
-        """How many reports must arrive before results are shown: K always stay unsealed."""
+        """How many reports must arrive before results are shown, with the K that stay unsealed."""
         assert self.manifest is not None
         return self.shown_from + self.manifest.minimum_batch
 
@@ -220,7 +222,7 @@ def find_view(survey: Survey, *, mode: str = Mode.ELECTRONIC) -> View:
 
 
 def _standing_without_batches(wave: Wave) -> Standing:
-    # WAITING also if nobody answered a protected survey: whether anybody did stays secret.
+    # Also WAITING if nobody answered a protected survey, as whether anybody did stays secret.
     if hasattr(wave, "discard"):
         return Standing.DISCARDED
     if (
@@ -236,7 +238,7 @@ def _standing_without_batches(wave: Wave) -> Standing:
 def read_results(*, wave: Wave, snapshot: Snapshot, newest: Snapshot | None = None) -> Results:
     """Join a snapshot's estimates with the texts and mechanisms of the manifest.
 
-    `newest` is the newest snapshot of the wave, if another one is shown.
+    `newest` is the newest snapshot of the wave, if `snapshot` is an older one.
     """
     try:
         return _join_results(wave=wave, snapshot=snapshot, is_settled=(newest or snapshot).final)
@@ -332,10 +334,10 @@ def _read_groups(
 
 @lru_cache(maxsize=256)
 def find_share_ends(counts: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
-    """Return the ends of each group's 95 % interval, for the population that people represent.
+    """Return the ends of each group's 95 % interval for the population that was sampled.
 
-    Each is the guaranteed interval of a plain sample share, which is valid because nobody can have
-    watched groups: they are shown only at the close.
+    Each interval is the guaranteed interval of a plain sample share. It is valid because groups are
+    shown only at the close, so nobody can have watched them.
     """
     found = clopper_pearson(
         successes=counts,

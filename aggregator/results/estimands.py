@@ -1,4 +1,4 @@
-"""What is estimated for each type of question: shares of some group, and means.
+"""The shares and means that are estimated for each type of question.
 
 The list is a pure function of the manifest. Estimates, pages, charts and files all follow it, so an
 estimand has the same meaning everywhere.
@@ -32,7 +32,7 @@ class Among(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimand:
-    """A share or mean that is estimated from the codes of one symbol, or of two.
+    """A share or mean that is estimated from the codes of one or two symbols.
 
     A share is the proportion of the codes `event` among the codes `among`, or among all codes if
     `among` is None. With a `gate`, it is the share of `event` among those whose gate says
@@ -219,7 +219,7 @@ def _shares_without_answer(question: ManifestQuestion) -> Iterator[Estimand]:
 
 
 def name_answer(question: ManifestQuestion, text: str) -> str:
-    """Name an answer; the ends of a scale with their labels, such as 1 (Never)."""
+    """Name an answer; the ends of a scale include their labels, such as 1 (Never)."""
     if not question.described.has_points:
         return text
     ends = {str(question.minimum): question.low_label, str(question.maximum): question.high_label}

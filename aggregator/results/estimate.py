@@ -22,12 +22,12 @@ FAKE_SHARE = 0.02
 
 
 class Status(StrEnum):
-    """What to know about an estimate before using it; a column of estimates.csv."""
+    """The status of an estimate, to check before using it; a column of estimates.csv."""
 
     OK = "ok"
     OUTSIDE = "outside_0_1"
-    CONTRADICTION = "contradiction"  # by chance in at most 5 of 100 questions
-    ALARM = "alarm"  # by chance in at most 1 of 100 surveys
+    CONTRADICTION = "contradiction"  # by chance in at most 5 in 100 questions
+    ALARM = "alarm"  # by chance in at most 1 in 100 surveys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,8 +264,8 @@ class QuestionResult:
 
     @property
     def contradiction(self) -> bool:
-        # The share of people asked can come from another question's codes: then that question has
-        # the contradiction.
+        # The share of people asked can come from another question's codes. A contradiction in it
+        # then belongs to that question.
         return any(
             estimate.contradiction
             for estimate in self.estimates

@@ -1,4 +1,4 @@
-"""Estimates from counts: a pure function of manifest, counts and tables.
+"""Compute estimates by a pure function of the manifest, the counts and the tables.
 
 Which interval is valid depends on earlier looks, never on what the reports say.
 """
@@ -24,7 +24,7 @@ from surveys.manifest.questions import ManifestQuestion
 
 LEVEL = 0.95
 # Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at all
-# looks together have none: readers would take a 50 % interval for even odds at this look.
+# looks together have none, because readers would take a 50 % interval for even odds at this look.
 INNER_LEVELS = (0.5, 0.8)
 
 
@@ -42,10 +42,10 @@ def compute_estimates(
     `shown_at` lists the numbers of reports at the looks that were shown, up to this one; it is
     empty if the wave ended as frozen, or nothing was shown before. `told` names the declared
     questions whose sizes are shown (`results.groups.told`): none before the close. `broken_down_by`
-    names a declared question if the counts are of one of its groups, or of all others. `counts`
-    holds the counts for the columns of the wave's batches, and `tables` those for the tables of
-    `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a total of 0
-    and no estimates.
+    names a declared question if the counts are of one of its groups, or of all its groups but one.
+    `counts` holds the counts for the columns of the wave's batches, and `tables` those for the
+    tables of `aggregator.batches.joint_tables`. A question that nobody has been asked yet has a
+    total of 0 and no estimates.
     """
     estimands = list_estimands(manifest)
     if not estimands:

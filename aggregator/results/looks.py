@@ -1,9 +1,9 @@
-"""Looks: when the results of an open wave are updated, decided batch by batch.
+"""Decide, batch by batch, at which looks the results of an open wave are updated.
 
-Reports that arrive between two looks change nothing that anybody sees. At each look at least K
-reports, and a tenth of all, are new. To read one report from the difference, whoever runs a survey
-must therefore surround it with that many reports of their own. This is expensive where many people
-answer. The attack works if nobody else answers in between (scripts/attacks/researcher).
+Reports that arrive between two looks change nothing that anybody sees. At each look, at least K
+reports and at least a tenth of all reports are new. To read one report from the difference, a
+researcher must therefore surround it with that many invented reports. This is expensive where many
+people answer. The attack works if nobody else answers in between (scripts/attacks/researcher).
 
 All questions that everyone is asked are updated at the same look, and so is the number of reports.
 Where each person is asked only some blocks of questions, each block has separate looks.
@@ -34,9 +34,10 @@ def reports_needed(*, seen: int, least: int) -> int:
 
 
 def list_least(manifest: Manifest) -> tuple[int, ...]:
-    """List the least number of new reports for each part's look: K, or a tenth of those expected.
+    """List the least number of new reports for each part's look.
 
-    Only the drawn share of the expected people is asked each block.
+    It is K, or a tenth of the reports expected if that is more. Only the drawn share of the
+    expected people is asked each block.
     """
     expected = manifest.people_expected or 0
     shares = [(1, 1)]
@@ -53,8 +54,8 @@ class Replay:
 
     `counts` holds the counts of each column as of the look of its part, `tables` those of each
     joint table, and `total` the number of reports as of the look at the questions for everybody;
-    `totals` lists these numbers for all looks so far. The result depends only on the batches: it is
-    the same whether they are taken one at a time or all at once.
+    `totals` lists these numbers for all looks so far. The result depends only on the batches, and
+    not on whether they are taken one at a time or all at once.
     """
 
     def __init__(self, manifest: Manifest, *, looks_from: float = 0) -> None:
@@ -81,7 +82,7 @@ class Replay:
         total: int,
         totals: Sequence[int],
     ) -> None:
-        """Continue after these looks: take all batches after the earliest of them."""
+        """Continue after these looks; the next batch is the one after the earliest of them."""
         self.looks, self.total, self.totals = list(looks), total, list(totals)
         self.counts = [list(cells) for cells in counts]
         self.tables = [list(cells) for cells in tables]
@@ -110,9 +111,10 @@ class Replay:
                     self.totals.append(self.total)
 
     def look_at_all(self, number: int) -> None:
-        """Count everything, as when the wave is closed and nothing waits.
+        """Count everything, once the wave is closed and no report waits to be sealed.
 
-        This does not count as a look: the person who closes a wave has seen only the last one.
+        This does not count as a look, because the person who closes a wave has seen only the last
+        look.
         """
         for part in range(len(self.looks)):
             self._look(part, number)

@@ -1,4 +1,4 @@
-"""Compare modes: the same questions, answered in the browser or with two coins.
+"""Compare the answers to the same questions in the browser and with two coins.
 
 All other modules estimate the two modes separately. This one compares them, and pools them only
 when a researcher asks for it.
@@ -30,7 +30,7 @@ class ModeComparison:
 
     @cached_property
     def difference(self) -> GroupDifference:
-        """Coins minus browser, for true answers; the interval is valid for one look."""
+        """The true share with coins minus that in the browser, with an interval for one look."""
         return compare_groups(
             successes=self._successes, totals=self._totals, mechanisms=self._mechanisms
         )

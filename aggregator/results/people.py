@@ -1,4 +1,4 @@
-"""How many people an estimate describes, and how many direct answers would be as precise."""
+"""Find how many people an estimate describes, and how many direct answers would be as precise."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The rating depends on the design and the number of reports, not on the estimate.
 that came out high by chance would be shown, and those that came out low would not. The marks are
 based on the standards by which the US National Center for Health Statistics presents proportions
 (Parker et al. 2017). What these standards suppress is shown here with a mark of caution, because
-the interval beside it is honest. Figures whose interval says next to nothing are hidden.
+the interval next to it is honest. Figures whose interval says next to nothing are hidden.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from surveys.planning.figures import COMPARED_AT, WIDEST
 
-# Widths of the 95 % interval at a share of 20 %, as fractions of the possible range. With one look,
-# about 36 and 10 direct answers have these widths.
+# WIDE and WIDEST are widths of the 95 % interval at a share of 20 %, as fractions of the possible
+# range. With one look, about 36 and 10 direct answers have these widths.
 WIDE = 1.3 * COMPARED_AT
 
 

@@ -1,6 +1,6 @@
 """Sentences about findings: what an estimate says, how certain it is, and why to trust it.
 
-Pages, charts and API use the same words. Shares are clipped to 0–100 % here and nowhere earlier.
+Pages, charts and the API use the same words. They show values that `Estimate.displayed` clips.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
 _USUAL = 1.97  # standard errors; more of them mean a level that was raised for few reports
-# Where the methods page explains each kind of interval.
+# The sections of the methods that explain each kind of interval.
 ANCHORS: Mapping[str, str] = {
     EARLIER: "intervals-at-looks",
     "likelihood_ratio": "likelihood-ratio-interval",
@@ -103,7 +103,7 @@ EMPTY: Mapping[str, float] = MappingProxyType({})
 
 
 def describe_intervals(results: Results) -> str:
-    """Say why all intervals of a survey are valid; once, above or below the figures."""
+    """Say once, above or below the figures, why all intervals of a survey are valid."""
     if results.snapshot.is_half:
         return OPEN_HALF
     if results.fixed_end:
@@ -212,7 +212,7 @@ def summarize(estimate: Estimate) -> str:
 
 
 def write_ends(estimate: Estimate) -> str:
-    """Write the interval without sign or unit: 15–25."""
+    """Write the interval without sign or unit, such as 15–25."""
     digits = digits_for(estimate)
     low, high = (_write_bare(estimate, end, digits) for end in (estimate.low, estimate.high))
     return f"{low}–{high}"
@@ -238,7 +238,7 @@ def describe_group(estimand: Estimand) -> str:
 
 
 def name_estimand(estimand: Estimand) -> str:
-    """Name what is estimated; the ends of a scale with their labels, such as 1 (Never)."""
+    """Name what is estimated; the ends of a scale include their labels, such as 1 (Never)."""
     return estimand.text if estimand.is_mean else name_answer(estimand.question, estimand.text)
 
 
@@ -247,7 +247,7 @@ def describe_information(estimate: Estimate) -> str:
     if not estimate.is_shown or estimate.effective_sample_size is None:
         return ""
     if estimate.effective_sample_size < SMALLEST_SAMPLE_SHOWN:
-        return ""  # near 0 and 1 a direct question is almost exact: no fair comparison
+        return ""  # near 0 and 1, a direct question is almost exact, so comparing is unfair
     direct = whole(round(estimate.effective_sample_size))
     return f"As informative as about {direct} direct answers."
 
@@ -283,7 +283,7 @@ class DetailRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """How certain the figures of one question are: a table and sentences."""
+    """A table and sentences about how certain the figures of one question are."""
 
     headings: tuple[Heading, ...]
     rows: tuple[DetailRow, ...]
@@ -391,7 +391,7 @@ def _write_inner(estimate: Estimate, *, level: float) -> str:
 
 
 def _write_another(estimate: Estimate, interval: Interval | Band | None) -> str:
-    """Write another interval with the digits of the main one; a dash if that is not shown."""
+    """Write another interval with the digits of the main one; a dash if there is none to show."""
     if interval is None or not estimate.is_shown or estimate.method == EXACT:
         return NOTHING
     digits = digits_for(estimate)

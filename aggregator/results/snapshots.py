@@ -1,4 +1,4 @@
-"""Snapshots: counts and estimates as of the looks that a wave's batches make."""
+"""Store snapshots, which hold counts and estimates as of the looks at a wave."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIXED_ENDS = (Wave.Ending.DATE, Wave.Ending.CAP)
 def ended_as_frozen(wave: Wave) -> bool:
     """Whether the wave ended by the date or cap that its manifest fixed.
 
-    Only then is the ordinary interval shown after looks: a wave that was closed by hand keeps the
+    Only then is the ordinary interval shown after looks. A wave that was closed by hand keeps the
     level of its last look.
     """
     return not wave.is_open and wave.ending in _FIXED_ENDS
@@ -45,14 +45,15 @@ def ended_at_cap(wave: Wave) -> bool:
 def update_snapshot(*, wave_id: int) -> Snapshot | None:
     """Decide which looks the newest batches make, and store the newest look.
 
-    Returns the newest snapshot; None if there was no look yet. The snapshot is computed outside any
-    transaction. If a batch is sealed in the meantime, the next sweep notices.
+    Returns the newest snapshot, or None if there has been no look yet. The snapshot is computed
+    outside any transaction. If a batch is sealed in the meantime, the next sweep notices.
     """
     half = settle_half(wave_id=wave_id, can_tell_groups=can_tell_groups)
-    # Read before the wave: if the snapshot is final, the wave is closed by then.
+    # This is read before the wave, which is closed by then if the snapshot is final.
     newest = Snapshot.objects.filter(wave=wave_id).order_by("-through_batch").first()
     wave = Wave.objects.get(pk=wave_id)
-    # Checked before the batches are read: if no raw reports are left now, all batches exist.
+    # This is checked before the batches are read; if no raw reports are left now, all batches
+    # exist.
     counts_all = is_over(wave)
     if wave.sealed_half and counts_all and half is None:
         return newest  # closed since `settle_half`: the next sweep draws the halves
@@ -75,11 +76,11 @@ def update_snapshot(*, wave_id: int) -> Snapshot | None:
 
 
 def replay_batches(*, wave: Wave, newest: Snapshot | None) -> tuple[Replay, int]:
-    """Replay the batches since a snapshot's looks; return the last batch's number too."""
+    """Replay the batches since a snapshot's looks; also return the last batch's number."""
     replay, last = Replay(wave.description), 0
     if newest is not None:
         last = newest.through_batch
-        # Counting a whole half is no look: after the half is opened, looks begin again.
+        # Counting a whole half is no look, so looks begin again after the half is opened.
         is_current = newest.method_version == METHOD_VERSION and newest.tables is not None
         if is_current and not newest.is_half:
             assert newest.tables is not None
@@ -147,7 +148,8 @@ def _store(
 ) -> Snapshot | None:
     """Store the state of a replay, unless another worker has already stored it as final.
 
-    Returns None if the halves were drawn or opened in the meantime: then other batches count.
+    Returns None if the halves were drawn or opened in the meantime, because other batches then
+    count.
     """
     same = wave.snapshots.filter(through_batch=replay.through_batch)
     told = compute_told(wave) if final else ()
@@ -184,7 +186,7 @@ def _store(
 
 
 def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
-    """Whether the halves are still as read; the lock keeps them so until the transaction ends."""
+    """Whether the halves are still as they were read; a lock keeps them so in this transaction."""
     Wave.objects.select_for_update(no_key=True).get(pk=wave.pk)
     found = find_half(wave)
     if found is None or half is None:
@@ -193,7 +195,7 @@ def _is_divided_as(wave: Wave, half: SealedHalf | None) -> bool:
 
 
 def compute_told(wave: Wave) -> tuple[str, ...]:
-    """Name the declared questions whose sizes are shown; verification calls it too."""
+    """Name the declared questions whose sizes are shown; verification also calls this."""
     manifest = wave.description
     if not list_declared(manifest):
         return ()
@@ -247,7 +249,7 @@ def _may_have_first_look(wave: Wave) -> bool:
     try:
         least = list_least(wave.description)[EVERYBODY]
     except (ValueError, KeyError, TypeError):
-        return True  # broken manifest: this wave's task fails, instead of every sweep
+        return True  # broken manifest: only this wave's task fails, not every sweep
     return count_sealed(wave) >= least
 
 
@@ -271,8 +273,8 @@ def find_shown(wave: Wave, newest: Snapshot) -> Snapshot | None:
 
     A snapshot needs the crowd C. Where each person is asked only some blocks of questions, a look
     at one block could add few people, so only the total is shown before the close. The same holds
-    if half of the batches will stay sealed: figures about all of them would reveal those about the
-    sealed half.
+    if half of the batches will stay sealed, because figures about all of them would reveal those
+    about the sealed half.
     """
     manifest = wave.description
     comes_early = manifest.drawn is None and not manifest.sealed_half

@@ -1,6 +1,6 @@
 """Three attacks on what a survey publishes, with the numbers of a survey of invented answers.
 
-They need counts and the manifest only; no row is read. Nothing is published or charged. The noise
+They need only counts and the manifest, and read no row. Nothing is published or charged. The noise
 protects nobody here and comes from privacy.central.attacks, not from the sampler of releases.
 """
 
@@ -48,7 +48,7 @@ class Target:
 
     @property
     def people(self) -> int:
-        """How many people are reconstructed: half of them gave this answer."""
+        """How many people are reconstructed; half of them gave this answer."""
         return min(MOST_PEOPLE, 2 * min(self.count, self.total - self.count))
 
 
@@ -98,7 +98,7 @@ class Attacks:
     def replaced_epsilon(self) -> float:
         """The ε about an answer or a code, where one report is replaced by another.
 
-        Replacing a report removes one and adds one, so it costs twice.
+        Replacing a report removes one and adds one, so it costs twice as much.
         """
         return 2 * self.epsilon
 
@@ -164,7 +164,7 @@ def _list_bars(
 
 
 def _lead(epsilon: float) -> float:
-    """How often the leader of two answers tells which one a person gave, if the others are tied."""
+    """Return how often the drawn leader of two answers is one person's, if all others are tied."""
     return float(permute_and_flip_probabilities([1, 0], rate=epsilon)[0])
 
 
@@ -185,7 +185,7 @@ def _reconstruct(people: int, smallest: int, epsilon_hundredths: int | None) -> 
 
 
 def find_target(results: Results) -> Target | None:
-    """Find the answer that splits people most evenly: a declared one, if there is any."""
+    """Find the answer that splits people most evenly; prefer declared answers."""
     found = list(_list_targets(results))
     declared = [target for target in found if target.question.is_declared]
     usable = [

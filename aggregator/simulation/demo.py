@@ -2,7 +2,7 @@
 
 Each respondent's report is drawn once, with the Python version of the browser's randomizer, and
 kept as an envelope until all are acknowledged, so an interrupted run continues with the same
-bytes. The workers seal, estimate and close as for any survey.
+bytes. The workers seal reports, estimate shares and close the survey as usual.
 """
 
 from __future__ import annotations

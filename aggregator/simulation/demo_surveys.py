@@ -59,7 +59,7 @@ class Demo:
     releases: tuple[ReleaseRequest, ...] = ()
 
     def people_of(self, manifest: Manifest) -> list[Answers]:
-        """The people, with the manifest's names for questions; old names count texts too."""
+        """Return the people with the manifest's names for questions; old names also count texts."""
         names = {f"q{one.number}": one.name for one in manifest.questions if one.is_answered}
         return [
             {names[name]: answer for name, answer in answers.items()} for answers in self.people()

@@ -1,4 +1,4 @@
-"""What `manage.py demo` and `rehearse` share: sending reports, waiting, and the summary."""
+"""Send reports, wait and summarize, for `manage.py demo` and `rehearse`."""
 
 from __future__ import annotations
 

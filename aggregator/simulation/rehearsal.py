@@ -1,4 +1,4 @@
-"""Rehearsing a survey: synthetic respondents with a stated joint distribution of true answers.
+"""Rehearse a survey with synthetic respondents and a stated joint distribution of true answers.
 
 People form groups. Within a group, answers are drawn independently; groups differ as stated, so
 a mixture of groups can express any joint distribution. In JSON:
@@ -8,7 +8,7 @@ a mixture of groups can express any joint distribution. In JSON:
 
 An answer is a code (for a number question, the number), a list of chosen items, null for "prefer
 not to say", or weights to draw from. Unstated answers are drawn with equal chances. For a scale
-with two codes, state both or neither; if neither, answers to its items are drawn.
+with two codes, state both or neither; if you state neither, answers to its items are drawn.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def read_groups(content: Any, *, manifest: Manifest) -> list[Group]:
 def draw_people(
     groups: Sequence[Group], *, manifest: Manifest, people: int, seed: int
 ) -> list[Answers]:
-    """Draw true answers: group sizes are as exact as whole numbers allow; the rest is random."""
+    """Draw true answers, with group sizes as exact as whole numbers allow and the rest random."""
     generator = random.Random(seed)  # noqa: S311  invented people, no secrets
     return [
         _draw_person(group, manifest, generator)
@@ -105,7 +105,7 @@ def _draw_person(group: Group, manifest: Manifest, generator: random.Random) -> 
 
 
 def share_out(shares: Sequence[float], people: int) -> list[int]:
-    """Divide people in proportion to the shares: the largest remainders get one more."""
+    """Divide people in proportion to the shares; the largest remainders get one more."""
     total = sum(shares)
     exact = [people * share / total for share in shares]
     counts = [int(number) for number in exact]

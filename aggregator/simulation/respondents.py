@@ -1,4 +1,4 @@
-"""Synthetic respondents: they follow the survey's rules and randomize as the browser does.
+"""Synthetic respondents, who follow the survey's rules and randomize as the browser does.
 
 This is the Python version of the respondent's page (client/report/, client/randomize.js), for the
 demo, rehearsals and tests. A respondent is a set of answers to all questions; those that are not
@@ -17,7 +17,7 @@ from surveys.manifest.questions import ANSWERED, ManifestQuestion, Symbol
 from surveys.manifest.rules import holds
 
 # A code, a number, the chosen items of a "select several", or None for "prefer not to say". For a
-# score: its answer, or the place of the chosen answer for each item.
+# score, its answer or the place of the chosen answer for each item.
 Answer = int | Collection[int] | None
 Answers = Mapping[str, Answer]
 
@@ -33,7 +33,7 @@ class Envelope:
 def seal(
     manifest: Manifest, answers: Answers, *, random_uint32: Callable[[], int] = secure_uint32
 ) -> Envelope:
-    """Draw a respondent's report, once."""
+    """Draw a respondent's report once."""
     return Envelope(
         report_id=secrets.token_bytes(32),
         symbols=randomize_answers(manifest, answers, random_uint32=random_uint32),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import httpx
 
 ACKNOWLEDGED = (200, 201)
-# The report is fine and may be sent again, unchanged.
+# These replies mean that the report is fine and may be sent again, unchanged.
 RETRY = (408, 425, 429, 500, 502, 503, 504)
 MAX_BACKOFF_SECONDS = 5.0
 
@@ -49,7 +49,7 @@ async def _send_all(
 ) -> None:
     waiting = iter(enumerate(bodies))
     limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    # Ignores this machine's proxy settings and password files.
+    # This ignores the computer's proxy settings and password files.
     async with httpx.AsyncClient(limits=limits, timeout=10, trust_env=False) as client:
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""The true value of every estimand where all answers are known: in a demo and in a rehearsal."""
+"""Compute the true value of every estimand where all answers are known, as in a demo."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe_truth(survey: Survey) -> str:
 
 
 def compute_truth(manifest: Manifest, people: Sequence[Answers]) -> dict[str, float]:
-    """Compute the true value of each estimand that describes anybody, by its key."""
+    """Compute the true value of each estimand that describes anyone, by its key."""
     questions = {question.name: question for question in manifest.questions}
     asked = [find_asked(manifest, answers) for answers in people]
     codes = {

@@ -1,4 +1,4 @@
-"""What the report of a study says: one document, which the page, the PDF and the Word file show.
+"""The content of the report of a study, which the page, the PDF and the Word file show.
 
 A report of a study is for readers of results. It is not a respondent's report, which is a row of
 scrambled codes. Everything here is plain data; the modules in `sections/` write it.

@@ -18,5 +18,5 @@ def method_url(anchor: str) -> str:
 
 
 def address_of_contents(anchor: str) -> str:  # noqa: ARG001 - tests fail with it
-    """Return where a wrong anchor leads; in tests, it is an error."""
+    """Return the address to which a wrong anchor leads; in tests, a wrong anchor is an error."""
     return reverse("aggregator:methods")

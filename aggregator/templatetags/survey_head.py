@@ -31,7 +31,7 @@ TABS = (
 def survey_head(
     context: template.RequestContext, survey: Survey, tab: str, *, heading: bool = True
 ) -> dict[str, object]:
-    """Show the head; with `heading=False`, the title is no heading, as the page has another."""
+    """Show the head; with `heading=False`, the title is no heading, as the page has its own."""
     assert any(tab == name for name, _, _ in TABS), tab
     return {
         **_build_context(context, survey),

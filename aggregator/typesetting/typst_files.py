@@ -1,7 +1,7 @@
-"""Makes PDF and PNG files from a layout and data, in workers only: only this module imports Typst.
+"""Make PDF and PNG files from a layout and data, only in workers; no other module imports Typst.
 
-Fonts come from this package and from Typst's, never from the computer, so that a file looks the
-same everywhere.
+Fonts come from this package and from Typst, never from the computer, so that a file looks the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 _FONTS = Path(__file__).with_name("fonts")
-# Tagged, with a language and a title, for screen readers. It forbids characters without a glyph.
+# This standard makes a PDF tagged, with a language and a title, for screen readers. It forbids
+# characters without a glyph.
 _ACCESSIBLE: Literal["ua-1"] = "ua-1"
 _NO_FONT = re.compile(r'the text `"(.*?)"` could not be displayed', re.DOTALL)
 # A mark that accessible PDFs may not have, three that would end a line, and one for which the fonts
@@ -35,8 +36,8 @@ def typeset(
 ) -> bytes:
     """Return a file made from a layout, which reads the data as JSON in `sys.inputs.data`.
 
-    Typst treats the words as data and never runs them. If no font has one of its characters, an
-    accessible file raises NoFontError; any other shows an empty box.
+    Typst treats the words as data and never runs them. If a character is in no font, making an
+    accessible file raises NoFontError; any other file shows an empty box.
     """
     import typst  # 25 MB that web processes do not need
 

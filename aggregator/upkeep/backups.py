@@ -43,7 +43,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
             closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as live,
             closing(sqlite3.connect(partial, timeout=BUSY_SECONDS)) as copy,
         ):
-            # All pages in one step: the copy is consistent, and in WAL mode no writer waits for it.
+            # One step copies all pages, so the copy is consistent. In WAL mode, no writer waits.
             live.backup(copy, pages=-1)
             _leave_out(copy, [Session, *([] if raw_reports else [RawReport])])
             [(verdict,)] = copy.execute("PRAGMA integrity_check(1)")
@@ -56,7 +56,7 @@ def copy_database(*, source: Path, target: Path, raw_reports: bool) -> Backup:
 
 
 def _leave_out(copy: sqlite3.Connection, models: list[type[Session] | type[RawReport]]) -> None:
-    # Keep the journal in memory: on the disk, it would keep the deleted rows.
+    # Keep the journal in memory, because on the disk it would keep the deleted rows.
     copy.execute("PRAGMA journal_mode=MEMORY")
     copy.execute("PRAGMA secure_delete=ON")
     for model in models:

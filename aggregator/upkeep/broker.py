@@ -1,6 +1,6 @@
 """Count and drop messages waiting in the broker, so that they do not pile up.
 
-Messages contain no time: a wave with a time would date its batches to the second. A message
+Messages contain no time, because a wave with a time would date its batches to the second. A message
 therefore cannot show that it is out of date.
 """
 

@@ -55,8 +55,8 @@ def delete_survey(*, survey: Survey, verb: Verb = Verb.DELETED) -> None:
     """
     locked = Survey.objects.select_for_update().get(pk=survey.pk)
     ask_again(locked, Action.DELETE)
-    # Waits for a batch that is being sealed. Workers that still compute results cannot store them
-    # afterwards, because the wave's row is gone.
+    # This waits for a batch that is being sealed. Workers that still compute results cannot store
+    # them afterwards, because the wave's row is gone.
     waves = list(Wave.objects.select_for_update().filter(survey=locked).order_by("pk"))
     if not waves or any(wave.is_open for wave in waves):
         raise NotClosed

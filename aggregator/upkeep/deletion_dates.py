@@ -1,7 +1,7 @@
 """Delete surveys on the day that respondents were told, and tell owners a week before.
 
 The day is frozen with the survey. Once a sweep finds that the day has come, however late, the
-survey is deleted just as its owner would delete it. No mail or page can delay that.
+survey is deleted just as its owner would delete it. No email or page can delay that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surveys.models import Role, Survey, Verb, Wave, today
 # A mail server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(hours=1)
 SUBJECT = "A survey will be deleted on {day}"
-# The mail omits the title, which may reveal the topic of the questions.
+# The email omits the title, which may reveal the topic of the questions.
 MESSAGE = (
     "On {day}, Murmur will delete one of your surveys and everything that it collected. You chose "
     "this day before you opened the survey, and its respondents were told.\n\n"
@@ -58,7 +58,7 @@ def delete_on_its_date(*, wave_id: int) -> None:
 
 @transaction.atomic
 def _is_locked(wave_id: int) -> bool:
-    """Whether the wave's row is locked: workers with other work must not wait for it."""
+    """Whether the wave's row is locked; workers with other work must not wait for the lock."""
     free = Wave.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=wave_id)
     return not free.values_list("pk").first()
 
@@ -68,7 +68,7 @@ def is_deletion_mail_due() -> bool:
 
 
 def send_next_deletion_mail() -> None:
-    """Send one mail; if that fails, all mails wait before the next attempt."""
+    """Send one email; if that fails, all emails wait before the next attempt."""
     now = timezone.now()
     until = now + RETRY_AFTER
     survey = _find_due(now).order_by("?").first()
@@ -77,8 +77,8 @@ def send_next_deletion_mail() -> None:
     unchanged = Survey.objects.filter(pk=survey.pk, deletion_mail_at=survey.deletion_mail_at)
     if not unchanged.update(deletion_mail_at=until):
         return  # another worker has just taken it
-    # Other mails wait too, even if this worker dies now: a silent server must not hold up one
-    # worker after another.
+    # Other emails also wait, even if this worker dies now, because a silent server must not hold up
+    # one worker after another.
     _find_due(now).update(deletion_mail_at=until)
     if _send(survey):
         Survey.objects.filter(pk=survey.pk).update(deletion_mail_at=None)
@@ -90,7 +90,7 @@ def _find_due(now: datetime) -> QuerySet[Survey]:
 
 
 def _send(survey: Survey) -> bool:
-    """Send the mail if it is still wanted; return whether nothing is left to send."""
+    """Send the email if it is still wanted; return whether nothing is left to send."""
     owners = survey.memberships.filter(role=Role.OWNER, account__is_active=True)
     addresses = list(owners.order_by("pk").values_list("account__email", flat=True))
     if survey.delete_on is None or survey.delete_on <= today() or not addresses:

@@ -1,7 +1,7 @@
-"""Due work: work that is waiting according to the database rows, and since when.
+"""Find which work is due according to the rows of the database, and since when.
 
 Reports and batches have no timestamps, so a sweep stores when it first saw each piece of work.
-Nothing is claimed here: the task that does the work ensures that it happens once.
+Nothing is claimed here, because the task that does the work ensures that it happens once.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Due:
 
 
 def find_due_work() -> list[Due]:
-    """Find due work in the rows: reports, batches, snapshots, files, comparisons and others."""
+    """Find due work in the rows of reports, batches, snapshots, files, comparisons and others."""
     newest_batch = Batch.objects.filter(wave=OuterRef("pk")).order_by("-number")
     rows_by_kind = {
         WorkKind.SEAL: find_waves_to_seal()
-        # A subquery for each wave: PostgreSQL would otherwise join waves with all batches.
+        # A subquery runs for each wave, because PostgreSQL would otherwise join all batches.
         .annotate(progress=Coalesce(Subquery(newest_batch.values("number")[:1]), 0))
         .values_list("pk", "progress"),
         WorkKind.ESTIMATE: find_waves_to_estimate()
@@ -103,7 +103,8 @@ def remember_due_work(due: Sequence[Due], *, now: datetime) -> None:
     still_due = {(item.kind, item.subject) for item in due}
     done = [row for key, row in known.items() if key not in still_due]
     with transaction.atomic():
-        # First, because its row lock makes sweeps write one after another, so they never deadlock.
+        # This comes first: its row lock makes sweeps write one after another, so that they never
+        # deadlock.
         _note_sweep(now)
         DueWork.objects.bulk_create(
             (
@@ -142,13 +143,13 @@ def was_just_swept(*, now: datetime) -> bool:
 
 
 def find_due_since(kind: WorkKind, subject: int) -> datetime | None:
-    """Return since when a piece of work has been due; None if no sweep has seen it."""
+    """Return the time since which work has been due; None if no sweep has seen the work."""
     return (
         DueWork.objects.filter(kind=kind, subject=subject).values_list("since", flat=True).first()
     )
 
 
 def find_oldest_due() -> datetime | None:
-    """Return since when the oldest due work has been waiting."""
+    """Return the time since which the oldest due work has been waiting."""
     oldest: datetime | None = DueWork.objects.aggregate(oldest=Min("since"))["oldest"]
     return oldest

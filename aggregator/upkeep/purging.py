@@ -1,4 +1,4 @@
-"""Erase traces of sealed reports and deleted surveys in a database: dead rows, log files.
+"""Erase the traces that sealed reports and deleted surveys leave in dead rows and log files.
 
 Deleting a row leaves its bytes in the files. docs/decisions/0013-erasing-traces.md says what is
 erased here, what cannot be erased, and what was measured.
@@ -91,7 +91,7 @@ class PurgePostponed(Exception):
 
 
 def purge_is_due() -> bool:
-    """Whether the last purge is long ago, and newer batches, discards or deletions exist."""
+    """Whether the last purge was long ago, and newer batches, discards or deletions exist."""
     done = Upkeep.objects.filter(job=Upkeep.Job.PURGE).first()
     if done is None:
         return any(_newest().values())
@@ -140,7 +140,8 @@ def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
         try:
             _rewrite_tables_of_surveys()
         except PurgePostponed as reason:
-            # The next purge tries again. The log files must not wait: they hold sealed reports.
+            # The next purge tries again. The log files must not wait, because they hold sealed
+            # reports.
             logger.info("purging a deleted survey is postponed: %s", reason)
             reached["deletion"] = before
     return reached, [*_drop_used_log_files(), *_find_kept_statistics()]
@@ -203,7 +204,7 @@ def _find_kept_statistics() -> list[str]:
 
 @contextmanager
 def _locked(table: str) -> Iterator[CursorWrapper]:
-    """Lock a table, or postpone the purge: other processes wait while we wait for the lock."""
+    """Lock a table or postpone the purge, as other processes wait while we wait for the lock."""
     with (
         _no_long_waits(table),
         transaction.atomic(durable=True),
@@ -234,7 +235,7 @@ def _is_long(table: str) -> bool:
 
 
 def _refuse_if_deleted_rows_are_in_sight(cursor: CursorWrapper) -> None:
-    """Refuse while an earlier transaction may read deleted rows: CLUSTER would copy them too.
+    """Refuse while an earlier transaction may read deleted rows, which CLUSTER would also copy.
 
     Sealing inserts its batch in the transaction that deletes the reports, so the batch shows the
     deletion's age. An earlier transaction may be a backup or a query on a standby.
@@ -283,7 +284,7 @@ def _drop_used_log_files() -> list[str]:
 
 
 def read_rights() -> dict[str, bool]:
-    """Return which functions and roles for purging our role has been granted."""
+    """Return which functions and roles needed for purging have been granted to our role."""
     names = ("pg_switch_wal", "pg_ls_waldir", "pg_checkpoint")
     with connection.cursor() as cursor:
         cursor.execute(

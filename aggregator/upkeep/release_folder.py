@@ -3,7 +3,7 @@
 Someone may know draws that only the lost folder recorded. A database that was never restored lacks
 only interrupted draws, so waiting releases are given up. A restored database may lack whole
 releases, so everything that its surveys may publish counts as spent. It may also lack the test of a
-sealed half, so no half tests claims that the database does not know as tested.
+sealed half, so no half tests any claims whose test the database does not have.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def replace_folder(folder: Path, *, is_restored: bool) -> int:
     """Count draws in this folder from now on.
 
     `is_restored` says that the database may lack drawn releases. Returns the number of waves that
-    publish and test nothing more if restored, otherwise the number of releases given up. If this
-    stops halfway, it can run again. May raise NotLost, and OSError.
+    publish and test nothing more if the database was restored, and otherwise the number of releases
+    given up. If this stops halfway, it can run again. May raise NotLost or OSError.
     """
     identity = make_identity(folder)
     # Lock rows in the same order as draws. From here on, no draw is under way.

@@ -1,4 +1,4 @@
-"""Delete expired sessions and tokens: the server stops accepting them, but keeps their rows."""
+"""Delete expired sessions and tokens, which the server no longer accepts but still stores."""
 
 from __future__ import annotations
 

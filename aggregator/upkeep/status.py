@@ -1,7 +1,8 @@
-"""How late work is: "ok" or "late" for anyone who asks, details for the operator.
+"""Tell anyone who asks whether work is late, and tell the operator how late it is.
 
 Work is late once it has been due, or no sweep has run, for LATE_SECONDS. That is never less than a
-minute: while workers do their work, strangers must not see when a survey reached a full batch.
+minute, because strangers must not see, while workers do their work, when a survey reached a full
+batch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from aggregator.upkeep.due import find_oldest_due
 PATIENCE_SECONDS = 0.5
 SHORTEST_SECONDS = 60
 # The clocks of two machines may differ a little. A time further ahead is from before a clock was
-# set back, and says nothing about now.
+# set back, and says nothing about the present.
 AHEAD_SECONDS = 5
 
 
@@ -34,7 +35,7 @@ class Ages:
 
     @property
     def problem(self) -> str:
-        """What is late, as a sentence; empty if nothing is."""
+        """A sentence about what is late; empty if nothing is."""
         late = max(settings.LATE_SECONDS, SHORTEST_SECONDS)
         if self.swept is None:
             return "No worker has looked for due work yet."

@@ -1,4 +1,4 @@
-"""Whether the database matches the code: an upgrade is complete only after `manage.py migrate`."""
+"""Check whether the database matches the code; `manage.py migrate` completes an upgrade."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ TOO_OLD = (
     f"{UPGRADES_OLDER}, run manage.py migrate there, and return to this commit."
 )
 _MOST_NAMES = 3
-# Set permanently once nothing is missing: only a new release, in a new process, adds migrations.
+# Set permanently once nothing is missing, because only a new release, which runs in a new process,
+# adds migrations.
 _complete = threading.Event()
 
 
 def describe_missing_migrations() -> str:
-    """Return what to run while migrations are missing from the database; empty if none are."""
+    """Return which command to run while the database lacks migrations; empty if it lacks none."""
     if _complete.is_set():
         return ""
     if is_too_old():
@@ -54,7 +55,7 @@ def list_missing_migrations() -> list[str]:
 
 
 def report_missing_migrations() -> None:
-    """Log what to run when a process starts, or why the database cannot be asked."""
+    """When a process starts, log which command to run, or why the database cannot be queried."""
     try:
         missing = describe_missing_migrations()
     except Exception:  # nothing waits for this thread, so the error would be lost

@@ -1,4 +1,4 @@
-"""Choose, once only, which background questions the file of rows contains."""
+"""Choose, only once, which background questions the file of rows contains."""
 
 from __future__ import annotations
 

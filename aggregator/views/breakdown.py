@@ -34,7 +34,7 @@ from surveys.models import Survey
 NOT_DECLARED = "This survey has no such declared question."
 NO_RESULT = "This breakdown has no result."
 SECONDS_TO_RELOAD = 2
-# More would make a page of several megabytes, which nobody can read.
+# More rows would make a page of several megabytes, which nobody can read.
 MOST_ROWS_ON_A_PAGE = 1200
 
 

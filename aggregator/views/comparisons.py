@@ -1,4 +1,4 @@
-"""Compare: choose questions, wait for the worker, read the result."""
+"""The pages for choosing a comparison, waiting for the worker and reading the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting a closed survey with its data, after its owner has typed its title."""
+"""Delete a closed survey with its data, after its owner has typed its title."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def delete(request: HttpRequest, survey: Survey) -> HttpResponse:
     form = DeleteForm(request.POST if request.method == "POST" else None, survey=survey)
     if form.is_valid():
         delete_survey(survey=survey)
-        # Without the title: the message is stored in the session.
+        # The message is stored in the session, so it omits the title.
         messages.success(request, "The survey was deleted with everything it collected.")
         return redirect("aggregator:home")
     context = {"survey": survey, "wave": wave, "form": form}

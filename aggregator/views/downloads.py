@@ -1,4 +1,4 @@
-"""CSV downloads for the owner: reports, codebook, estimates; or a page that says why not."""
+"""Send CSV files of reports, codebook or estimates, or a page that says why there is no file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from surveys.models import Survey
 @needs(Action.EXPORT)
 @require_safe
 def reports_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Send the rows of the browsers' reports, of one block if each has its own file.
+    """Send the rows of the browsers' reports, or of one block if each block has its own file.
 
-    Until their background is chosen, show the page of that choice. Answers from coins have no rows.
+    Until the background of the rows is chosen, redirect to the page for choosing it. Answers from
+    coins have no rows.
     """
     view = view_of(survey, mode=Mode.ELECTRONIC)
     if view.results is None:

@@ -1,4 +1,4 @@
-"""Files that a worker makes: the file, or a page that waits for it and reloads itself."""
+"""Send a file that a worker makes, or a page that waits for the file and reloads itself."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from surveys.downloads import attach
 from surveys.manifest.modes import Mode
 from surveys.models import Survey
 
-# Seconds until the page reloads itself: few at first, then as many as between sweeps.
+# Seconds until the page reloads itself, at first and after PATIENCE_SECONDS.
 RELOAD_SECONDS = 2
 PATIENT_RELOAD_SECONDS = 5
 # After this time, the page says what it waits for.
 PATIENCE_SECONDS = 10
-# After so long, reloading stops: workers of another version drop each request as outdated.
+# Reloading stops after this time, because workers of a different version drop each request as
+# outdated.
 MOST_SECONDS = 180
 # Sweeps come every few seconds while a worker runs.
 WORKER_ANSWERS = timedelta(seconds=20)

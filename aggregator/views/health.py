@@ -1,8 +1,8 @@
-"""Health checks for load balancers and monitoring: does this process answer, do workers keep up?
+"""Show load balancers and monitoring whether this process answers and workers keep up.
 
-They do not ask the broker, because web processes never use it: the age of the last sweep shows lost
-messages. Strangers can ask too, so the answer is only "ok" or "late"; operators read the rest with
-`manage.py status`.
+These checks do not contact the broker, which web processes never use. The age of the last sweep
+shows whether messages were lost. Strangers can also ask, so the answer is only "ok" or "late";
+operators read the rest with `manage.py status`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRY_SECONDS = 5
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Answer without asking any other service."""
+    """Answer without contacting any other service."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
@@ -32,8 +32,8 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 def readyz(request: HttpRequest) -> HttpResponse:
     """Say whether the database answers, and whether work is late.
 
-    The status is 200 even while no worker runs: reports can be accepted, so the load balancer must
-    keep this process. For monitoring, `?late=503` answers 503 instead of "late".
+    The status is 200 even while no worker runs, because reports can be accepted and the load
+    balancer must keep this process. For monitoring, `?late=503` answers 503 instead of "late".
     """
     wants_alarm = request.GET.dict() == {"late": "503"}
     if request.GET and not wants_alarm:

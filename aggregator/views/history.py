@@ -43,7 +43,7 @@ def history(request: HttpRequest, survey: Survey) -> HttpResponse:
 @require_safe
 def history_csv(request: HttpRequest, survey: Survey) -> HttpResponseBase:
     parts = stream_history(survey.slug, verb=_read_verb(request), with_changes=True)
-    # Read a part before the response begins: if the survey is deleted now, the reply is a 404.
+    # Read a part before the response begins, so that a survey that is deleted now gives a 404.
     first = list(islice(parts, PARTS_AT_FIRST))
     response = StreamingHttpResponse(chain(first, parts), content_type=CONTENT_TYPE)
     return attach(response, f"{survey.slug}_history.csv")
@@ -56,7 +56,7 @@ def _read_verb(request: HttpRequest) -> str:
 
 
 def _ended_today(wave: Wave | None) -> bool:
-    """Whether the survey closed by itself today; the history says so from tomorrow."""
+    """Whether the survey ended today without its owner; the history says so from tomorrow."""
     if wave is None or wave.closed_at is None or wave.ending == Wave.Ending.OWNER:
         return False
     return wave.closed_at.date() == today()

@@ -1,4 +1,4 @@
-"""The start page: visitors read what Murmur is; researchers see their own surveys."""
+"""The start page, where visitors read what Murmur is and researchers see their own surveys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
         request.GET.get("page")
     )
     lines = read_lines(page.object_list, now=timezone.now())
-    # Shown only to people who are signed in: strangers need not know this release's faults.
+    # The release is shown only to people who are signed in, as strangers need not know its faults.
     return render(
         request,
         "aggregator/site/home.html",

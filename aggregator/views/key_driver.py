@@ -1,4 +1,4 @@
-"""Key driver: which one answer best predicts another, from the stored result of all pairs."""
+"""Show which answer best predicts another, from the stored result of all pairs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OutcomeForm(forms.Form):
 @needs(Action.ANALYSE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def key_driver(request: HttpRequest, survey: Survey) -> HttpResponseBase:
-    """Show the ranking of a chosen outcome; POST has all pairs counted first."""
+    """Show the ranking of a chosen outcome; POST first requests the comparison of all pairs."""
     view, is_posted = find_view(survey), request.method == "POST"
     if view.results is None:
         status = TOO_FEW_RESPONSES.status if is_posted else 200

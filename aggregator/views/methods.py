@@ -1,4 +1,4 @@
-"""The pages of the methods, which need no account: anyone may check how Murmur works."""
+"""The pages of the methods, which need no account, because anyone may check how Murmur works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aggregator.methods.search import LONGEST_QUERY, search
 
 @require_safe
 def contents(request: HttpRequest) -> HttpResponse:
-    """All chapters with their sections, or the sections that contain the words of a query."""
+    """Show all chapters with their sections, or the sections that contain a query's words."""
     query = " ".join(request.GET.get("q", "")[:LONGEST_QUERY].split())
     context = {
         "query": query,
@@ -48,7 +48,7 @@ def chapter(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def paragraph(request: HttpRequest, anchor: str) -> HttpResponse:
-    """One section, for pages that open it next to a link."""
+    """Show one section, for pages that open it next to a link."""
     section = find_section(anchor)
     if section is None:
         raise Http404("There is no such section.")

@@ -1,4 +1,4 @@
-"""The result pages of a survey's two modes: answered in the browser, or with two coins.
+"""The result pages of a survey's two modes, in the browser and with two coins.
 
 Each mode has its own pages, pictures and files under the same names. One page compares the modes
 and pools them on request (aggregator/results/modes.py).

@@ -40,7 +40,7 @@ EXPLORATORY = (
 @needs(Action.READ)
 @require_safe
 def mode_comparison(request: HttpRequest, survey: Survey) -> HttpResponse:
-    """Each question's two shares and their difference; also the pooled share with ?pooled=yes."""
+    """Show each question's two shares, their difference and, if ?pooled=yes, the pooled share."""
     coins, browser = view_of(survey, mode=Mode.MANUAL), view_of(survey, mode=Mode.ELECTRONIC)
     pooled = _is_pooled(request)
     found = _pair(browser, coins)

@@ -1,4 +1,4 @@
-"""The page of a sealed half: write claims, test all of them once, read the verdicts."""
+"""The page of a sealed half, for writing claims, testing all of them once and reading verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One block for each question of a breakdown: each answer has one row for every group."""
+"""One block for each question of a breakdown, in which each answer has a row for every group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_TOGETHER = "Not shown: the file of rows does not include both questions."
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceLine:
-    """A group minus all other people: "+10 points (1 to 20)"."""
+    """A group minus all other people, such as "+10 points (1 to 20)"."""
 
     answer: str
     group: str
@@ -40,7 +40,7 @@ class DifferenceLine:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRows:
-    """One share or mean, with one row for each group and its name."""
+    """The name of one share or mean, with one row for each group."""
 
     label: str
     among: str
@@ -109,7 +109,7 @@ def name_groups(declared: ManifestQuestion, result: BreakdownResult) -> dict[int
 
 
 def name_level(level: GroupSize | CrossedCount, question: ManifestQuestion) -> str:
-    """Name a group by its answers: Work or School."""
+    """Name a group by its answers, such as Work or School."""
     return " or ".join(question.name_code(code) for code in (level.code, *level.others))
 
 
@@ -170,7 +170,7 @@ def _list_differences(
 
 
 def list_compared(result: BreakdownResult) -> list[int]:
-    """List the groups whose differences are shown: only one if two groups make up everybody."""
+    """List the groups whose differences are shown; only one if two groups make up everybody."""
     shown = [group.code for group in result.shown]
     return shown[:1] if _are_everybody(result) else shown
 
@@ -181,7 +181,7 @@ def _are_everybody(result: BreakdownResult) -> bool:
 
 
 def _find_two(estimand: Estimand, result: BreakdownResult) -> tuple[float, float] | None:
-    """Find the two figures shown beside their difference, if two groups make up everybody."""
+    """Find the two figures shown next to their difference, if two groups make up everybody."""
     if not _are_everybody(result):
         return None
     first, second = (
@@ -198,7 +198,7 @@ def write_difference(
 ) -> str:
     """Write +10 points (1 to 20), or −0.4 days (−0.9 to 0.1).
 
-    If `shown` has the two figures beside the difference, their rounded values are subtracted.
+    If `shown` has the two figures next to the difference, their rounded values are subtracted.
     """
     width = found.high - found.low
     digits = (2 if width < 0.3 else 1) if estimand.is_mean else int(width < 0.03)

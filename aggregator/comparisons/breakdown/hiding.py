@@ -6,12 +6,13 @@ about which rows are its members. A group then needs ten people for each equatio
 and so do the hidden groups together.
 
 Subtracting the shown groups from the published totals of a question gives the hidden groups
-together. These must therefore contain many people, or nobody, in every set of people who were asked
-the same questions: each block of a random subset. A group that is hidden among all people stays
-hidden in each block, and each block hides more groups until its hidden groups are large together.
+together. These must therefore contain many people, or none, in every set of people who were asked
+the same questions, such as a block of a random subset. A group that is hidden among all people
+stays hidden in each block, and each block hides more groups until its hidden groups are large
+together.
 
-No estimate of a group uses another declared question, because this would cross the two. Counts of
-another declared question are released only if the file of rows has both.
+No estimate of a group uses another declared question, because that would cross two declared
+questions. Counts of another declared question are released only if the file of rows has both.
 """
 
 from __future__ import annotations
@@ -77,6 +78,6 @@ def find_hidden_levels(manifest: Manifest, levels: Levels) -> Hidden:
 
 
 def count_people(counts: GroupCounts) -> list[int]:
-    """Count the people of each group, in the first column, because each counts every report."""
+    """Count the people of each group in the first column; every column counts all reports."""
     people: list[int] = counts.columns[0].sum(axis=1).tolist()
     return people

@@ -1,4 +1,4 @@
-"""The result of a breakdown: every question by the groups of one declared question.
+"""The result of a breakdown of every question by the groups of one declared question.
 
 It contains nothing that may not be shown.
 """
@@ -15,7 +15,7 @@ from privacy.associations.contradictions import Contradiction
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSize:
-    """One group, by its smallest code of the declared question; `n` is None if it is hidden.
+    """One group, named by the smallest code of its answers; `n` is None if it is hidden.
 
     `others` are the codes of answers that were merged with it.
     """
@@ -93,9 +93,9 @@ class GroupDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossedCount:
-    """How many people of a group gave one answer to another declared question.
+    """The number of people of a group who gave one answer to another declared question.
 
-    The count is exact; `low` and `high` are the ends of the interval of its share.
+    The count is exact; `low` and `high` are the ends of its share's interval.
     """
 
     question: str
@@ -123,7 +123,7 @@ class BreakdownResult:
 
     @property
     def contradiction(self) -> Contradiction:
-        """No contradiction: each estimate has its own status, and there is no joint table."""
+        """Always none, because each estimate has its own status and there is no joint table."""
         return Contradiction(while_watched=False, after_fixed_end=False)
 
     @property
@@ -136,7 +136,7 @@ class BreakdownResult:
 
     @property
     def shown(self) -> tuple[GroupSize, ...]:
-        """The groups that have rows: they are not hidden and have people."""
+        """The groups that have rows, because they are not hidden and have people."""
         return tuple(group for group in self.groups if group.n)
 
     @cached_property

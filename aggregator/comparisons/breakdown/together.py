@@ -1,7 +1,7 @@
 """Decide which questions outside the file of rows are broken down.
 
-Each question is safe by itself (`hiding.py`), but its groups can be added to and subtracted from
-groups of other questions, of the rows and of rules. In the order of the survey, each question is
+Each question alone is safe (`hiding.py`), but its groups can be added to and subtracted from groups
+of other questions, of the rows and of rules. In the order of the survey, each question is
 shown unless such a sum reveals something about few people. The choice depends only on declared
 answers and the chosen background, never on the order in which breakdowns are opened.
 """

@@ -39,8 +39,8 @@ NOT_AT_LOOKS = "not tested: results were watched"
 class TermLine:
     """One answer to a predictor, or a factor as a whole.
 
-    `share` is the outcome's share if everybody gave this answer, `reference` if everybody gave the
-    reference.
+    `share` is the outcome's share if everybody gave this answer, and `reference` is its share if
+    everybody gave the reference.
     """
 
     name: str

@@ -29,7 +29,7 @@ NOTHING_TO_TEST = "Nothing can be tested: all scrambled answers to one question 
 RELATED = "The two questions are related"
 MAY_BE_INDEPENDENT = "The two questions may be independent"
 EVERYONE_ELSE = "everyone else"
-# Coverage measured with half of the cells empty; in all other tables it is .93 or more.
+# This coverage was measured with half of the cells empty; in all other tables it is .93 or more.
 NEARER_92 = (
     "For both questions, some people gave no answer. If several cells of the true table are empty, "
     "the 95\N{NO-BREAK SPACE}% intervals of the difference and of φ hold the true value only about "
@@ -39,7 +39,7 @@ ROWS = (YES, NO, NO_ANSWER)
 
 
 def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
-    """The main finding in one or two sentences."""
+    """Write the main finding in one or two sentences."""
     shown = [_is_shown(share) for share in (result.share_first, result.share_second)]
     if rate_difference(result) is Reliability.NOT_SHOWN:
         return f"{_describe_too_few(result, group, shown)} to say anything."
@@ -55,7 +55,7 @@ def describe_difference(result: TwoQuestionsResult, outcome: Indicator, group: I
 
 
 def describe_share(result: TwoQuestionsResult, outcome: Indicator, group: Indicator) -> str:
-    """The share of the outcome in the first group."""
+    """Write the share of the outcome in the first group."""
     if not _is_shown(result.share_first):
         return f"{_describe_too_few(result, group, [False, True])} to show a share."
     first, _ = name_groups(group)
@@ -185,7 +185,7 @@ def scale_to_range(result: TwoQuestionsResult, figure: AssociationEstimate) -> A
 
 
 def shows_test(result: TwoQuestionsResult) -> bool:
-    """Whether the p-value is shown: not if nothing varies or too few people answered."""
+    """Whether the p-value is shown; it is not if nothing varies or too few people answered."""
     is_shown = rate_difference(result) is not Reliability.NOT_SHOWN
     return is_shown and result.test.method != NO_VARIATION
 
@@ -298,7 +298,7 @@ def _write_means(
 
 
 def _write_unclipped(figure: AssociationEstimate) -> str:
-    """The unbiased estimate, if it lies outside the possible range."""
+    """Write the unbiased estimate if it lies outside the possible range."""
     if figure.raw is None or figure.estimate is None or abs(figure.raw - figure.estimate) < 0.0005:
         return ""
     return f"unclipped {points(figure.raw, 1)}"

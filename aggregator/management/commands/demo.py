@@ -63,7 +63,7 @@ class Command(FieldingCommand):
         snapshot = newest_snapshot(wave)
         if snapshot is None or not snapshot.final:
             path = options["envelopes"] or settings.VAR_DIR / f"demo-{demo.key}-envelopes.json"
-            # A closed wave has all its reports: perhaps an upgrade recomputes its results.
+            # A closed wave has all its reports; after an upgrade, its results are computed again.
             if wave.is_open:
                 self._send(demo, wave, path=path, options=options)
             snapshot = self.wait_for_workers(wave, deadline=deadline)

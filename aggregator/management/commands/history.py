@@ -1,4 +1,4 @@
-"""`manage.py history`: print who did what with a survey, also after its deletion."""
+"""`manage.py history`: print who did what with a survey, even after its deletion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py status`: whether workers keep up, and what the last verification found."""
+"""`manage.py status`: say whether workers keep up, and what the last verification found."""
 
 from __future__ import annotations
 

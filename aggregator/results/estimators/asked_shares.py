@@ -1,4 +1,4 @@
-"""How many people were asked a question behind a rule: the same figure wherever it appears.
+"""Estimate how many people were asked a question behind a rule, for all pages and files.
 
 Earlier answers decide who is asked, so the share is estimated from these answers. The question's
 own code "not asked" is used only where that is impossible.
@@ -48,7 +48,7 @@ def estimate_asked(
 def _count_groups(estimand: Estimand, counted: Counted) -> Method | None:
     """Count the people for whom a rule holds, if it reads one answer that is sent as it is.
 
-    None if that answer's groups are not shown, or if the rule reads several symbols.
+    Returns None if that answer's groups are not shown, or if the rule reads several symbols.
     """
     event = counted.find_event(estimand.question)
     if event is None or not counted.may_tell(event):
@@ -81,7 +81,7 @@ def _find_by_likelihood(estimand: Estimand, counted: Counted) -> Method | None:
 
 
 def _find_own_codes(estimand: Estimand, manifest: Manifest) -> Event:
-    """Return the codes that mean "asked", of the first question with the same rule.
+    """Return the codes that mean "asked" in the first question with the same rule.
 
     The same people were asked that question.
     """

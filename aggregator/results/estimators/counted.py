@@ -1,4 +1,4 @@
-"""What the reports show: all that estimates are computed from."""
+"""The counts of reports from which all estimates are computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Counts = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class SymbolCounts:
-    """How many reports show each code of a symbol, among those in which it was asked."""
+    """The numbers of reports that show each code of a symbol, among those in which it was asked."""
 
     symbol: Symbol
     cells: Sequence[int]
@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableCounts:
-    """How many reports are in each cell of a joint table."""
+    """The numbers of reports in each cell of a joint table."""
 
     table: JointTable
     cells: NDArray[np.int64]
@@ -64,7 +64,7 @@ class Counted:
 
     `told` names the declared questions whose sizes are shown: none before the close.
     `broken_down_by` names the declared question if these are the counts of one of its groups, or of
-    all its other groups.
+    all its groups but one.
     """
 
     manifest: Manifest
@@ -130,8 +130,10 @@ class Counted:
         )
 
     def may_use(self, found: TableCounts) -> bool:
-        """Whether a table may be used: while people watch, and in small groups, no figure depends
-        on an answer that is sent as it is (`equations.find_condition`).
+        """Whether figures may use a table.
+
+        While people watch, and in small groups, no figure depends on an answer that is sent as it
+        is (`equations.find_condition`).
         """
         if not list_conditions(found.table):
             return True

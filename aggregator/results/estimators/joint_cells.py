@@ -28,7 +28,7 @@ from surveys.manifest.rules import Rule, holds
 
 @dataclass(frozen=True, kw_only=True)
 class _TrueCell:
-    """One combination of true answers: a class on each axis, and what it adds to the ratio."""
+    """One combination of true answers, with a class on each axis and what it adds to the ratio."""
 
     classes: tuple[int, ...]
     numerator: float
@@ -53,7 +53,7 @@ class LatentCells:
         )
 
     def expect(self, *, share: float, counted: float) -> ExpectedReports:
-        """Describe the reports if `share` were the true share, or the mean from 0 to 1."""
+        """Describe the reports to expect if `share` were the true share, or mean from 0 to 1."""
         return assume_share(
             channel=self.channel,
             numerator=[cell.numerator for cell in self.true],
@@ -97,7 +97,7 @@ def build_own_cells(counts: SymbolCounts, estimand: Estimand) -> LatentCells:
 
 
 def build_asked_cells(found: TableCounts) -> LatentCells:
-    """Describe the share of people for whom the rule holds, from its own symbols alone."""
+    """Describe the share of people for whom the rule holds, from the rule's symbols alone."""
     classes = [(0,) * axis.size for axis in found.table.own]
     nothing = (0,) * len(classes)
     return _gather(
@@ -163,7 +163,7 @@ def _build_channel(symbol: Symbol, classes: Sequence[int]) -> Floats:
 def _list_true(
     table: JointTable, asked: Sequence[_TrueCell], not_asked: _TrueCell
 ) -> Iterator[_TrueCell]:
-    """List the possible true cells: people are asked if and only if the rule holds."""
+    """List the possible true cells, where people are asked if and only if the rule holds."""
     rule = table.question.rule
     for combination in product(*(range(axis.size) for axis in table.parents)):
         if rule is None or (table.parents and _holds(rule, table, combination)):

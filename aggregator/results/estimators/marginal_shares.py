@@ -1,6 +1,6 @@
 """Shares of everyone, computed for all codes of all symbols together.
 
-Computing the intervals of all codes at once is much faster than one by one.
+Computing the intervals of all codes at once is much faster than computing them one by one.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _CodeIntervals:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Codes:
-    """Codes of all symbols, or sums of codes: the reports that show each, and its channel."""
+    """Codes or sums of codes, with the number of reports that show each, and its channel."""
 
     successes: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -124,7 +124,7 @@ class _Codes:
         main, simultaneous = self.levels.main, self.levels.simultaneous
         return _CodeIntervals(
             main=self._widen_empty(self._find_ends((main,), chosen_at=main)),
-            # By the same method as the main interval around them.
+            # These use the method of the main interval around them.
             inner=self._find_ends(self.levels.inner, chosen_at=main),
             simultaneous=self._widen_empty(
                 self._find_ends((simultaneous,), chosen_at=simultaneous)
@@ -132,7 +132,7 @@ class _Codes:
         )
 
     def _widen_empty(self, ends: _Ends) -> _Ends:
-        """Replace empty intervals by those at the level for testing contradictions.
+        """Replace empty intervals with those at the level for testing contradictions.
 
         The wider interval covers the true share at least as often as the empty one. If it is empty
         too, the counts contradict the design.
@@ -194,7 +194,7 @@ class _Codes:
 
     def _choose_methods(self, *, level: float) -> list[Method]:
         if self.levels.times:
-            return ["clopper_pearson"] * len(self.total)  # guaranteed even in the tails of looks
+            return ["clopper_pearson"] * len(self.total)  # guaranteed even at extreme levels
         return [
             choose_fixed_end_method(
                 total=int(n), other_probability=float(c), slope=float(d), level=level
@@ -306,9 +306,10 @@ class MarginalShares:
 
 
 def _find_row(event: Event, counts: Mapping[str, SymbolCounts]) -> tuple[Event, bool]:
-    """Return the event to estimate: a complement if that is a single code; and say if it is one.
+    """Return the event to estimate, and whether it is the complement of the event given.
 
-    Thus the same share is computed in the same way wherever it is shown.
+    The complement is estimated if it is a single code. Thus the same share is computed in the same
+    way wherever it is shown.
     """
     k = counts[event.symbol].symbol.k
     if len(event.codes) == 1 or len(event.codes) < k - 1:

@@ -1,8 +1,8 @@
 """Shares and means that describe only the people who were asked, or who answered.
 
 Each is a ratio, estimated by likelihood. If there is a usable joint table of the questions that
-decide who is asked, the likelihood is that of this table. Where an interval covers too rarely, its
-level is raised.
+decide who is asked, the likelihood is that of this table. Where an interval would miss the truth
+too often, its level is raised.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Whether blocks of a random subset may be compared with each other.
 
-Where each block has its own file of rows, no file says which rows belong to people who were asked
-another block too. A comparison across two blocks counts exactly these people. The total of a block,
-less its comparisons with some other blocks, counts those who were asked only the remaining blocks.
+Where each block has its own file of rows, no file says which rows belong to people who were also
+asked another block. A comparison across two blocks counts exactly these people. The total of a
+block, less its comparisons with some other blocks, counts those who were asked only the remaining
+blocks.
 
 Therefore one decision holds for a whole wave. If a single pair of blocks were refused, the
 comparisons with all other blocks would give its figures.

@@ -1,4 +1,4 @@
-"""How many people must hide behind figures about a group whose rows are not marked.
+"""Find how many people must hide behind figures about a group whose rows are not marked.
 
 The file of rows has everybody's codes. Exact counts of a group that the file does not mark are
 linear equations about which rows belong to it. With ten people for each equation, the members stay
@@ -22,7 +22,7 @@ def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
     """Count the independent equations that the counts of all codes give about one group.
 
     Each symbol with k codes gives k - 1 equations, and a joint table adds those of each interaction
-    of its axes. If `block` is given, only its questions count.
+    of its axes. If `block` is given, only the questions of the block count.
     """
     symbols = [
         symbol
@@ -35,7 +35,7 @@ def count_equations(manifest: Manifest, *, block: int | None = None) -> int:
 
 
 def count_people_needed(manifest: Manifest, *, block: int | None = None) -> int:
-    """Count the people whom a group needs if the file of rows does not mark it."""
+    """Return how many people a group needs if the file of rows does not mark it."""
     return max(manifest.crowd, PEOPLE_FOR_EQUATION * count_equations(manifest, block=block))
 
 
@@ -53,9 +53,9 @@ def find_condition(
 ) -> Condition | None:
     """Find what the rules of one part read; None without rules, or if they could be crossed.
 
-    Every rule gives equations about the people who satisfy it. `needed` people are enough for all
-    of these together. Rules that read several declared questions, or different answers for a block,
-    could be crossed: then no figure depends on any of these rules.
+    Every rule gives equations about the people who satisfy it. `needed` people are enough to hide
+    behind all these equations together. Rules that read several declared questions, or different
+    answers for a block, could be crossed. In that case, no figure depends on any of these rules.
     """
     reading = [one for one in tables if one.mask == mask and list_conditions(one)]
     axes = [axis for one in reading for axis in one.axes if axis.symbol.threshold is None]

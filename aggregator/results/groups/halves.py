@@ -8,17 +8,17 @@ from aggregator.results.groups.equations import PEOPLE_FOR_EQUATION, count_equat
 from surveys.models import Wave
 
 MOST_CLAIMS = 10
-# The outcome of a claim has three categories at most: Yes, No and no answer.
+# The outcome of a claim has at most three categories: Yes, No and no answer.
 EQUATIONS_OF_A_CLAIM = 2
 
 
 def can_tell_groups(wave: Wave) -> bool:
     """Whether no table by declared groups can single out a few people in the halves.
 
-    In each half, every combination of declared answers must have nobody or enough people. The same
-    then holds for every union of combinations, and for both halves together. "Enough" means the
-    crowd, and ten people for each equation of a breakdown and of all claims, because the file of
-    rows may leave a group out later.
+    In each half, every combination of declared answers must contain either nobody or enough people.
+    The same then holds for every union of combinations, and for both halves together. "Enough"
+    means the crowd, and ten people for each equation of a breakdown and of all claims, because the
+    file of rows may leave a group out later.
     """
     manifest = wave.description
     equations = count_equations(manifest) + MOST_CLAIMS * EQUATIONS_OF_A_CLAIM

@@ -2,14 +2,14 @@
 
 Figures are sums over people. Figures about several groups therefore also give the figures about all
 sums and differences of these groups. Such a difference may count few people although each group has
-many: two lists may divide the same people in ways that differ for only one person.
+many. For example, two lists may divide the same people in ways that differ for only one person.
 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
 support is the set of people for whom it is not 0. The smallest support is as hard to find as the
-lightest word of a code, so the same search is used (information-set decoding): in a random order,
-people enter a basis while they are independent. For each of them, one function is 1 for this person
-and 0 for all others in the basis. A support is found if at most one of its people comes before the
-basis is complete. A support of one person is found in every order.
+lightest word of a code, so the same search is used (information-set decoding). In a random order,
+people enter a basis as long as they are independent. For each of them, one function is 1 for this
+person and 0 for all others in the basis. A support is found if at most one of its people comes
+before the basis is complete. A support of one person is found in every order.
 
 The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until only
 about one search in a million would miss a support of a given size. If that would take too many
@@ -47,9 +47,9 @@ def leave_few(
 ) -> bool:
     """Whether figures about all groups reveal something about few people.
 
-    Everybody in a row has the same mark and is in the same groups; `people` counts each row. Few
-    means fewer than `needed`. Facts that follow from the known groups and the marks alone do not
-    count. Only about one search in a million misses a support of `sure` people.
+    All people in a row have the same mark and are in the same groups; `people` counts those in each
+    row. Few means fewer than `needed`. Facts that follow from the known groups and the marks alone
+    do not count. Only about one search in a million misses a support of `sure` people.
     """
     groups = np.concatenate([known, new], axis=1)
     cells = np.unique(marks, return_inverse=True)[1].reshape(-1)

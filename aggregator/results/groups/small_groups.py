@@ -12,7 +12,7 @@ def hide_small_groups(
 
     `already` are codes that are hidden for another reason. One small group alone could be found by
     subtracting the others from the total, so the next smallest are hidden with it, until the hidden
-    groups together reach the minimum. If all hidden groups are empty, the total says so, and only
+    groups together reach the minimum. If all hidden groups are empty, the total shows it, and only
     `already` stays hidden.
     """
     hidden = _hide(counts, minimum=minimum, already=already)

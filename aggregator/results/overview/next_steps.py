@@ -1,4 +1,4 @@
-"""The author's next step with a survey: one link, decided here for all pages."""
+"""Decide the author's next step with a survey, which all pages show as one link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as a PDF."""
+"""Write the report as a PDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a worker makes the report as a file."""
+"""Make the report as a file, in a worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAKERS: dict[str, Callable[[StudyReport], bytes]] = {
 }
 
 
-# Typst takes 50 kB of memory per table row, all at once: half a gigabyte for 9,000 rows.
+# Typst takes 50 kB of memory per table row, and half a gigabyte at once for 9,000 rows.
 MAX_PDF_ROWS = 2_000
 TOO_LONG = (
     "The tables of this report have {rows} rows, but a PDF can hold at most {most}. The Word file "

@@ -1,4 +1,4 @@
-"""The report as a Word file. Only workers call this: python-docx is imported here alone."""
+"""Write the report as a Word file, only in workers; no other module imports python-docx."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from aggregator.study_report.content import (
 if TYPE_CHECKING:
     from docx.document import Document
 
-# A file needs a date even if its report has none. Zip files allow no earlier date.
+# A file needs a date even if its report has none. Zip files allow no date before 1980.
 _NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)
 _COLOUR = "4B3B7A"
 _FONT = "Calibri"
-# Millimetres, on A4.
+# All sizes are in millimetres, on A4.
 _PAGE = (210, 297)
 _MARGINS = (22, 20)
 _TEXT_WIDTH = _PAGE[0] - 2 * _MARGINS[0]
 _FIGURE_WIDTH = 25
-# XML does not allow these.
+# XML does not allow these characters.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -177,7 +177,7 @@ class _Writer:
             self._say(paragraph, words)
 
     def _say(self, paragraph: Any, words: Words) -> None:
-        """Add words with their language; those from right to left also with their direction."""
+        """Add words with their language, and right-to-left words also with their direction."""
         from docx.oxml import OxmlElement
         from docx.oxml.ns import qn
 

@@ -1,4 +1,4 @@
-"""Table 1: the declared groups of those who took part."""
+"""Write Table 1, which shows the declared groups of those who took part."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def write_protection(wave: Wave, manifest: Manifest) -> Section:
         )
     ]
     if scrambled:
-        # Each is computed once: finding what all codes say about an answer is slow.
+        # Each is computed only once, because finding what all codes say about an answer is slow.
         strengths = [(question, _find_strength(manifest, question)) for question in scrambled]
         one = max(strength.statement_epsilon for _, strength in strengths)
         parts += [

@@ -93,7 +93,7 @@ def _name(name: str, text: str) -> Fact:
 
 
 def describe_dates(wave: Wave) -> str:
-    """Write the days between which people could answer; never a time."""
+    """Write the first and the last day on which people could answer, without times."""
     start = day((wave.opens_at or wave.launched_at).date())
     if wave.closed_at is None:
         return f"From {start}, still open"
@@ -102,7 +102,7 @@ def describe_dates(wave: Wave) -> str:
 
 
 def describe_end(wave: Wave) -> str:
-    """Say why the survey ended, and whether that was fixed before anybody could see results."""
+    """Say why the survey ended, and whether this end was fixed before the survey opened."""
     planned = _describe_planned_end(wave)
     if wave.is_open:
         return f"Fixed before it opened: {planned}" if planned else "None was fixed"

@@ -120,7 +120,7 @@ def judge_version(name: str, product: str, version: str) -> list[CheckMessage]:
     return judge(
         messages.REDIS_VERSION,
         f"{name}: {product} {version}",
-        # Only a warning: distributions patch a version without changing its number.
+        # This is only a warning, because distributions patch a version without changing its number.
         good=True if _is_new_enough(version, versions) else None,
         meaning="this version has known vulnerabilities, unless your distribution has fixed them.",
         remedy=f"install one of {least}, a newer one, or your distribution's newest package.",

@@ -1,7 +1,7 @@
 """The checks that `manage.py check` runs, with their tags.
 
-Plain `manage.py check`, which every other command runs first, looks at settings only. To
-check the servers too, run `manage.py check --deploy --tag privacy --database default` or
+Plain `manage.py check`, which every other command runs first, looks only at settings. To also check
+the servers, run `manage.py check --deploy --tag privacy --database default` or
 `manage.py privacy_check`.
 """
 
@@ -47,7 +47,7 @@ def register_checks() -> None:
 
 
 def check_servers(*, databases: Sequence[str] | None = None, **_kwargs: Any) -> list[CheckMessage]:
-    """Ask the database server and Redis for their settings."""
+    """Check the settings of the database server and of Redis."""
     if not databases:
         return []
     if failure := _find_database_failure():

@@ -1,4 +1,4 @@
-"""What workers need to draw releases: OpenDP, and a folder in which they record the draws."""
+"""Check that workers have what they need to draw releases: OpenDP, and a folder for the record."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_releases(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_which_folder() -> list[CheckMessage]:
-    """Ask the database whether this folder counts the draws, unless another machine draws."""
+    """Check in the database that this folder counts the draws, unless another machine draws."""
     if settings.RELEASES is None:
         return []
     try:

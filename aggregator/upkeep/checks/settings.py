@@ -1,4 +1,4 @@
-"""Murmur's own settings: those that weaken privacy, and those that contradict others."""
+"""Find settings of Murmur that weaken privacy or contradict other settings."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
     return judge(
         messages.PUBLIC_ADDRESS,
         f"MURMUR_PUBLIC_URL = {settings.PUBLIC_URL if settings.PUBLIC_URL_IS_SET else ''}",
-        # Only a warning: on a laptop and in a closed network, a local address is intended.
+        # This is only a warning, as a local address is intended on a laptop or in a closed network.
         good=True if settings.PUBLIC_URL_IS_SET and not local else None,
         meaning=(
             f"emails, share links, posters and QR codes lead to {settings.PUBLIC_URL}"
@@ -116,7 +116,7 @@ def check_public_address(**_kwargs: Any) -> list[CheckMessage]:
 
 
 def check_mail(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether people who forgot their password get mail. Only warn: a laptop needs no mail."""
+    """Warn if people who forgot their password get no email; on a laptop, they need none."""
     delivery = find_delivery()
     sender = settings.DEFAULT_FROM_EMAIL
     is_local = sender.rstrip(">").endswith("@localhost")
@@ -141,7 +141,7 @@ Rule = tuple[str, bool | None, str, str]  # subject, whether the setting is righ
 
 
 def check_contradictions(**_kwargs: Any) -> list[CheckMessage]:
-    """Find settings that make no sense in any installation; runs before every command."""
+    """Find settings that make no sense in any installation; this runs before every command."""
     return [
         message
         for subject, good, meaning, remedy in _find_rules()
@@ -204,7 +204,7 @@ def _session_rules() -> Iterator[Rule]:
 def _proxy_rule() -> Rule:
     return (
         f"MURMUR_BEHIND_PROXY = {settings.BEHIND_PROXY} with MURMUR_HTTPS = {settings.HTTPS}",
-        # Only a warning: load tests imitate a proxy on a machine without TLS.
+        # This is only a warning, because load tests imitate a proxy on a machine without TLS.
         True if settings.HTTPS or not settings.BEHIND_PROXY else None,
         "Murmur trusts the proxy's X-Forwarded-Proto, yet sends cookies over plain HTTP.",
         "export MURMUR_HTTPS=true, or MURMUR_BEHIND_PROXY=false if there is no proxy.",

@@ -1,4 +1,4 @@
-"""Checks of the database's rows: the last purge, and waves or batches below the minimum."""
+"""Check the rows of the database: the last purge, and waves or batches below the minimum."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def judge_mfa_keys(*, unreadable: int, old: int) -> Iterator[CheckMessage]:
 
 
 def note_no_folder(*, protected: int, halves: int) -> Iterator[CheckMessage]:
-    """Say that this machine draws no releases, which is right if another one does."""
+    """Say that this machine draws no releases, which is right if another machine does."""
     if protected or halves:
         yield Info(
             f"MURMUR_RELEASES is empty; surveys with protected publication: {protected}, with a "

@@ -1,4 +1,4 @@
-"""Checks of one sealed batch: its size, its bytes, its counts and the order of its reports."""
+"""Check one sealed batch: its size, its bytes, its counts and the order of its reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a finished comparison while its batches are counted again."""
+"""Check a finished comparison while its batches are counted again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from surveys.comparing.indicators import find_indicators, list_names
 from surveys.manifest.manifest import Manifest
 from surveys.models import Wave
 
-# Another processor may round the last digits differently, and the search for a maximum increases
-# the difference a little.
+# A different processor may round the last digits differently, and the search for a maximum
+# increases the difference a little.
 COMPARISON_TOLERANCE = 1e-9
 REQUEST_AGAIN = "Delete row {row} of aggregator_comparison; the comparison can be requested again."
 # Nobody can request a claim's test again. If its row were deleted, the claim would never be tested.
@@ -58,7 +58,7 @@ class OpenComparison:
         )
 
     def give_up_table(self) -> None:
-        """Check only the number of reports: a faulty batch has already been reported."""
+        """Check only the number of reports, because a faulty batch has already been reported."""
         self._is_table, self._groups = False, None
 
     def add(self, batch: StoredBatch) -> None:

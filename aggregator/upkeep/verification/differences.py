@@ -1,4 +1,4 @@
-"""What verification reports: stored data that differs from what the batches give."""
+"""The differences that verification finds between stored data and the batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def name_wave(wave: Wave) -> str:
 
 
 def agree(stored: Any, computed: Any, tolerance: float) -> bool:
-    """Whether two results from JSON are equal, numbers within the tolerance."""
+    """Whether two results from JSON are equal, with numbers compared within the tolerance."""
     if isinstance(stored, dict) and isinstance(computed, dict):
         return stored.keys() == computed.keys() and all(
             agree(stored[key], computed[key], tolerance) for key in stored

@@ -1,8 +1,7 @@
-"""Checks of a wave's ledger and releases: nothing beyond the cap, and noise that fits its price.
+"""Check that a wave's releases cost no more than its cap, and that their noise fits their price.
 
-Also checks the record of a sealed half's test in the folder of draws.
-
-The figures themselves cannot be checked: nobody knows their noise.
+The record of a sealed half's test in the folder of draws is also checked. The figures themselves
+cannot be checked, because nobody knows their noise.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
     if wave.sealed_half:
         yield from _check_test(wave, counted)
         return
-    # Read the rows after the file and before the ledger: a release is charged first, then stored as
-    # a row, then written to the file.
+    # Read the rows after the file and before the ledger, because a release is charged first, then
+    # stored as a row, then written to the file.
     releases = list(wave.releases.order_by("pk"))
     ledger = ReleaseLedger.objects.filter(wave=wave).first()
     findings = [*_check_ledger(ledger, releases, manifest), *_check_planned(releases, manifest)]
@@ -66,7 +65,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
 def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
     made = sorted(one.request_hash for one in releases if one.planned)
     planned = manifest.planned_releases or ()
-    # Before the close, only kinds that may come then.
+    # Before the close, there are only kinds that may come while the wave is open.
     early = sorted(one.digest for one in planned if one.kind.comes_while_open)
     if made and made not in (early, sorted(one.digest for one in planned)):
         yield "its planned releases are not those of the manifest"
@@ -114,7 +113,8 @@ def _read_file(wave: Wave) -> frozenset[str] | None:
 def _check_test(wave: Wave, recorded: frozenset[str] | None) -> Iterator[Difference]:
     """Check that the record of the sealed half's test, if there is one, names these claims.
 
-    Older versions kept no record. Once a worker has refused the claims, their owner knows.
+    Older versions kept no record. If a worker has refused the claims, their owner already knows
+    why.
     """
     half = SealedHalf.objects.filter(wave=wave).first()
     tested = (recorded or frozenset()) - {UNKNOWN_DRAWS}

@@ -1,4 +1,4 @@
-"""Checks of everything that was computed from a wave's batches."""
+"""Check everything that was computed from a wave's batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from surveys.models import Wave
 
 # A full batch of a hundred yes/no questions is 0.8 MB.
 BATCHES_AT_ONCE = 16
-# Another processor may round the last digits of a logarithm differently.
+# A different processor may round the last digits of a logarithm differently.
 ESTIMATE_TOLERANCE = 1e-13
 
 
@@ -34,7 +34,8 @@ class WaveCheck:
         self._wave, self._manifest = wave, manifest
         self._ks = Columns.of(manifest).ks
         self._tables = list_tables(manifest)
-        # Keyed by the batch after which looks are decided; above 0 if the wave is older than looks.
+        # The keys are the batches after which looks are decided; above 0 if the wave is older than
+        # looks.
         self._replays: dict[float, Replay] = {}
         self.batches = self.reports = self.snapshots = self.comparisons = 0
 
@@ -110,7 +111,8 @@ class WaveCheck:
         )
 
     def _check_snapshot(self, pk: int) -> Iterator[Difference]:
-        # Read the wave's current state too: if it closed during the run, its snapshot may be final.
+        # Also read the wave's current state: if it closed during the run, its snapshot may be
+        # final.
         snapshot = Snapshot.objects.select_related("wave").filter(pk=pk).first()
         if snapshot is None:
             return  # replaced by newer ones during the run

@@ -1,6 +1,6 @@
-"""Verification: compute everything again from the batches and compare it with what is stored.
+"""Verify stored results by computing everything again from the batches.
 
-Verification reads in short statements and holds no transaction open: batches never change, so they
+Verification reads in short statements and holds no transaction open. Batches never change, so they
 can be added up while reports arrive and are sealed. Memory does not grow with the number of
 batches.
 """
@@ -28,12 +28,12 @@ from surveys.models import Wave
 # A damaged database may differ everywhere, so the upkeep row does not store every difference.
 MOST_STORED = 1000
 ACCEPTED = "accepted"
-# Shorter than the time between two nights, longer than a run may take.
+# This is shorter than the time between two nights, and longer than a run may take.
 RECENTLY = timedelta(hours=12)
 
 
 class Verification:
-    """One run; counts what it has checked."""
+    """One run, which counts what it has checked."""
 
     def __init__(self) -> None:
         self.waves = self.batches = self.reports = self.snapshots = self.comparisons = 0
@@ -103,7 +103,7 @@ def accept_losses(waves: QuerySet[Wave]) -> dict[Wave, int]:
 
 
 def forget_differences(waves: Sequence[Wave]) -> None:
-    """Forget findings about waves that are being deleted: they name waves and count reports."""
+    """Forget findings about waves that are being deleted, as they name waves and count reports."""
     row = Upkeep.objects.select_for_update().filter(job=Upkeep.Job.VERIFY).first()
     if row is None:
         return

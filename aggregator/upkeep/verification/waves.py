@@ -1,4 +1,4 @@
-"""Checks of a wave as a whole: its manifest, its translations and its number of reports."""
+"""Check a wave as a whole: its manifest, its translations and its number of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two coins: a form for browsers without scripts, and the same form on paper.
+"""The form for people who toss two coins, in browsers without scripts and on paper.
 
 People toss the coins before they fill in the form, so it sends scrambled codes like any other
 report. No code here reads a session, a cookie or an account, and no address is kept.
@@ -79,7 +79,7 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     # A person who reads the sheet in one language wants the form in the same language.
     query = f"?lang={language}" if len(manifest.languages) > 1 else ""
     address = public_link(reverse("aggregator:coins", args=[slug]) + query)
-    # No inline colours or sizes: the page's policy forbids style attributes.
+    # Leave out inline colours and sizes, because the page's policy forbids style attributes.
     code = segno.make(address, error="m", micro=False).svg_inline(
         omitsize=True, svgclass="code", lineclass=None
     )
@@ -127,7 +127,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """Show the form again if reports are accepted: nobody should toss coins for nothing."""
+    """Show the form again only if reports are accepted, so that nobody tosses coins for nothing."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])

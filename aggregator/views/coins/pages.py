@@ -59,8 +59,8 @@ def show_notice(
 def show_thanks(request: HttpRequest, kind: str, *, form: str, wave: Wave) -> HttpResponse:
     """Thank the person for a form. Visitors who sent no form are led to the form.
 
-    Only headers distinguish these visitors: the address is the same, and there is no cookie. After
-    a reload, WebKit says that the visit has no origin, but keeps the referrer.
+    Only headers distinguish these visitors, because the address is the same and there is no cookie.
+    After a reload, WebKit says that the visit has no origin, but keeps the referrer.
     """
     comes_from_here = request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
     referrer = request.headers.get("Referer", "")

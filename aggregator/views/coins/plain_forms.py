@@ -1,4 +1,4 @@
-"""Checks forms that are posted by pages without scripts."""
+"""Check forms that pages without scripts post."""
 
 from __future__ import annotations
 

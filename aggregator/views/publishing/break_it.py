@@ -97,7 +97,7 @@ def _find_default(choices: list[Choice]) -> Choice:
 
 
 def _list_examples(request: HttpRequest, survey: Survey) -> list[Survey]:
-    """List the reader's surveys that can be attacked instead: rehearsals of this one come first."""
+    """List the reader's other surveys that can be attacked, with a rehearsal of this one first."""
     own = Survey.objects.of(request.user)
     rehearsed = TITLE.format(title=survey.title)[:200]
     rehearsals = own.filter(rehearsal=True, title=rehearsed).order_by("-pk")

@@ -1,4 +1,4 @@
-"""The page, and the file, of a survey's published results for anyone."""
+"""The page and the file from which anyone can read a survey's published results."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def release(request: HttpRequest, survey: Survey, pk: int) -> HttpResponseBase:
 
 
 def _count_minutes_late(release: Release) -> int:
-    """Whole minutes since a release became due; 0 if it is not late."""
+    """Count the whole minutes since a release became due; 0 if it is not late."""
     since = find_due_since(WorkKind.RELEASE, release.pk)
     if since is None:
         return 0
