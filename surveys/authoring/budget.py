@@ -83,7 +83,7 @@ class Budget:
         if self.is_refused:
             return "That is above the limit, so the survey cannot be opened."
         if self.is_high:
-            return "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it."
+            return "Above 100\N{NO-BREAK SPACE}%, you must acknowledge the risk."
         return ""
 
     @property
@@ -164,8 +164,8 @@ class Budget:
         )
         fix = ", or ".join([*ways[:1], *(way[0].lower() + way[1:] for way in ways[1:])])
         return (
-            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
-            f"respondents’ browsers refuse. {fix or 'Ask fewer questions'}."
+            f"Together, the questions exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, the "
+            f"most that respondents’ browsers accept. {fix or 'Ask fewer questions'}."
         )
 
 
@@ -198,12 +198,14 @@ def _explain_missing(manifest: Manifest, kind: RemedyKind, limit: float) -> str:
         )
     match kind:
         case RemedyKind.SUBSET if manifest.block_count < 2:
-            return "There are no two questions to draw from that no rule ties together."
+            return "You need at least two questions that no rule ties together."
         case RemedyKind.SUBSET:
             return f"No random subset stays within {limit:g}."
         case RemedyKind.STRENGTH:
             strongest = protect(manifest, flips=MOST_FLIPS).epsilon
-            return f"Even {MOST_FLIPS} flips of 100 for all cost ε = {epsilon(strongest)}."
+            return (
+                f"Even {MOST_FLIPS} flips of 100 for all questions cost ε = {epsilon(strongest)}."
+            )
         case RemedyKind.SOME:
             return ""
 

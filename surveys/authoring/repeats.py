@@ -129,14 +129,14 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
         named = "all questions" if numbers == answered and not one else _call(numbers)
         yield (
             f"{named[0].upper()}{named[1:]} {'is' if one else 'are'} also asked in "
-            f"{_name_surveys(titles)}. Someone who answers both reveals more, and respondents read "
-            "that."
+            f"{_name_surveys(titles)}. Someone who answers both reveals more, and respondents are "
+            "told so."
         )
     deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:
         yield (
-            f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "
-            "that, because someone who answered both reveals more."
+            f"{deleted} of your deleted surveys also asked one of these questions. Respondents are "
+            "told so, because someone who answered both reveals more."
         )
 
 

@@ -102,11 +102,12 @@ def _find_scale_problem(
     score = None if scale.is_second else build_score(scale)
     if score is None:
         return (
-            f"{called} is a second code of {named}, which would be no scale. Delete {called} first."
+            f"{called} is a second code of {named}, which would no longer be a scale. Delete "
+            f"{called} first."
         )
     others = [one for one in questions if one.is_second and one.same_fact == question.same_fact]
     if others[0] != question:
-        return f"{named} has a second code already. A scale has one or two."
+        return f"{named} already has a second code. A scale has one or two codes."
     if question.output == scale.output:
         return f"{called} would send the same as {named}. Choose another output."
     if problem := find_output_problem(question, scale=score):

@@ -187,7 +187,7 @@ class _Settler:
         if len(self.named[scale.name]) > 1:
             raise _NoScore(f"{len(self.named[scale.name])} rows have the name {called}.")
         if scale.line in self.have_seconds:
-            raise _NoScore(f"{called} has a second code already. A scale has one or two.")
+            raise _NoScore(f"{called} already has a second code. A scale has one or two codes.")
         if item.rule not in (None, scale.rule):
             raise _NoScore(f"Its rule is not that of {called}.")
         codes = _find_codes(item, scale=scale.content)

@@ -242,7 +242,7 @@ def test_a_deleted_group_takes_its_table_along_and_another_type_prevents_the_ope
     group.save()
     with pytest.raises(Exception, match="Groups must be the answers to a background question"):
         open_survey(survey=survey)
-    assert "no longer include it" in delete_question(question=group)
+    assert "no longer include what was deleted" in delete_question(question=group)
     survey.refresh_from_db()
     assert open_survey(survey=survey).description.planned_releases == ()
 

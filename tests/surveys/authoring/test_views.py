@@ -167,7 +167,7 @@ def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     assert "you must acknowledge" not in author.get(at("edit", few)).text
     page = author.get(at("edit", many)).text
     assert "ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
-    assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it." in page
+    assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge the risk." in page
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:
@@ -532,6 +532,6 @@ def test_too_large_a_total_says_in_one_line_what_to_do(author: Client, owner: Us
     survey = make_survey(owner=owner, questions=[f"Question {n}?" for n in range(19)])
     page = words_of(author.get(at("launch", survey)))
     assert (
-        "which respondents’ browsers refuse. Ask each person 18 of 19 questions, or use at least "
-        "26 flips of 100 for every question."
+        "the most that respondents’ browsers accept. Ask each person 18 of 19 questions, or use at "
+        "least 26 flips of 100 for every question."
     ) in page

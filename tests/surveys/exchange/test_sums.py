@@ -252,7 +252,7 @@ AB = "(${a} + ${b})"
             [f"if(({AB} >= 0) and ({AB} <= 1), 'low', if(2 <= {AB}, 'high', ''))", AB, f"0 + {AB}"],
             [["0–1 low", "2–8 high"], None, "a is an item of sum0 already."],
         ),
-        (["${a} + ${b}", "if(${sum0} > 4, 1, 0)", AB], [None, 5, "a second code already."]),
+        (["${a} + ${b}", "if(${sum0} > 4, 1, 0)", AB], [None, 5, "already has a second code."]),
         ([f"if({AB} > 2, 1, 0)", f"if({AB} > 4, 1, 0)"], [3, "the same kind of code"]),
         (["${a} + ${b}", "if(${sum0} > 2, 1, '')"], [None, "some totals without a result"]),
         (["${a} + ${b}", "if(${sum0} > 8, 1, 0)"], [None, "from 0 to 8 have the same result"]),

@@ -187,7 +187,7 @@ def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning
             "rounded to one of the two ends of its range. Enter 2.",
         ),
         ({"asked": "0"}, "Enter the percentage who are asked as a number from 1 to 99.9."),
-        ({"closing": "never"}, "Choose one of the ways to end in the list."),
+        ({"closing": "never"}, "Choose one of the endings in the list."),
         (
             {"refusing": "100"},
             "Enter the percentage who prefer not to say as a number from 0 to 90.",

@@ -156,7 +156,7 @@ def test_k_must_be_a_number_of_at_least_ten(value: str) -> None:
 
 def test_the_display_minimum_cannot_be_below_k() -> None:
     message = only_error(settings_form(minimum_batch="120"), "display_minimum")
-    assert "fewer reports than K (120)" in message
+    assert "cannot be below K (120)" in message
     assert settings_form(minimum_batch="100").is_valid()
 
 
