@@ -155,11 +155,11 @@ class _Checker:
             for name in ("options", "cut_off"):
                 if kept[name] in (None, []) and content.get(name) not in (None, []):
                     self._add(
-                        "This output does not use it. Leave it out.", "questions", place, name
+                        "This output does not use this key. Leave it out.", "questions", place, name
                     )
         if rule is not None and form.cleaned_data.get("rule", rule) != rule:
             self._add(
-                "Authors could not write this rule. Write it more simply.",
+                "This rule cannot be written in the editor. Write it more simply.",
                 *("questions", place, "rule"),
             )
         content |= {"rule": rule, "same_fact": fact}

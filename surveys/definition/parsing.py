@@ -88,10 +88,12 @@ def measure(definition: Any) -> list[Problem]:
 def _find_bad_keys(value: dict[Any, Any], path: tuple[str | int, ...]) -> Iterator[Problem]:
     for key in value:
         if not isinstance(key, str) or len(key) > LONGEST_KEY or not _is_text(key):
-            text = "A key is too long, or has half of a character."
+            text = "A key is too long, or contains an incomplete character."
             raise InvalidDefinition([Problem(pointer=point(*path), text=text)])
     for key in getattr(value, "twice", ()):
-        yield Problem(pointer=point(*path, key), text="This key stands twice. Delete one of them.")
+        yield Problem(
+            pointer=point(*path, key), text="This key appears twice. Delete one of the two."
+        )
 
 
 def _is_text(key: str) -> bool:

@@ -37,9 +37,9 @@ def describe_declining() -> str:
     plain, with_it = PlanInput(), PlanInput(refusal=True)
     needed, more = Plan(given=plain).people_at_end, Plan(given=with_it).people_at_end
     return (
-        f"It takes more people. For ±{points(plain.margin)} points, a yes/no question of the usual "
-        f"strength then needs about {more / needed:.1f} times as many: {whole(more)} instead of "
-        f"{whole(needed)}, if {percent(with_it.refusing)} decline."
+        f"This option takes more people. For ±{points(plain.margin)} points, a yes/no question of "
+        f"the usual strength then needs about {more / needed:.1f} times as many: {whole(more)} "
+        f"instead of {whole(needed)}, if {percent(with_it.refusing)} decline."
     )
 
 
@@ -117,16 +117,16 @@ def _warn_about_privacy(plan: Plan) -> Iterator[str]:
         )
     elif plan.total_epsilon > LARGEST_UNCONFIRMED_EPSILON:
         yield (
-            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers hang "
-            "together, guesses about that person are practically certain. Ask fewer questions, or "
-            "protect each more strongly."
+            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers are "
+            "related, guesses about that person are almost certain to be right. Ask fewer "
+            "questions, or protect each more strongly."
         )
     word = strength_word(plan.epsilon)
     if is_weak(word):
         weak = "an answer is hardly protected" if word == HARDLY else "the protection is light"
         yield (
             f"With {plan.given.flips} flips of 100 {weak}: someone who saw a code could guess the "
-            f"answer better, from 50 to at most {guess(plan.epsilon)} in 100."
+            f"answer right at most {guess(plan.epsilon)} times in 100, instead of 50."
         )
 
 

@@ -273,7 +273,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
     found = []
     if question.described.has_points and question.is_rounded:
         found.append(
-            f"With {question.points} points you learn only the mean, not how many people chose "
+            f"With {question.points} points, you learn only the mean, not how many people chose "
             "each point. For that, use 7 points or fewer."
         )
     elif question.described.has_points and question.points >= LONG_SCALE:
@@ -282,7 +282,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
         ratio = mean_variance_ratio(shares=even, mechanism=mechanism)
         if ratio > 1:
             found.append(
-                f"A scale of {question.points} points is long. For the mean alone you need "
+                f"A scale of {question.points} points is long. For the mean alone, you need "
                 f"{ratio:.1f} times as many people as with a scale of 8 to 11 points, which gives "
                 "only the mean."
             )

@@ -140,7 +140,7 @@ def _comparison(tokens: Tokens) -> Condition:
     else:
         value = _constant(tokens)
     if value == "":
-        raise NotReadable("It asks whether an answer is empty, which a scrambled code never says.")
+        raise NotReadable("It asks whether an answer is empty, which a scrambled code never shows.")
     if item:
         if value not in ("0", "1"):
             raise NotReadable("A box is 0 or 1.")

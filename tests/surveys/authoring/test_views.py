@@ -190,7 +190,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert (survey.title, survey.minimum_batch, survey.display_minimum) == ("Renamed", 20, 200)
     assert (survey.closes_at, survey.cap, survey.opens_at) == (closes, 2000, None)
     assert survey.people_expected == 1500
-    assert "The first batch is therefore sealed once twice K have arrived." in form
+    assert "The first batch is therefore sealed once 2 × K reports have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
 
@@ -268,7 +268,7 @@ def test_a_day_of_deletion_is_told_before_the_opening_and_checked_again(
     survey = make_survey(owner=owner, delete_on=date(2031, 3, 31))
     told = author.get(at("launch", survey)).text
     assert "On 31 March 2031, this survey is deleted with everything that it collected" in told
-    assert "nobody can move it later" in told
+    assert "nobody can change it after the opening" in told
     assert "Open the survey</button>" in told
     Survey.objects.update(delete_on=timezone.now().date() + timedelta(days=6))
     assert "at least 7 days after today" in author.get(at("edit", survey)).text

@@ -172,17 +172,17 @@ def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
         (make("choice", options=6), ""),  # 1.05 times as many people
         (
             make("choice", options=7),
-            "7 codes are many for this strength: this takes 1.2 times",
+            "For this strength, 7 codes are many. The question takes 1.2 times",
         ),
         (
             make("choice", options=15, refusal=True),
-            "16 codes are many for this strength: this",
+            "For this strength, 16 codes are many. The question",
         ),
         (make("scale", minimum=1, maximum=5, options=5), ""),
         (make("scale", minimum=1, maximum=7, options=7), "A scale of 7 points is long"),
         (
             make("scale", minimum=0, maximum=10, options=0),
-            "With 11 points you learn only the mean",
+            "With 11 points, you learn only the mean",
         ),
         (make("several", options=3, limit=1), "“one answer” costs half as much"),
     ],
