@@ -63,8 +63,8 @@ class Budget:
     def total(self) -> str:
         """State the total in ε, for specialists."""
         return (
-            f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
-            f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
+            f"ε = {epsilon(self.manifest.epsilon)} (recommended: up to "
+            f"{LARGEST_UNCONFIRMED_EPSILON}; limit: {LARGEST_TOTAL_EPSILON:.0f})."
         )
 
     @property

@@ -223,12 +223,12 @@ def describe_size(manifest: Manifest) -> str:
     size = len(serialize_manifest(manifest))
     if size > MOST_BYTES:
         return (
-            f"All questions and texts together have {_kilobytes(size)} kB, but phones load at most "
-            f"{_kilobytes(MOST_BYTES)} kB. Shorten them, or ask fewer questions."
+            f"All questions and texts together take up {_kilobytes(size)} kB, but phones load at "
+            f"most {_kilobytes(MOST_BYTES)} kB. Shorten them, or ask fewer questions."
         )
     if size > _NEAR * MOST_BYTES:
         return (
-            f"All questions and texts together have {_kilobytes(size)} of at most "
+            f"All questions and texts together take up {_kilobytes(size)} of at most "
             f"{_kilobytes(MOST_BYTES)} kB."
         )
     return ""
@@ -339,7 +339,7 @@ def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
     people = manifest.people_expected
     if people and (manifest.release_delta_nanos or 0) > largest_release_delta(people):
         yield Problem(
-            f"With {whole(people)} people expected, δ can be at most "
+            f"If you expect {whole(people)} people, δ can be at most "
             f"{whole(largest_release_delta(people))} billionths.",
             "Enter this number or a smaller one in the settings, under “For specialists: δ”.",
             href=link_setting(survey.slug, "release_delta_nanos"),

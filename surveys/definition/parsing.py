@@ -44,7 +44,7 @@ def _read_number(text: str) -> float | int:
 def parse_definition(content: bytes) -> Any:
     """Parse the bytes; raise InvalidDefinition if they are not JSON or too long."""
     if len(content) > MOST_BYTES:
-        raise _refuse(f"The file has more than {MOST_BYTES // 1_000_000} MB.")
+        raise _refuse(f"The file is larger than {MOST_BYTES // 1_000_000} MB.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -58,7 +58,7 @@ def _check_version(definition: Any) -> None:
         raise InvalidDefinition([Problem(pointer="", text=text)])
     version = definition.get("version")
     if isinstance(version, bool) or version != VERSION:
-        text = f"This server reads version {VERSION}. The file was written by another version."
+        text = f"This server reads version {VERSION}. The file has a different version."
         raise InvalidDefinition([Problem(pointer="/version", text=text)])
 
 

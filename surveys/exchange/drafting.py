@@ -191,7 +191,7 @@ class _Drafter:
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            self._note_rule(item, f"Without this rule: everyone is asked. {problem}")
+            self._note_rule(item, f"The rule is left out, so everyone is asked. {problem}")
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:

@@ -189,7 +189,7 @@ class _Settler:
         if scale.line in self.have_seconds:
             raise _NoScore(f"{called} already has a second code. A scale has one or two codes.")
         if item.rule not in (None, scale.rule):
-            raise _NoScore(f"Its rule is not that of {called}.")
+            raise _NoScore(f"Its rule differs from the rule of {called}.")
         codes = _find_codes(item, scale=scale.content)
         if codes.content["output"] == scale.content["output"]:
             raise _NoScore(f"{called} sends the same kind of code.")
@@ -253,7 +253,7 @@ class _Settler:
             if first.content.get("refusal", False) != other.content.get("refusal", False):
                 raise _NoScore(f"Only one of {both} may be declined.")
         if score.rule is not None and score.rule != first.rule:
-            raise _NoScore("Its rule is not that of its items.")
+            raise _NoScore("Its rule differs from the rule of its items.")
 
     def _list_answers(self, item: Item) -> list[tuple[str, str]]:
         """List the answers of a question: their names in rules, and their texts."""
@@ -294,7 +294,7 @@ class _Settler:
         for member in members:
             self.items_of[member.name] = cut(score.name)
             own = self.lines[member.line]
-            own.note(member.name_column, "Items of a score have no name.", "same")
+            own.note(member.name_column, "Items of a score have no names.", "same")
             if member.flips_column:
                 own.note(member.flips_column, "The strength of the score counts.")
         self._translate(members)

@@ -161,4 +161,4 @@ def describe_assumptions(manifest: Manifest, questions: Sequence[ManifestQuestio
         ),
     }
     assumed = join_list([text for text, applies in texts.items() if applies])
-    return f"± is the margin of error: half of a 95 % interval{looks}. It assumes that {assumed}."
+    return f"The margin of error (±) is half of a 95 % interval{looks}. It assumes that {assumed}."

@@ -72,9 +72,10 @@ class PublicationForm(forms.Form):
         low=0,
         high=MOST_RELEASE_DELTA,
         label="δ, in billionths",
-        help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. It lets a table of "
-        "many questions use another kind of noise, which is smaller there. 0 rules that out. It "
-        "can be at most 1 divided by ten times the number of people you expect.",
+        help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. This value lets a "
+        "table of many questions use a different kind of noise, which is smaller for such tables. "
+        "A δ of 0 rules out this noise. δ can be at most 1 divided by ten times the number of "
+        "people you expect.",
     )
 
     @property
@@ -138,7 +139,7 @@ class PublicationForm(forms.Form):
         people, delta = self.value_of("people_expected"), self.value_of("release_delta_nanos")
         if people and delta and delta > largest_release_delta(people):
             largest = whole(largest_release_delta(people))
-            most = f"With {whole(people)} people expected, δ can be at most {largest} billionths."
+            most = f"If you expect {whole(people)} people, δ can be at most {largest} billionths."
             self.refuse(
                 release_delta_nanos=f"{most} Enter this number or a smaller one.",
                 people_expected=f"{most} Lower it on the page “Privacy” first.",

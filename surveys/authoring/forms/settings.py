@@ -161,7 +161,7 @@ class SettingsForm(PublicationForm):
             "minimum_batch",
             "display_minimum",
             lambda batch, display: display >= batch,
-            "This number cannot be below K ({first:,}), because results exist only for whole "
+            "“Fewest reports” cannot be below K ({first:,}), because results exist only for whole "
             "batches.",
         )
         here = "Raise this number or lower “Fewest reports”."

@@ -94,10 +94,10 @@ class _Reader:
         try:
             rule = self._translate_rule(pasted.condition, place) if pasted.condition else ""
         except _RuleLeftOut as error:
-            rule, note = "", f"Without its rule: {error}"
+            rule, note = "", f"The rule is left out: {error}"
         question, errors = self._check(pasted, rule)
         if errors.keys() == {"rule"}:
-            note = f"Without its rule: {' '.join(errors['rule'])}"
+            note = f"The rule is left out: {' '.join(errors['rule'])}"
             question, errors = self._check(pasted, "")
         if question is None:
             found = " ".join(text for texts in errors.values() for text in texts)

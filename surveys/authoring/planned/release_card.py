@@ -105,7 +105,7 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
         return (
             f"{cost}. Readers see the groups in which about {whole(least)} people are asked.{more}"
         )
-    return f"{cost}. Readers see it if about {whole(least)} people are asked.{more}"
+    return f"{cost}. Readers see the table if about {whole(least)} people are asked.{more}"
 
 
 def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:

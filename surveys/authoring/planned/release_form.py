@@ -39,7 +39,7 @@ class ReleasePlanForm(forms.Form):
         required=False,
         help_text=(
             "A table can have several questions. A leader or a median is about one question, a key "
-            "driver about at least three. An alert needs none here."
+            "driver about at least three. An alert needs no question here."
         ),
         widget=forms.CheckboxSelectMultiple,
     )

@@ -49,7 +49,7 @@ def decode(content: bytes) -> str:
         raise Unreadable("The file is empty. Choose another one.")
     if len(content) > MAX_BYTES:
         raise Unreadable(
-            f"The file has {len(content) // 1000:,} kB, but at most {MAX_BYTES // 1000} kB can be "
+            f"The file is {len(content) // 1000:,} kB, but at most {MAX_BYTES // 1000} kB can be "
             "read. Delete the columns of some languages, and upload them in another file."
         )
     if content.startswith(b"PK"):

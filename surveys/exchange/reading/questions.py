@@ -123,7 +123,7 @@ def read_rule(line: Line, column: str) -> Condition | None:
     try:
         return simplify(read_condition(written))
     except NotReadable as problem:
-        line.note(column, f"Without this rule: everyone is asked. {problem}")
+        line.note(column, f"The rule is left out, so everyone is asked. {problem}")
         return None
 
 

@@ -205,7 +205,7 @@ class _Reader:
                 words[language] = (text, column.head)
         if not own and words:
             own, own_column = next(iter(words.values()))
-            line.note(own_column, f"Used for the missing text in “{self.languages.own}” too.")
+            line.note(own_column, f"Also used for the missing text in “{self.languages.own}”.")
         return own, own_column, words
 
     def _read_line(self, line: Line) -> None:

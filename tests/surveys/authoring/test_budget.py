@@ -70,7 +70,7 @@ def assert_agrees_with_cards(remedy: Remedy) -> None:
     manifest, widest = remedy.manifest, remedy.precision
     cost = find_question_cost(manifest, widest.question)
     assert cost is not None
-    assert f"the least precise is {widest.name}: {widest.precision}." in remedy.facts
+    assert f"The least precise is {widest.name}: {widest.precision}." in remedy.facts
     if manifest.people_planned:
         assert widest in cost.expected
         costs = (find_question_cost(manifest, one) for one in manifest.questions)
@@ -209,9 +209,9 @@ def test_each_page_with_the_budget_comes_back_and_undoes(
     before = bytes_of(survey)
     shown = author.get(at(page, survey))
     assert "Privacy used: 140 % of what is recommended." in words_of(shown)
-    assert "For specialists ε = 7.70 of 5.5 (recommended); 20 is the limit." in words_of(shown)
+    assert "For specialists ε = 7.70 (recommended: up to 5.5; limit: 20)." in words_of(shown)
     assert "related, nearly all guesses about them can be right." in words_of(shown)
-    assert "about 1,250 get each question; the least precise is Q1: ±5.3 points." in words_of(shown)
+    assert "about 1,250 get each question. The least precise is Q1: ±5.3 points." in words_of(shown)
     form = read_forms(shown.text)[0]
     answer = press(author, form)
     assert answer["Location"] == at(page, survey) + "#budget"
@@ -381,9 +381,9 @@ def test_a_subset_that_breaks_a_key_driver_says_why() -> None:
     assert reason == (
         "If each person is asked 5 of 12 questions: Key driver of Q1 among Q2 and Q3 cannot be "
         "released. A release of this kind cannot be about question 1, question 2 and question 3, "
-        "because not everyone is asked them. You can remove it."
+        "because some people are not asked. You can remove it."
     )
     # A rule prevents the plan too, so the subset is not the reason.
     first, *_, last = survey.questions.all()[:3]
     edit_question(question=last, rule={"name": str(first.pk), "is": [1]})
-    assert not any("not everyone is asked" in one for one in reasons_of(survey))
+    assert not any("some people are not asked" in one for one in reasons_of(survey))

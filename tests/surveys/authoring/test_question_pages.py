@@ -384,7 +384,7 @@ SHOWN = (
     "After Yes: And then?",
     "Not scrambled",
     "Shown only if Q1 is “Yes”.",
-    "Q5 depends on this question and reveals something about it too: together ε = 2.20.",
+    "Q5 depends on this question and also reveals something about it: together ε = 2.20.",
 )
 
 

@@ -249,7 +249,7 @@ def test_authors_read_what_they_give_up_and_gain() -> None:
     total, banded = list_facts(build_manifest(survey=survey, wave_number=1))
     assert total.cost is not None
     assert banded.cost is not None
-    assert any("You give up results of single items" in line for line in total.cost.lines)
+    assert any("You give up results for single items" in line for line in total.cost.lines)
     assert any("Nobody can change the limits" in line for line in banded.cost.lines)
     # With half the ε for each, (e**ε + 1) / (e**ε - 1) is 3.73 instead of 2; two items are
     # averaged.

@@ -136,7 +136,7 @@ def test_its_bands_are_fitted_to_new_totals_of_the_scale(survey: Survey) -> None
     second = add_second(survey, scale)
     items = scale.scored_items
     told = edit_question(question=scale, scored_items=[*items, "I was late"])
-    assert told == "Totals have changed, so question 3 has “5–15 High” now."
+    assert told == "Totals have changed, so question 3 now has “5–15 High”."
     second.refresh_from_db()
     assert second.options == ["0–4 Low", "5–15 High"]
     assert edit_question(question=scale, text="This week …") == ""

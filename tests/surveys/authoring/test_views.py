@@ -166,7 +166,7 @@ def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     many = make_survey(owner=owner, questions=[f"A {n}?" for n in range(6)])
     assert "you must acknowledge" not in author.get(at("edit", few)).text
     page = author.get(at("edit", many)).text
-    assert "ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
+    assert "ε = 6.60 (recommended: up to 5.5; limit: 20)." in page
     assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge the risk." in page
 
 

@@ -198,7 +198,7 @@ def test_a_rule_of_all_items_is_that_of_the_score() -> None:
     for rule, own, reason in (
         ("${e} = 'yes'", None, ""),
         ("${e} = 'yes'", "${e} = 'yes'", ""),
-        (None, "${e} = 'yes'", "Its rule is not that of its items."),
+        (None, "${e} = 'yes'", "Its rule differs from the rule of its items."),
         ("${nowhere} = 'yes'", None, ""),
     ):
         before: Rows = [["select_one of", name, f"{name}?", rule] for name in ("x", "y")]

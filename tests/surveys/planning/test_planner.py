@@ -69,8 +69,8 @@ def test_the_table_of_strengths_has_the_expected_figures(client: Client) -> None
 def test_the_verdict_has_the_expected_figures(client: Client) -> None:
     words = text_of(read(client))
     assert (
-        "With 400 people and 25 flips of 100 you can only say “between 11 % and 29 %” if the true "
-        "share is 20 %. For ±5 points you need about 1,400 people, or 12 flips of 100 and about "
+        "With 400 people and 25 flips of 100, you can only say “between 11 % and 29 %” if the true "
+        "share is 20 %. For ±5 points, you need about 1,400 people, or 12 flips of 100 and about "
         "530 people (medium protection)."
     ) in words
     assert "for one look (normal approximation). The end is fixed before the survey opens" in words
@@ -93,7 +93,7 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     html = read(client, closing="watched", people=1400).content.decode()
     assert re.search(r'id="people-watched">\s*1,913', html)
     words = text_of(read(client, closing="watched", people=1400))
-    assert "For ±5 points you need about 1,900 people" in words
+    assert "For ±5 points, you need about 1,900 people" in words
     assert "95 % intervals for all looks together, if as many people are expected." in words
     assert "The settings of the survey must say that you expect this many people." in words
 

@@ -75,7 +75,10 @@ def test_a_rule_says_what_it_ties_together() -> None:
     assert describe_ties(make_manifest(*alike), alike[1]).endswith("from 0.41 to 0.82.")
     third = make(name="q3")
     text = describe_ties(make_manifest(first, second, third, drawn=2), second)
-    assert "The random subset draws them together: 2 blocks instead of 3." in text
+    assert (
+        "The random subset draws these questions together, so there are 2 blocks instead of 3."
+        in text
+    )
     assert "too few to draw 2 blocks from" in text
 
 
@@ -84,7 +87,7 @@ def test_both_parts_of_a_follow_up_have_their_cost() -> None:
     question, generator = make("follow_up", options=3), np.random.default_rng(7)
     cost = find_question_cost(make_manifest(question, cap=5000), question)
     assert cost is not None
-    [line] = [line for line in cost.lines if "For the follow-up among Yes" in line]
+    [line] = [line for line in cost.lines if "the follow-up needs about" in line]
     later = re.search(r"about ([\d,]+) people", line)
     assert later is not None
     mechanism = question.mechanism
@@ -208,10 +211,10 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
     assert first.together == pytest.approx(3 * first.epsilon)
     assert fourth.together is None
     assert first.lines == (
-        "Q2 and Q3 depend on this question and reveal something about it too: together ε = 3.30.",
+        "Q2 and Q3 depend on this question and also reveal something about it: together ε = 3.30.",
     )
     assert second.lines == (
-        "Q3 depends on this question and reveals something about it too: together ε = 2.20.",
+        "Q3 depends on this question and also reveals something about it: together ε = 2.20.",
     )
     assert fourth.lines == ()
     assert find_question_cost(manifest, chain[2]) is None

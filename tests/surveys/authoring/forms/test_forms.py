@@ -312,7 +312,7 @@ def test_delta_is_at_most_one_in_ten_times_the_people_expected(people: str, most
     form = settings_form(**expected | {"release_delta_nanos": str(most + 1)})
     problem = only_error(form, "release_delta_nanos")
     assert problem == (
-        f"With {int(people):,} people expected, δ can be at most {most} billionths. "
+        f"If you expect {int(people):,} people, δ can be at most {most} billionths. "
         "Enter this number or a smaller one."
     )
 

@@ -147,7 +147,7 @@ def test_a_rule_that_cannot_exist_is_left_out_and_said(
     survey: Survey, text: str, expected: str
 ) -> None:
     reading = read_paste(text, survey=survey)
-    [note] = [row.note for row in reading.rows if row.note.startswith("Without its rule: ")]
+    [note] = [row.note for row in reading.rows if row.note.startswith("The rule is left out: ")]
     assert expected in note
     assert all(question.rule is None for question in create(survey, text))
 
