@@ -257,7 +257,7 @@ class _Drafter:
             if item.name and written["name"] != item.name:
                 said = f"Becomes {written['name']}."
                 if self.repeated[item.name] > 1:
-                    said = f"Row {self._first_row(item)} has this name too. {said}"
+                    said = f"Row {self._first_row(item)} also has this name. {said}"
                 line.note(item.name_column, said)
         if question.type == "declared":
             line.note("murmur_declared", "Sent unprotected, as the file says.")

@@ -202,8 +202,8 @@ SETTINGS: Mapping[str, Setting] = {
     "language": Setting(
         card="text",
         label="Language of the survey",
-        help_text="The language you write in. Respondents’ pages use it too. You add translations "
-        "on a separate page.",
+        help_text="The language you write in, which respondents’ pages also use. You add "
+        "translations on a separate page.",
         is_listed=False,
     ),
     "organization": Setting(
@@ -283,9 +283,9 @@ SETTINGS: Mapping[str, Setting] = {
         label="Let people answer with two coins",
         help_text="For paper and browsers without JavaScript. Reports made with coins have "
         "separate results.",
-        more="People toss two coins for each yes/no question, which is as strong as 25 flips of "
-        "100. They are not asked other types of questions, nor any with “prefer not to say” or "
-        "with a rule.",
+        more="People toss two coins for each yes/no question. This protects as strongly as 25 "
+        "flips of 100. They are not asked other types of questions, nor any with “prefer not to "
+        "say” or with a rule.",
     ),
     "confirm_answers": Setting(
         card="pages",
@@ -361,10 +361,10 @@ SETTINGS: Mapping[str, Setting] = {
         card="half",
         label="Keep a random half sealed",
         help_text="After the close, you explore one half. The other half tests your claims once.",
-        more="You write down up to ten claims. Then all are tested on the half that nobody has "
-        "seen: each is confirmed or not. Until then, nothing shows the sealed half. Results start "
-        "at the close; background questions and rows wait for the test. You need a few thousand "
-        "people, because each half needs enough.",
+        more="You write down up to ten claims. Then all claims are tested on the half that nobody "
+        "has seen, and each is confirmed or not. Until then, nothing shows the sealed half. "
+        "Results start at the close; background questions and rows wait for the test. You need a "
+        "few thousand people, because each half needs enough.",
     ),
     "drawn": Setting(
         card="subset",

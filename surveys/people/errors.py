@@ -19,7 +19,7 @@ class NotAMember(PeopleError):
 
 class RoleTooLow(PeopleError):
     def __init__(self) -> None:
-        super().__init__("Your own role was changed. Only owners can do this.")
+        super().__init__("Your own role was changed. Only owners can make this change.")
 
 
 class HasRole(PeopleError):

@@ -241,7 +241,7 @@ def _check_alert(request: ReleaseRequest, manifest: Manifest) -> None:
         raise NotReleasable(f"The share of an alert must be from 1 to {MOST_PERCENT} percent.")
     if (manifest.people_planned or 0) < ALERT_PEOPLE:
         raise NotReleasable(
-            f"An alert takes at least {whole(ALERT_PEOPLE)} people. Set how many you expect in the "
+            f"An alert needs at least {whole(ALERT_PEOPLE)} people. Set how many you expect in the "
             "settings, or plan a table instead."
         )
 

@@ -73,7 +73,7 @@ KINDS = {
         usual_hundredths=50,
     ),
     ReleaseKind.KEY_DRIVER: KindWords(
-        about="Which one answer best predicts another, and for how many people it is right.",
+        about="Which answer best predicts a chosen answer, and for how many people it is right.",
         heading="Publish a key driver",
         choose="Predictors",
         nothing="This survey has fewer than three yes/no questions that everyone answers.",

@@ -36,8 +36,8 @@ def find_phone_problem(phone: str) -> str:
     digits = count_digits(phone)
     if not is_written_like_phone(phone):
         return (
-            "Enter one phone number: digits, spaces and + ( ) - / . only. An extension "
-            "follows “ext”."
+            "Enter one phone number: digits, spaces and + ( ) - / . only. Write “ext” "
+            "before an extension."
         )
     if digits < FEWEST_DIGITS:
         return f"Enter a phone number with at least {FEWEST_DIGITS} digits, such as 112."

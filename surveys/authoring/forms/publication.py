@@ -33,7 +33,7 @@ DETAILS = {
     ),
     Publication.PROTECTED: (
         "The page shows only figures with random noise. You plan these figures below the "
-        "questions. The noise limits what readers can tell about any one person. The survey must "
+        "questions. The noise limits what readers can learn about any one person. The survey must "
         "close on a date, not after a number of people."
     ),
 }

@@ -511,7 +511,7 @@ class DeclaredForm(OptionsForm, NamedForm):
     confirmed = forms.BooleanField(
         label="I understand that this answer is sent unprotected",
         error_messages={
-            "required": "Tick the box if this answer may be sent unprotected. Otherwise choose "
+            "required": "Tick the box if this answer may be sent unprotected. Otherwise, choose "
             "a type that is scrambled."
         },
     )

@@ -100,7 +100,7 @@ class SettingsForm(PublicationForm):
         if "may_decline" in self.fields:
             self.fields[
                 "may_decline"
-            ].help_text += " A change here changes all questions of this draft."
+            ].help_text += " A change here applies to all questions of this draft."
 
     @property
     def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:

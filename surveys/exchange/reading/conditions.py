@@ -155,7 +155,7 @@ def _comparison(tokens: Tokens) -> Condition:
 def _reference(tokens: Tokens) -> tuple[str, str]:
     kind, value, item = tokens.pop()
     if kind != "ref":
-        raise NotReadable(f"A question must stand where “{value}” stands.")
+        raise NotReadable(f"There must be a question in place of “{value}”.")
     return value, item
 
 

@@ -289,7 +289,7 @@ def test_a_circular_rule_is_reported() -> None:
     [(number, text)] = problems_of(first, second)
     assert number == 1
     assert text == (
-        "Question 1 depends on question 2, so it must come after it. "
+        "Question 1 depends on question 2, so question 1 must come after it. "
         "Change the rule of question 1 first."
     )
 

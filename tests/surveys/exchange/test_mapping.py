@@ -155,7 +155,7 @@ def test_duplicate_names_are_renamed_and_rules_cannot_use_them() -> None:
     )
     names = [question["name"] for question in drafted.definition["questions"]]
     assert names == ["a", "a_b", "x"]
-    assert "Row 2 has this name too. Becomes a_b." in str(find_row(drafted, 3)["notes"])
+    assert "Row 2 also has this name. Becomes a_b." in str(find_row(drafted, 3)["notes"])
     assert "The name a is used in 2 rows." in str(find_row(drafted, 4)["notes"])
 
 
