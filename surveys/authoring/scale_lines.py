@@ -122,9 +122,7 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
             yield f"No band has {_name(expected, band.low - 1)}. Add it to line {number}."
         elif band.low < expected:
             why = (
-                "it begins below the lowest total"
-                if number == 1
-                else "it overlaps with the line above"
+                "it begins below the lowest total" if number == 1 else "it overlaps the line above"
             )
             yield f"Line {number} must begin at {write_number(expected)}: {why}."
         elif band.high <= scale.maximum and not scale.is_reachable(band.low, band.high):
