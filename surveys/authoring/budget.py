@@ -71,9 +71,9 @@ class Budget:
     def meaning(self) -> str:
         most = guess(self.manifest.epsilon)
         right = (
-            "nearly all guesses about them can be right."
+            "nearly all guesses about these answers can be right."
             if most == ALL
-            else f"at most {most} of 100 guesses about them are right."
+            else f"at most {most} of 100 guesses about these answers are right."
         )
         return f"If a person’s answers are related, {right}"
 

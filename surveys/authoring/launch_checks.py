@@ -96,8 +96,8 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
         yield (
             f"The rules lead some people through {about}{paths.shortest} {pages} and others "
             f"through {about}{paths.longest}. Someone who sees when a person opens the page and "
-            "sends the code can guess which way it was, and thus the answers that decide the way. "
-            "Make the ways more alike: ask something harmless on the shorter way, or use a "
+            "sends the code can guess which way that person took, and thus the answers that led "
+            "there. Make the ways more alike: ask something harmless on the shorter way, or use a "
             "follow-up in the same code."
         )
 

@@ -27,7 +27,7 @@ from surveys.manifest.rules import MAX_CASES, share_cases
 from surveys.models import Question, QuestionContent, Survey
 from surveys.models.settings import SETTING_NAMES
 
-_SPACES = "This begins or ends with a space, or shows nothing. Change it."
+_SPACES = "This begins or ends with a space, or contains nothing visible. Change it."
 # The limit for all rules together; one rule may try a fifth of these cases.
 MOST_CASES = 5 * MAX_CASES
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

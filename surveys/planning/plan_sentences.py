@@ -143,9 +143,9 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
             "otherwise. With fewer people, nothing would be shown."
         )
     if plan.margin > given.margin and plan.margin >= given.share:
-        yield "The interval would reach down to 0: too few people to learn much."
+        yield "There are too few people to learn much: the interval would reach down to 0."
     elif plan.margin > given.margin and plan.margin >= 1 - given.share:
-        yield "The interval would reach up to 100 %: too few people to learn much."
+        yield "There are too few people to learn much: the interval would reach up to 100 %."
     long_list = describe_long_list(codes=given.symbols, epsilon=plan.epsilon, share=given.share)
     if long_list:
         yield long_list

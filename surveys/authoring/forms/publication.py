@@ -72,10 +72,10 @@ class PublicationForm(forms.Form):
         low=0,
         high=MOST_RELEASE_DELTA,
         label="δ, in billionths",
-        help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. This value lets a "
-        "table of many questions use a different kind of noise, which is smaller for such tables. "
-        "A δ of 0 rules out this noise. δ can be at most 1 divided by ten times the number of "
-        "people you expect.",
+        help_text=f"The usual value is {whole(MOST_RELEASE_DELTA)}: one in a million. This value "
+        "lets a table of many questions use a different kind of noise, which is smaller for such "
+        "tables. A δ of 0 rules out this noise. δ can be at most 1 divided by ten times the number "
+        "of people you expect.",
     )
 
     @property

@@ -310,7 +310,7 @@ class NamedForm(QuestionForm):
         name: str = self.cleaned_data["name"]
         taken = [one.name for one in self.questions if one != self.question]
         if name and (problem := find_name_problem(name, taken=taken)):
-            raise ValidationError(f"{problem} “{conform_name(name, taken=taken)}” would be right.")
+            raise ValidationError(f"{problem} “{conform_name(name, taken=taken)}” is possible.")
         return name
 
 

@@ -166,8 +166,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         if options and limit is not None and limit >= options:
             self.add_error(
                 "limit",
-                f"With {options} options a limit of {limit} changes nothing. Enter a number from 1 "
-                f"to {options - 1}, or leave it empty.",
+                f"With {options} options, a limit of {limit} changes nothing. Enter a number from "
+                f"1 to {options - 1}, or leave it empty.",
             )
 
 

@@ -75,7 +75,7 @@ class ReleasePlanForm(forms.Form):
             most=left,
             label="ε to spend",
             initial=cap(min(left, USUAL_RELEASE_EPSILON // 2)),
-            help_text=f"{cap(left)} is left of the cap. With more ε, the release is more exact and "
+            help_text=f"The cap has {cap(left)} left. With more ε, the release is more exact and "
             "protects less.",
         )
         self.fields["answer"].choices = [  # type: ignore[attr-defined]

@@ -210,7 +210,7 @@ def test_each_page_with_the_budget_comes_back_and_undoes(
     shown = author.get(at(page, survey))
     assert "Privacy used: 140 % of what is recommended." in words_of(shown)
     assert "For specialists ε = 7.70 (recommended: up to 5.5; limit: 20)." in words_of(shown)
-    assert "related, nearly all guesses about them can be right." in words_of(shown)
+    assert "related, nearly all guesses about these answers can be right." in words_of(shown)
     assert "about 1,250 get each question. The least precise is Q1: ±5.3 points." in words_of(shown)
     form = read_forms(shown.text)[0]
     answer = press(author, form)

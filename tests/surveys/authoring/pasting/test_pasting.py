@@ -180,7 +180,7 @@ def test_rules_use_the_numbers_and_the_answers_of_the_text(
         ("A?\n- " + "x" * 201 + "\n- y", "Answer 1 has 201 characters"),
         ("A?\n- x\n- y\n- X", "Answer 3 is the same as answer 1."),
         ("A?\n" + "\n".join(f"- {n}" for n in range(65)), "There are 65 options."),
-        ("A? (max 3)\n- x\n- y", "With 2 options a limit of 3 changes nothing."),
+        ("A? (max 3)\n- x\n- y", "With 2 options, a limit of 3 changes nothing."),
         ("A?\n30 to 0 days", "The largest number must be above the smallest number"),
         ("A?\n-99 low to 5 high", "Enter a whole number from"),
         ("A\u202eB?", "invisible character that changes the order"),
