@@ -63,17 +63,17 @@ class Budget:
     def total(self) -> str:
         """State the total in ε, for specialists."""
         return (
-            f"ε = {epsilon(self.manifest.epsilon)} of {LARGEST_UNCONFIRMED_EPSILON} (recommended); "
-            f"{LARGEST_TOTAL_EPSILON:.0f} is the limit."
+            f"ε = {epsilon(self.manifest.epsilon)} (recommended: up to "
+            f"{LARGEST_UNCONFIRMED_EPSILON}; limit: {LARGEST_TOTAL_EPSILON:.0f})."
         )
 
     @property
     def meaning(self) -> str:
         most = guess(self.manifest.epsilon)
         right = (
-            "nearly all guesses about them can be right."
+            "nearly all guesses about these answers can be right."
             if most == ALL
-            else f"at most {most} of 100 guesses about them are right."
+            else f"at most {most} of 100 guesses about these answers are right."
         )
         return f"If a person’s answers are related, {right}"
 
@@ -83,7 +83,7 @@ class Budget:
         if self.is_refused:
             return "That is above the limit, so the survey cannot be opened."
         if self.is_high:
-            return "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it."
+            return "Above 100\N{NO-BREAK SPACE}%, you must acknowledge the risk."
         return ""
 
     @property
@@ -168,8 +168,8 @@ class Budget:
         )
         fix = ", or ".join([*ways[:1], *(way[0].lower() + way[1:] for way in ways[1:])])
         return (
-            f"The questions together exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, which "
-            f"respondents’ browsers refuse. {fix or 'Ask fewer questions'}."
+            f"Together, the questions exceed a total ε of {LARGEST_TOTAL_EPSILON:.0f}, the "
+            f"most that respondents’ browsers accept. {fix or 'Ask fewer questions'}."
         )
 
 
@@ -202,12 +202,14 @@ def _explain_missing(manifest: Manifest, kind: RemedyKind, limit: float) -> str:
         )
     match kind:
         case RemedyKind.SUBSET if manifest.block_count < 2:
-            return "There are no two questions to draw from that no rule ties together."
+            return "You need at least two questions that no rule ties together."
         case RemedyKind.SUBSET:
             return f"No random subset stays within {limit:g}."
         case RemedyKind.STRENGTH:
             strongest = protect(manifest, flips=MOST_FLIPS).epsilon
-            return f"Even {MOST_FLIPS} flips of 100 for all cost ε = {epsilon(strongest)}."
+            return (
+                f"Even {MOST_FLIPS} flips of 100 for all questions cost ε = {epsilon(strongest)}."
+            )
         case RemedyKind.SOME:
             return ""
 

@@ -57,20 +57,23 @@ class ChangedMeanwhile(SurveyError):
 class Overtaken(SurveyError):
     def __init__(self) -> None:
         super().__init__(
-            "This was changed by somebody else, or in another window, after you opened this page. "
-            "Nothing was saved yet. Choose what to keep, then save again."
+            "This was changed by someone else, or in another window, after you opened this page. "
+            "Nothing has been saved yet. Choose what to keep, then save again."
         )
 
 
 class QuestionDeleted(SurveyError):
     def __init__(self) -> None:
-        super().__init__("This question was deleted while you edited it. You can add it again.")
+        super().__init__(
+            "This question was deleted while you were editing it. You can add it again."
+        )
 
 
 class AddedTwice(SurveyError):
     def __init__(self, called: str) -> None:
         super().__init__(
-            f"The survey already has this, as {called}. To add it a second time, save again."
+            f"The survey already has what you entered, as {called}. To add it a second time, save "
+            "again."
         )
 
 
@@ -86,8 +89,8 @@ class InsertionOutdated(SurveyError):
     def __init__(self) -> None:
         super().__init__(
             "One of the two surveys has changed since this page was shown, so nothing was "
-            "inserted. If you pressed twice, the draft has the questions already. Otherwise press "
-            "again."
+            "inserted. If you pressed the button twice, the draft already has the questions. "
+            "Otherwise, press it again."
         )
 
 

@@ -66,14 +66,15 @@ def list_warnings(*, survey: Survey, manifest: Manifest) -> list[str]:
 def _describe_care(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if not manifest.organization:
         yield format_html(
-            'Nobody is told who asks. <a href="{}">Name your organization in the settings</a>.',
+            'Respondents are not told who asks. <a href="{}">Name your organization in the '
+            "settings</a>.",
             link_setting(survey.slug, "organization"),
         )
     if manifest.quick_exit and not manifest.help_name:
         yield format_html(
-            "People can leave quickly, as if the questions could put them in danger or upset them, "
-            'but no page says where to find help. <a href="{}">Name a place that helps in the '
-            "settings</a>.",
+            "People can leave quickly, which suggests that the questions could endanger or upset "
+            'them, but no page says where to find help. <a href="{}">In the settings, name a place '
+            "that helps</a>.",
             link_setting(survey.slug, "help_name"),
         )
 
@@ -81,8 +82,8 @@ def _describe_care(survey: Survey, manifest: Manifest) -> Iterator[str]:
 def _describe_unplanned(manifest: Manifest) -> Iterator[str]:
     if manifest.planned_releases == ():
         yield (
-            "No release is planned. What you choose after the close is marked as chosen after "
-            "seeing results. Plan releases below the questions."
+            "No release is planned. A release that you choose after the close is marked as chosen "
+            "after seeing results. Plan releases below the questions."
         )
 
 
@@ -95,9 +96,9 @@ def _describe_paths(manifest: Manifest) -> Iterator[str]:
         yield (
             f"The rules lead some people through {about}{paths.shortest} {pages} and others "
             f"through {about}{paths.longest}. Someone who sees when a person opens the page and "
-            "sends the code can guess the way, and so the answers that decide it. Make the ways "
-            "more alike: ask something harmless on the shorter one, or use a follow-up in the same "
-            "code."
+            "sends the code can guess which way that person took, and thus the answers that led "
+            "there. Make the ways more alike: ask something harmless on the shorter way, or use a "
+            "follow-up in the same code."
         )
 
 
@@ -106,8 +107,8 @@ def _describe_half(manifest: Manifest) -> Iterator[str]:
     if manifest.sealed_half and manifest.people_for_looks < needed:
         expected = whole(manifest.people_for_looks)
         yield (
-            f"Two halves need at least {whole(needed)} people, and {expected} are expected. With "
-            "fewer, nothing is kept sealed. Expect more people, or lower K."
+            f"Two halves need at least {whole(needed)} people, but {expected} are expected. With "
+            "fewer people, nothing is kept sealed. Expect more people, or lower K."
         )
 
 
@@ -125,16 +126,16 @@ class ExceededLimit:
 
 _REASONS = {
     Limit.CAP: (
-        "It will have no exact results: figures and files need that many reports, so that one "
-        "person cannot be found among made-up ones."
+        "The survey will have no exact results. Figures and files need that many reports, so that "
+        "one person cannot be found among made-up reports."
     ),
     Limit.MINIMUM_BATCH: (
-        "Someone who sent all reports of a batch but one can single that one out. Then only the "
-        "scrambling protects that person. The smaller K is, the easier this gets."
+        "Someone who sent all reports of a batch except one can single out that report. Then only "
+        "the scrambling protects that person. The smaller K is, the easier this gets."
     ),
     Limit.TOTAL_EPSILON: (
-        "If a person’s answers are related, their codes make a guess about them practically "
-        "certain."
+        "If a person’s answers are related, guesses about these answers are almost certain to "
+        "be right."
     ),
 }
 
@@ -147,7 +148,7 @@ def list_exceeded_limits(manifest: Manifest) -> list[ExceededLimit]:
     k = manifest.minimum_batch
     texts = {
         Limit.CAP: (
-            f"It closes after {whole(manifest.cap or 0)} people, but results need "
+            f"The survey closes after {whole(manifest.cap or 0)} people, but results need "
             f"{whole(manifest.crowd)}."
         ),
         Limit.MINIMUM_BATCH: f"The minimum batch K is {whole(k)}, below {SMALLEST_USUAL_BATCH}.",
@@ -168,14 +169,14 @@ def _check_questions(survey: Survey, manifest: Manifest) -> Iterator[str]:
     if not manifest.questions:
         yield Problem("The survey has no questions.", "Add at least one.", href=new)
     elif not manifest.ledger:
-        repair = "Add one that is: scrambling is what Murmur is for."
+        repair = "Add a scrambled question: scrambling is what Murmur is for."
         yield Problem("No question is scrambled.", repair, href=new)
     for place, question in enumerate(manifest.questions):
         # The form refuses such points, so only drafts of earlier versions have them.
         if question.described.has_points and (question.minimum or 0) <= FIRST_RESERVED:
             yield Problem(
-                f"Question {question.number} has points from \N{MINUS SIGN}{-FIRST_RESERVED} down. "
-                "In files, these numbers mean “no answer”.",
+                f"Question {question.number} has points of \N{MINUS SIGN}{-FIRST_RESERVED} or "
+                "lower. In files, these numbers mean “no answer”.",
                 "Use higher points.",
                 href=link_question(survey.slug, survey.questions.all()[place].pk),
             )
@@ -194,7 +195,7 @@ def _check_texts(survey: Survey, manifest: Manifest) -> Iterator[str]:
             yield Problem(
                 f"Question {score.number} has no text. Respondents would read its name in files, "
                 f"“{row.text}”.",
-                "Write a text for them.",
+                "Write a text for respondents.",
                 href=link_question(survey.slug, row.pk),
             )
 
@@ -222,12 +223,12 @@ def describe_size(manifest: Manifest) -> str:
     size = len(serialize_manifest(manifest))
     if size > MOST_BYTES:
         return (
-            f"All questions and texts together have {_kilobytes(size)} kB, but phones load at most "
-            f"{_kilobytes(MOST_BYTES)} kB. Shorten them, or ask fewer questions."
+            f"All questions and texts together take up {_kilobytes(size)} kB, but phones load at "
+            f"most {_kilobytes(MOST_BYTES)} kB. Shorten them, or ask fewer questions."
         )
     if size > _NEAR * MOST_BYTES:
         return (
-            f"All questions and texts together have {_kilobytes(size)} of at most "
+            f"All questions and texts together take up {_kilobytes(size)} of at most "
             f"{_kilobytes(MOST_BYTES)} kB."
         )
     return ""
@@ -255,7 +256,7 @@ def _check_size(survey: Survey, manifest: Manifest) -> Iterator[str]:
         yield (
             f"A report would have {len(manifest.symbols):,} codes, but the maximum is "
             f"{MOST_SYMBOLS:,}. Ask fewer questions, or offer fewer answers where several can be "
-            "selected: each of them is a code."
+            "selected, because each of these answers is a code."
         )
 
 
@@ -323,22 +324,22 @@ def _check_releases(survey: Survey, manifest: Manifest) -> Iterator[str]:
         return
     if survey.closes_at is None:
         yield Problem(
-            "A survey with protected figures needs a closing date: if you chose the moment later, "
-            "it could show how many people took part.",
+            "A survey with protected figures needs a closing date: a moment that you choose later "
+            "could show how many people took part.",
             "Set a date in the settings.",
             href=link_setting(survey.slug, "closes_at"),
         )
     if survey.cap is not None:
         yield Problem(
-            "A survey with protected figures cannot close after a number of people: the close "
-            "would publish how many took part.",
+            "A survey with protected figures cannot close after a number of people, because the "
+            "close would publish how many took part.",
             "Remove the number in the settings.",
             href=link_setting(survey.slug, "cap"),
         )
     people = manifest.people_expected
     if people and (manifest.release_delta_nanos or 0) > largest_release_delta(people):
         yield Problem(
-            f"With {whole(people)} people expected, δ can be at most "
+            f"If you expect {whole(people)} people, δ can be at most "
             f"{whole(largest_release_delta(people))} billionths.",
             "Enter this number or a smaller one in the settings, under “For specialists: δ”.",
             href=link_setting(survey.slug, "release_delta_nanos"),

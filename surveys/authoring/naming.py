@@ -18,9 +18,9 @@ from surveys.authoring.reserved_names import OWN_COLUMNS, RESERVED_WORDS
 from surveys.manifest.names import MAX_NAME_LENGTH
 
 CONFORMED = (
-    "Names get small letters without accents, and _ for other signs. An i goes before a part that "
-    "may not be there, as in phq9_i1. Names are cut to 20 characters, and a letter is added to a "
-    "name that is taken."
+    "Names are written in small letters without accents, with _ for other signs. An i goes before "
+    "a part that is not allowed, as in phq9_i1. Names are cut to 20 characters, and a letter is "
+    "added to a name that is taken."
 )
 _GRAMMAR = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _ENDINGS = re.compile(r"[0-9]+|gate|rnd|rounded")
@@ -80,15 +80,15 @@ def _find_own_problem(name: str) -> str:
         return f"A name has at most {MAX_NAME_LENGTH} characters. Shorten it."
     if not _GRAMMAR.fullmatch(name):
         return (
-            "A name has small letters a to z, digits and single underscores between them, and "
-            "begins with a letter."
+            "A name consists of small letters a to z, digits and single underscores between them, "
+            "and begins with a letter."
         )
     if _NUMBERED.fullmatch(name):
-        return f"“{name}” is what rules call a question. Choose another name."
+        return f"“{name}” is reserved for questions in rules. Choose another name."
     if _ENDINGS.fullmatch(last := name.rpartition("_")[2]):
-        return f"Files add endings such as “_{last}” to names. Let this name end differently."
+        return f"Files add endings such as “_{last}” to names. Choose a name that ends differently."
     if name in OWN_COLUMNS:
-        return f"Files have a column “{name}” already. Choose another name."
+        return f"Files already have a column “{name}”. Choose another name."
     for program, words in RESERVED_WORDS.items():
         if name in words or (program == "Stata" and _STATA_STRING.fullmatch(name)):
             return f"“{name}” is a reserved word of {program}. Choose another name."

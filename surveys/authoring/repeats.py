@@ -130,14 +130,14 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
         named = "all questions" if numbers == answered and not one else _call(numbers)
         yield (
             f"{named[0].upper()}{named[1:]} {'is' if one else 'are'} also asked in "
-            f"{_name_surveys(titles)}. Someone who answers both reveals more, and respondents read "
-            "that."
+            f"{_name_surveys(titles)}. Someone who answers both reveals more, and respondents are "
+            "told so."
         )
     deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:
         yield (
-            f"{deleted} of your deleted surveys asked one of these questions too. Respondents read "
-            "that, because someone who answered both reveals more."
+            f"One of these questions was also asked in {deleted} of your deleted surveys. "
+            "Respondents are told so, because someone who answered both reveals more."
         )
 
 

@@ -79,12 +79,12 @@ def _find_fact_problem(
     if question.is_second:
         what, remedy = f"{called} is a second code of", f"Delete {called} first."
     if not question.described.is_scrambled:
-        return f"{what} another one, but it is not scrambled itself. {remedy}"
+        return f"{what} another question, but is not scrambled itself. {remedy}"
     if key not in places:
         other = f"{spoken[key]}, which" if key in spoken else "a question that"
         return f"{what} {other} would be gone. {remedy}"
     if places[key] >= places[own]:
-        return f"{what} {spoken[key]}, so it must come after it. {remedy}"
+        return f"{what} {spoken[key]}, so {called} must come after it. {remedy}"
     if not questions[places[key]].described.is_scrambled:
         return f"{what} {spoken[key]}, which would not be scrambled. {remedy}"
     return _find_scale_problem(question, questions, places, spoken) if question.is_second else ""
@@ -102,13 +102,14 @@ def _find_scale_problem(
     score = None if scale.is_second else build_score(scale)
     if score is None:
         return (
-            f"{called} is a second code of {named}, which would be no scale. Delete {called} first."
+            f"{called} is a second code of {named}, which would no longer be a scale. Delete "
+            f"{called} first."
         )
     others = [one for one in questions if one.is_second and one.same_fact == question.same_fact]
     if others[0] != question:
-        return f"{named} has a second code already. A scale has one or two."
+        return f"{named} already has a second code. A scale has one or two codes."
     if question.output == scale.output:
-        return f"{called} would send the same as {named}. Choose another output."
+        return f"{called} would send the same code as {named}. Choose another output."
     if problem := find_output_problem(question, scale=score):
         return (
             f"{called} is a second code of {named}, and does not fit its totals: {problem} To "
@@ -136,7 +137,7 @@ def _find_reference_problem(
             return f"{called} depends on {what} would be gone. {remedy}"
         other = spoken[key]
         if places[key] > places[own]:
-            return f"{called} depends on {other}, so it must come after it. {remedy}"
+            return f"{called} depends on {other}, so {called} must come after it. {remedy}"
         symbols = _as_asked(questions[places[key]]).symbols
         k = symbols.get(leaf["name"], 0)
         if not all(code < k for code in leaf["is"]):

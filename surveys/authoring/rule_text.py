@@ -172,7 +172,7 @@ class _Parser:
         if not name_answers(question):
             raise RuleError(
                 f"A rule cannot use {token}, because it has no answers to choose from. Use a "
-                "question that has."
+                "question that has answers."
             )
         return question
 

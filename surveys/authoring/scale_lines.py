@@ -121,7 +121,9 @@ def find_band_problems(bands: Sequence[Band], *, scale: Score) -> Iterator[str]:
         if band.low > expected:
             yield f"No band has {_name(expected, band.low - 1)}. Add it to line {number}."
         elif band.low < expected:
-            why = "it begins below the lowest total" if number == 1 else "the line above has it too"
+            why = (
+                "it begins below the lowest total" if number == 1 else "it overlaps the line above"
+            )
             yield f"Line {number} must begin at {write_number(expected)}: {why}."
         elif band.high <= scale.maximum and not scale.is_reachable(band.low, band.high):
             yield f"Line {number} stays empty: no answers add up to {_name(band.low, band.high)}."

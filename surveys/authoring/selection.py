@@ -65,7 +65,7 @@ def move_questions(*, survey: Survey, keys: Collection[int], after: int | None) 
     if after is not None:
         places = [number for number, one in enumerate(rest, start=1) if one.pk == after]
         if not places:
-            raise SelectionRefused("Move the questions behind one that is not selected.")
+            raise SelectionRefused("Move the questions after one that is not selected.")
         [place] = places
     place_questions([*rest[:place], *moved, *rest[place:]])
     check_rules(survey, spoken=spoken)
@@ -175,8 +175,8 @@ def delete_questions(*, survey: Survey, keys: Collection[int]) -> Deletion:
     )
     if len(json.dumps(deletion)) > MOST_KEPT:
         raise SelectionRefused(
-            "So much text cannot be deleted at once, because it could not be undone. Select fewer "
-            "questions."
+            "So much text cannot be deleted at once, because the deletion could not be undone. "
+            "Select fewer questions."
         )
     return deletion
 

@@ -328,7 +328,7 @@ def _fit_second(scale: Question, questions: Sequence[Question]) -> str:
     second.options = fitted
     second.save(update_fields=["options"])
     called = call_all(questions)[str(second.pk)]
-    return f"Totals have changed, so {called} has {new} now."
+    return f"Totals have changed, so {called} now has {new}."
 
 
 @changes_draft(Kind.PLANNED_COMPARISON)

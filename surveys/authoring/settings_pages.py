@@ -68,6 +68,6 @@ _SPECIAL = {
     "confirm_answers": "Answers are confirmed",
     "shared_devices": "Devices are shared",
     "sealed_half": "Half stays sealed",
-    "minimum_batch": "Another crowd size",
-    "display_minimum": "Another result minimum",
+    "minimum_batch": "Different crowd size",
+    "display_minimum": "Different result minimum",
 }

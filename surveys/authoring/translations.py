@@ -90,7 +90,7 @@ def find_translation_problems(*, survey: Survey, manifest: Manifest) -> list[str
         language = translation.language
         if language == survey.language:
             name = name_language(language)
-            said = f"The survey is written in {name}, and {name} is among its translations."
+            said = f"The survey is written in {name}, and {name} is also among its translations."
             repair = (
                 "Remove that translation, or change the language of the survey in the settings."
             )
@@ -128,8 +128,8 @@ def describe_difference(source: SourceText, translated: str, own: Mapping[str, s
     if fold(translated) == fold(expected):
         return ""
     return (
-        f"In this survey, Murmur's own answer “{source.text}” reads “{expected}”. Translate yours "
-        "the same way, or give your answer other words."
+        f"In this survey, Murmur’s own answer “{source.text}” reads “{expected}”. Translate your "
+        "answer the same way, or reword it."
     )
 
 

@@ -31,7 +31,8 @@ ALL_KNOWN = (
 TWO_QUESTIONS = "Choose two questions."
 DIFFERENT_QUESTIONS = "Choose two different questions."
 ONE_ANSWER = (
-    "Only a predictor of a regression can be several answers. Choose one answer to Q{number}."
+    "Only a predictor of a regression can consist of several answers. Choose one answer to "
+    "Q{number}."
 )
 TOO_LARGE = (
     "These questions have too many combinations of answers. Choose fewer questions, or questions "
@@ -217,7 +218,7 @@ def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field
             if _decides(manifest, other, one):
                 raise NotComparable(
                     f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
-                    "combinations of the two never occur. Choose questions that do not decide on "
-                    f"each other; the results page shows Q{one.number} among those who were asked.",
+                    "combinations of the two never occur. Choose questions that do not depend on "
+                    f"each other. The results page shows Q{one.number} among those who were asked.",
                     field=field,
                 )

@@ -27,7 +27,7 @@ from surveys.manifest.rules import MAX_CASES, share_cases
 from surveys.models import Question, QuestionContent, Survey
 from surveys.models.settings import SETTING_NAMES
 
-_SPACES = "This begins or ends with a space, or shows nothing. Change it."
+_SPACES = "This begins or ends with a space, or contains nothing visible. Change it."
 # The limit for all rules together; one rule may try a fifth of these cases.
 MOST_CASES = 5 * MAX_CASES
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -155,11 +155,11 @@ class _Checker:
             for name in ("options", "cut_off"):
                 if kept[name] in (None, []) and content.get(name) not in (None, []):
                     self._add(
-                        "This output does not use it. Leave it out.", "questions", place, name
+                        "This output does not use this key. Leave it out.", "questions", place, name
                     )
         if rule is not None and form.cleaned_data.get("rule", rule) != rule:
             self._add(
-                "Authors could not write this rule. Write it more simply.",
+                "This rule cannot be written in the editor. Write it more simply.",
                 *("questions", place, "rule"),
             )
         content |= {"rule": rule, "same_fact": fact}

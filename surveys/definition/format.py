@@ -97,7 +97,8 @@ class ImportOutdated(SurveyError):
     def __init__(self) -> None:
         super().__init__(
             "Your surveys or the text have changed since the preview, so nothing was created. If "
-            "you pressed twice, the draft is among your surveys. Otherwise press again."
+            "you pressed the button twice, the draft is among your surveys. Otherwise, press it "
+            "again."
         )
 
 

@@ -44,7 +44,7 @@ def _read_number(text: str) -> float | int:
 def parse_definition(content: bytes) -> Any:
     """Parse the bytes; raise InvalidDefinition if they are not JSON or are too long."""
     if len(content) > MOST_BYTES:
-        raise _refuse(f"The file has more than {MOST_BYTES // 1_000_000} MB.")
+        raise _refuse(f"The file is larger than {MOST_BYTES // 1_000_000} MB.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -88,10 +88,12 @@ def measure(definition: Any) -> list[Problem]:
 def _find_bad_keys(value: dict[Any, Any], path: tuple[str | int, ...]) -> Iterator[Problem]:
     for key in value:
         if not isinstance(key, str) or len(key) > LONGEST_KEY or not _is_text(key):
-            text = "A key is too long, or has half of a character."
+            text = "A key is too long, or contains an incomplete character."
             raise InvalidDefinition([Problem(pointer=point(*path), text=text)])
     for key in getattr(value, "twice", ()):
-        yield Problem(pointer=point(*path, key), text="This key stands twice. Delete one of them.")
+        yield Problem(
+            pointer=point(*path, key), text="This key appears twice. Delete one of the two."
+        )
 
 
 def _is_text(key: str) -> bool:

@@ -102,8 +102,8 @@ def build_schema() -> Schema:
                 "type": "string",
                 "maxLength": MAX_NAME_LENGTH,
                 "pattern": f"^{_NAME}{_END}",
-                "description": "A name has small letters a to z, digits and single underscores "
-                "between them, and begins with a letter.",
+                "description": "A name consists of small letters a to z, digits and single "
+                "underscores between them, and begins with a letter.",
             },
             "rule": _describe_rule(),
             "question": {

@@ -54,11 +54,11 @@ def find_structure_problems(definition: Any) -> list[Problem]:
 
 def _check_version(definition: Any) -> None:
     if not isinstance(definition, dict) or definition.get("format") != FORMAT:
-        text = f'This is no definition: "format" is not "{FORMAT}".'
+        text = f'This is not a definition: "format" is not "{FORMAT}".'
         raise InvalidDefinition([Problem(pointer="", text=text)])
     version = definition.get("version")
     if isinstance(version, bool) or version != VERSION:
-        text = f"This server reads version {VERSION}. The file was written by another version."
+        text = f"This server reads version {VERSION}. The file has a different version."
         raise InvalidDefinition([Problem(pointer="/version", text=text)])
 
 

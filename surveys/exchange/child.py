@@ -22,7 +22,7 @@ MOST_WRITTEN = 30_000_000
 COMMAND = ("-B", "-m", "surveys.exchange.child")
 _ROOT = Path(__file__).resolve().parents[2]
 TOO_MUCH = (
-    "Reading the file takes too much memory or time, so it was stopped. Delete sheets, rows and "
+    "Reading the file took too much memory or time, so it was stopped. Delete sheets, rows and "
     "pictures that do not belong to the questionnaire."
 )
 

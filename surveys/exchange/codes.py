@@ -42,7 +42,7 @@ def find_codes(steps: Sequence[Step], *, low: int, high: int, names: Mapping[str
     if len(bands) == 1:
         raise NoCodes(f"All totals from {low} to {high} have the same result.")
     if len(set(results)) < len(results):
-        raise NoCodes("Totals that are no neighbours have the same result.")
+        raise NoCodes("Totals that are not neighbours have the same result.")
     if len(results) > MOST_BANDS:
         raise NoCodes(f"It makes {len(results)} bands. A score has at most {MOST_BANDS}.")
     if not names and tuple(map(str.casefold, results)) in _CUT_OFFS:

@@ -28,7 +28,7 @@ from surveys.manifest.names import item_name, rename_question
 from surveys.manifest.rules import Rule, rename
 from surveys.models import MAX_QUESTIONS, Question
 
-UNUSED = "Only questions that are left out use this answer, or none."
+UNUSED = "No question that was taken over uses this answer."
 _MOST_ROWS_NAMED = 12
 Listed = Literal["taken", "changed", "left"]
 
@@ -179,7 +179,7 @@ class _Drafter:
             else:
                 line.note(columns[name] or name, f"Left out: {error}")
         if same_fact is not None and "same_fact" not in form.fields:
-            line.note(item.same_fact_column, "Left out: only scrambled questions share a fact.")
+            line.note(item.same_fact_column, "Left out: only scrambled questions can share a fact.")
         return form.candidate()
 
     def _find_rule(self, item: Item) -> str:
@@ -191,7 +191,7 @@ class _Drafter:
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            self._note_rule(item, f"Without this rule: everyone is asked. {problem}")
+            self._note_rule(item, f"The rule is left out, so everyone is asked. {problem}")
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:
@@ -232,9 +232,9 @@ class _Drafter:
 
     def _refer(self, name: str) -> tuple[Item, Question]:
         if self.repeated[name] > 1:
-            raise _NoRule(f"{self.repeated[name]} rows have the name {name}.")
+            raise _NoRule(f"The name {name} is used in {self.repeated[name]} rows.")
         if name not in self.found:
-            raise _NoRule(f"{name} is no earlier question that was taken over.")
+            raise _NoRule(f"{name} is not an earlier question that was taken over.")
         item, question = self.found[name]
         if not item.answers:
             raise _NoRule(f"{name} has no answers that a rule can name.")
@@ -244,7 +244,7 @@ class _Drafter:
         if not item.same_fact:
             return None
         if item.same_fact not in self.found:
-            reason = f"{item.same_fact} is no earlier question that was taken over."
+            reason = f"{item.same_fact} is not an earlier question that was taken over."
             line.note(item.same_fact_column, reason)
             return None
         return int(self.found[item.same_fact][1].pk)
@@ -257,7 +257,7 @@ class _Drafter:
             if item.name and written["name"] != item.name:
                 said = f"Becomes {written['name']}."
                 if self.repeated[item.name] > 1:
-                    said = f"Row {self._first_row(item)} has this name too. {said}"
+                    said = f"Row {self._first_row(item)} also has this name. {said}"
                 line.note(item.name_column, said)
         if question.type == "declared":
             line.note("murmur_declared", "Sent unprotected, as the file says.")

@@ -119,7 +119,7 @@ class _Settler:
     def _say_unsent(self, item: Item) -> None:
         line = self.lines[item.line]
         if _identify(item) in self.scales:
-            line.note(item.name_column, "It is not sent, only what is computed from it.", "same")
+            line.note(item.name_column, "Only what is computed from it is sent.", "same")
         else:
             line.leave(f"{NO_SCORE} What is computed from it was left out.", item.terms_column)
 
@@ -139,11 +139,11 @@ class _Settler:
     def _check_total(self, total: Item, item: Item) -> Item:
         called = cut(total.name)
         if len(self.named[total.name]) > 1:
-            raise _NoScore(f"{len(self.named[total.name])} rows have the name {called}.")
+            raise _NoScore(f"The name {called} is used in {len(self.named[total.name])} rows.")
         if total.steps:
-            raise _NoScore(f"{called} is no sum.")
+            raise _NoScore(f"{called} is not a sum.")
         if total.line > item.line:
-            raise _NoScore(f"{called} stands below it.")
+            raise _NoScore(f"{called} comes after it.")
         return total
 
     def _build(self, score: Item, total: Item) -> list[Item]:
@@ -185,11 +185,11 @@ class _Settler:
         """Make an item the second code of a scale."""
         called = cut(scale.name)
         if len(self.named[scale.name]) > 1:
-            raise _NoScore(f"{len(self.named[scale.name])} rows have the name {called}.")
+            raise _NoScore(f"The name {called} is used in {len(self.named[scale.name])} rows.")
         if scale.line in self.have_seconds:
-            raise _NoScore(f"{called} has a second code already. A scale has one or two.")
+            raise _NoScore(f"{called} already has a second code. A scale has one or two codes.")
         if item.rule not in (None, scale.rule):
-            raise _NoScore(f"Its rule is not that of {called}.")
+            raise _NoScore(f"Its rule differs from the rule of {called}.")
         codes = _find_codes(item, scale=scale.content)
         if codes.content["output"] == scale.content["output"]:
             raise _NoScore(f"{called} sends the same kind of code.")
@@ -201,11 +201,11 @@ class _Settler:
             f"Becomes the second code of {called}. Both are about one fact, so their ε add up.",
         )
         if item.same_fact not in ("", scale.name):
-            line.note(item.same_fact_column, f"Left out: it is about the fact of {called}.")
+            line.note(item.same_fact_column, f"Left out: it is about the same fact as {called}.")
         if item.content.pop("refusal", False):
-            line.note(item.terms_column, f"It is declined with {called}.", "same")
+            line.note(item.terms_column, f"People decline it together with {called}.", "same")
         if not line.text:
-            line.note(item.name_column, "It has no text, so its name stands in results.")
+            line.note(item.name_column, "It has no text, so its name appears in results.")
         item.content |= {"type": "second", "text": item.content["text"] or item.name}
         item.content |= codes.content
         item.answers, item.rule, item.same_fact = dict(codes.answers), None, scale.name
@@ -213,24 +213,24 @@ class _Settler:
     def _find(self, name: str, score: Item) -> Item:
         found, called = self.named.get(name, []), cut(name)
         if len(found) > 1:
-            raise _NoScore(f"{len(found)} rows have the name {called}.")
+            raise _NoScore(f"The name {called} is used in {len(found)} rows.")
         if not found or self.lines[found[0].line].left:
-            raise _NoScore(f"{called} is no question that was taken over.")
+            raise _NoScore(f"{called} is not a question that was taken over.")
         [item] = found
         text = item.content.get("text", "")
         problems = (
             (bool(item.terms), f"{called} is computed itself."),
-            (item.line > score.line, f"{called} stands below it."),
+            (item.line > score.line, f"{called} comes after it."),
             (name in self.items_of, f"{called} is an item of {self.items_of.get(name)} already."),
             (name in self.needed, f"Row {self.needed.get(name)} refers to {called}."),
             (item.same_fact != "", f"{called} is marked as the same fact as another question."),
             (
                 item.content["type"] not in _ITEMS,
-                f"{called} is no question with one answer from a list.",
+                f"{called} is not a question with one answer from a list.",
             ),
             (len(item.answers) > MOST_OPTIONS, f"{called} has more than {MOST_OPTIONS} answers."),
             (not text, f"{called} has no text."),
-            ("|" in text, f"The text of {called} contains “|”, which items cannot."),
+            ("|" in text, f"The text of {called} contains “|”, which items cannot contain."),
         )
         for is_so, problem in problems:
             if is_so:
@@ -253,7 +253,7 @@ class _Settler:
             if first.content.get("refusal", False) != other.content.get("refusal", False):
                 raise _NoScore(f"Only one of {both} may be declined.")
         if score.rule is not None and score.rule != first.rule:
-            raise _NoScore("Its rule is not that of its items.")
+            raise _NoScore("Its rule differs from the rule of its items.")
 
     def _list_answers(self, item: Item) -> list[tuple[str, str]]:
         """List the answers of a question: their names in rules, and their texts."""
@@ -283,7 +283,7 @@ class _Settler:
         if not line.text:
             line.note(
                 score.name_column,
-                "It has no text, so its name stands above the items. Write a text before the "
+                "It has no text, so its name appears above the items. Write a text before the "
                 "opening.",
             )
         if first.content.get("refusal"):
@@ -294,7 +294,7 @@ class _Settler:
         for member in members:
             self.items_of[member.name] = cut(score.name)
             own = self.lines[member.line]
-            own.note(member.name_column, "Items of a score have no name.", "same")
+            own.note(member.name_column, "Items of a score have no names.", "same")
             if member.flips_column:
                 own.note(member.flips_column, "The strength of the score counts.")
         self._translate(members)
@@ -343,7 +343,7 @@ def _read_numbers(values: Sequence[str]) -> Numbers:
 def _count(item: Item, terms: Sequence[Mapping[str, Any]], values: Sequence[str]) -> Numbers:
     numbers, called = _read_numbers(values), cut(item.name)
     if not numbers and any("counts" not in term for term in terms):
-        raise _NoScore(f"{called} has an answer whose value is no number.")
+        raise _NoScore(f"{called} has an answer whose value is not a number.")
     counted = [0.0] * len(values)
     for term in terms:
         for place, value in enumerate(values):

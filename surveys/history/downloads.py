@@ -79,6 +79,6 @@ def _record(request: HttpRequest, kind: Kind) -> None:
     locked = Survey.objects.select_for_update(no_key=True)
     survey = locked.filter(slug=match.kwargs["slug"]).first()
     if survey is None:
-        raise Http404("The survey was deleted while the file was made.")
+        raise Http404("The survey was deleted while the file was being made.")
     ask_again(survey, _find_action(match.view_name, kind))
     record(survey, Verb.DOWNLOADED, kind, facts={"path": request.path})

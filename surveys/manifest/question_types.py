@@ -85,7 +85,7 @@ YES_YES, YES_NO = noop("Yes, then Yes"), noop("Yes, then No")
 
 TYPES: Mapping[str, TypeDescription] = {
     QuestionType.YES_NO: TypeDescription(
-        explanation="One of two answers. Of all types it needs the fewest people.",
+        explanation="One of two answers. This type needs the fewest people of all.",
         fixed_answers=(
             FixedAnswer(code=1, text=YES, key="yes"),
             FixedAnswer(code=0, text=NO, key="no"),
@@ -94,19 +94,18 @@ TYPES: Mapping[str, TypeDescription] = {
         is_yes_or_no=True,
     ),
     QuestionType.CHOICE: TypeDescription(
-        explanation="One of 2 to 64 texts of yours. Each extra option makes all results less "
-        "precise.",
+        explanation="One of 2 to 64 answers. Each extra option makes all results less precise.",
         has_options=True,
     ),
     QuestionType.SCALE: TypeDescription(
         explanation="From one end to the other, such as 1 “never” to 5 “always”. With up to 7 "
-        "points you learn how many people chose each point, and the mean; with 8 to 11 points "
-        "only the mean.",
+        "points, you learn the mean and how many people chose each point. With 8 to 11 points, you "
+        "learn only the mean.",
         has_range=True,
         has_points=True,
     ),
     QuestionType.SEVERAL: TypeDescription(
-        explanation="Any number of 2 to 20 texts. Each text costs as much protection as a "
+        explanation="Several of 2 to 20 answers. Each answer costs as much protection as a "
         "separate yes/no question.",
         has_options=True,
         first_code=1,
@@ -117,7 +116,7 @@ TYPES: Mapping[str, TypeDescription] = {
         has_range=True,
     ),
     QuestionType.FOLLOW_UP: TypeDescription(
-        explanation="Two yes/no questions. People see the second only after Yes. Its result is "
+        explanation="Two yes/no questions. People see the second only after Yes. The follow-up is "
         "much more precise than with a rule, but still takes many people.",
         fixed_answers=(
             FixedAnswer(code=0, text=NO, key="no"),
@@ -131,12 +130,12 @@ TYPES: Mapping[str, TypeDescription] = {
     # (surveys/manifest/scores.py).
     QuestionType.SCORE: TypeDescription(
         explanation="Items with the same answers, which the device adds up. Only the total, or "
-        "where it lies, is sent. It needs far fewer people than a question for each item, but "
-        "gives no results of items.",
+        "where it lies, is sent. A score needs far fewer people than a question for each item, "
+        "but gives no results for items.",
     ),
     QuestionType.SECOND: TypeDescription(
-        explanation="Also the total, a band or a cut-off of a scale that people answer once. Both "
-        "codes are about one fact, so their ε add up.",
+        explanation="A second code for a scale that people answer once: its total, a band or a "
+        "cut-off. Both codes are about one fact, so their ε add up.",
     ),
     QuestionType.DECLARED: TypeDescription(
         explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "

@@ -202,8 +202,8 @@ SETTINGS: Mapping[str, Setting] = {
     "language": Setting(
         card="text",
         label="Language of the survey",
-        help_text="The language you write in. Respondents’ pages use it too. You add translations "
-        "on a separate page.",
+        help_text="The language you write in, which respondents’ pages also use. You add "
+        "translations on a separate page.",
         is_listed=False,
     ),
     "organization": Setting(
@@ -214,26 +214,26 @@ SETTINGS: Mapping[str, Setting] = {
     "contact": Setting(
         card="who",
         label="Contact for questions",
-        help_text="E-mail address or phone number, for every page.",
+        help_text="Email address or phone number, shown on every page.",
     ),
     "notice_url": Setting(
         card="who",
         label="Address of your privacy notice",
-        help_text="It begins with https://, without ? and #.",
+        help_text="An https:// address without ? or #.",
         noun="web address",
         kind="url",
     ),
     "approval": Setting(
         card="who",
         label="Ethics or approval number",
-        help_text="As your ethics committee gave it.",
+        help_text="As written by your ethics committee.",
         noun="number",
         is_copied=False,  # the approval is for the original study
     ),
     "help_name": Setting(
         card="help",
         label="Who helps",
-        help_text="If questions may upset people: a helpline, for every page.",
+        help_text="A helpline in case questions upset people, shown on every page.",
         noun="name",
     ),
     "help_phone": Setting(
@@ -246,7 +246,7 @@ SETTINGS: Mapping[str, Setting] = {
     "help_url": Setting(
         card="help",
         label="Their web address",
-        help_text="It begins with https://, without ? and #.",
+        help_text="An https:// address without ? or #.",
         noun="web address",
         kind="url",
     ),
@@ -281,23 +281,23 @@ SETTINGS: Mapping[str, Setting] = {
     "coins": Setting(
         card="pages",
         label="Let people answer with two coins",
-        help_text="For browsers without JavaScript, and on paper. Their reports have separate "
-        "results.",
-        more="People toss two coins for each yes/no question, which is as strong as 25 flips of "
-        "100. They are not asked other types of questions, nor any with “prefer not to say” or "
-        "with a rule.",
+        help_text="For paper and browsers without JavaScript. Reports made with coins have "
+        "separate results.",
+        more="People toss two coins for each yes/no question. This protects as strongly as 25 "
+        "flips of 100. They are not asked other types of questions, nor any with “prefer not to "
+        "say” or with a rule.",
     ),
     "confirm_answers": Setting(
         card="pages",
         label="Let people confirm each answer",
-        help_text="Otherwise one tap answers and shows the next question. Each person can choose.",
+        help_text="Otherwise, one tap answers and shows the next question. Each person can choose.",
     ),
     "shared_devices": Setting(
         card="pages",
         label="Several people answer on one device",
         help_text="After the last page, the survey starts again for the next person.",
-        more="As when an interviewer hands it over. Once a code is sent, the survey keeps nothing "
-        "in the browser, so it cannot tell who has answered.",
+        more="Use it if an interviewer hands over the device, for example. Once a code is sent, "
+        "the survey keeps nothing in the browser, so the browser cannot tell who has answered.",
     ),
     "opens_at": Setting(
         card="dates",
@@ -314,40 +314,40 @@ SETTINGS: Mapping[str, Setting] = {
     "cap": Setting(
         card="dates",
         label="Close when this many people have answered",
-        help_text="With fewer people than results need, the survey has no exact results.",
+        help_text="If results need more people than this, the survey has no exact results.",
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
         is_listed=False,
     ),
     "delete_on": Setting(
         card="deletion",
         label="Deletion date",
-        help_text="At 00:00 UTC of this day, the survey is deleted with all that it collected.",
+        help_text="At 00:00 UTC on this day, the survey is deleted with all that it collected.",
         more="If it is still open, it closes then. Respondents are told this day, so nobody can "
-        "move it later. You can delete the survey earlier. In the last week, the survey’s pages "
-        "warn you, and you get an e-mail if this server sends any.",
+        "change it after the opening. You can delete the survey earlier. In the last week, the "
+        "survey’s pages warn you, and you get an email if this server sends any.",
         is_copied=False,
     ),
     "people_expected": Setting(
         card="people",
         label="How many people do you expect to answer?",
-        help_text="Questions then say how precise they will be.",
+        help_text="Each question then says how precise its result will be.",
         more="Results are updated whenever at least a tenth of this number of reports is new, and "
-        "at the close. If far fewer people answer, nothing is shown until then. Margins "
-        "of error shown before the close suit this number best, and hold for any.",
+        "at the close. If far fewer people answer, nothing is shown until the close. "
+        "Margins of error shown before the close suit this number best, but hold for any number.",
         limits=(MIN_BATCH_FLOOR, MAX_PEOPLE),
     ),
     "minimum_batch": Setting(
         card="crowd",
         label="Minimum batch K",
         help_text="Reports are counted only in sealed batches of at least K.",
-        more="Results move only when at least K reports, and a tenth of all, are new, and once "
-        "more at the close. While the survey is open, K reports are kept back, so that the last "
-        "batch is full too. The first batch is therefore sealed once twice K have arrived. K "
-        "counts reports, not honest people: someone who floods the survey with made-up reports "
-        f"shrinks the crowd that a person hides in. With a K of {SMALLEST_USUAL_BATCH}, singling "
-        f"one person out takes at least {SMALLEST_USUAL_BATCH - 1} made-up reports. Below that, "
-        "you must acknowledge the risk when you open the survey. A batch of fewer than "
-        f"{MIN_BATCH_FLOOR} protects nobody.",
+        more="Results change only when at least K reports, and a tenth of all reports, are new, "
+        "and once more at the close. While the survey is open, K reports are kept back, so that "
+        "the last batch is also full. The first batch is therefore sealed once 2 × K reports have "
+        "arrived. K counts reports, not honest people: someone who floods the survey with made-up "
+        f"reports shrinks the crowd that a person hides in. With a K of {SMALLEST_USUAL_BATCH}, "
+        f"singling one person out takes at least {SMALLEST_USUAL_BATCH - 1} made-up reports. With "
+        "a smaller K, you must acknowledge the risk when you open the survey. A batch of fewer "
+        f"than {MIN_BATCH_FLOOR} protects nobody.",
         limits=(MIN_BATCH_FLOOR, MAX_MINIMUM_BATCH),
     ),
     "display_minimum": Setting(
@@ -360,11 +360,11 @@ SETTINGS: Mapping[str, Setting] = {
     "sealed_half": Setting(
         card="half",
         label="Keep a random half sealed",
-        help_text="After the close you explore one half. The other then tests your claims, once.",
-        more="You write down up to ten claims. Then all are tested on the half that nobody has "
-        "seen: each is confirmed or not. Until then, nothing shows the sealed half. Results start "
-        "at the close; background questions and rows wait for the test. It takes a few thousand "
-        "people, because each half needs enough.",
+        help_text="After the close, you explore one half. The other half tests your claims once.",
+        more="You write down up to ten claims. Then all claims are tested on the half that nobody "
+        "has seen, and each is confirmed or not. Until then, nothing shows the sealed half. "
+        "Results start at the close; background questions and rows wait for the test. You need a "
+        "few thousand people, because each half needs enough.",
     ),
     "drawn": Setting(
         card="subset",

@@ -9,7 +9,7 @@ class PeopleError(Exception):
 
 class LastOwner(PeopleError):
     def __init__(self) -> None:
-        super().__init__("Somebody must remain the owner. Make another person the owner first.")
+        super().__init__("Someone must remain the owner. Make another person the owner first.")
 
 
 class NotAMember(PeopleError):
@@ -19,12 +19,12 @@ class NotAMember(PeopleError):
 
 class RoleTooLow(PeopleError):
     def __init__(self) -> None:
-        super().__init__("Your own role was changed. Only owners can do this.")
+        super().__init__("Your own role was changed. Only owners can make this change.")
 
 
 class HasRole(PeopleError):
     def __init__(self) -> None:
-        super().__init__("This person has a role already. Change it in the list.")
+        super().__init__("This person already has a role. Change it in the list.")
 
 
 class InvalidInvitation(PeopleError):
@@ -34,7 +34,7 @@ class InvalidInvitation(PeopleError):
 
 class OtherAddress(PeopleError):
     def __init__(self) -> None:
-        super().__init__("This invitation is for another address.")
+        super().__init__("This invitation is for a different address.")
 
 
 class OwnsSurveys(PeopleError):

@@ -23,7 +23,7 @@ MESSAGE = (
     "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
     "a week:\n\n{link}\n\n"
     "The link works once and only for this address. If you do not expect an invitation, ignore "
-    "this mail. Nothing will happen.\n"
+    "this email. Nothing will happen.\n"
 )
 
 

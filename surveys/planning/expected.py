@@ -124,7 +124,7 @@ def _describe_hidden(compared: Figure, *, people: int, crowd: int) -> str:
     if people < crowd:
         return f"not shown: results need {whole(crowd)} people"
     if asked < crowd:
-        return f"not shown: about {whole(asked)} get it, and results need {whole(crowd)}"
+        return f"not shown: about {whole(asked)} get it, but results need {whole(crowd)}"
     if 2 * compared.find_margin(people) > WIDEST:
         return "not shown: too imprecise"
     return ""
@@ -161,4 +161,4 @@ def describe_assumptions(manifest: Manifest, questions: Sequence[ManifestQuestio
         ),
     }
     assumed = join_list([text for text, applies in texts.items() if applies])
-    return f"± is the margin of error: half of a 95 % interval{looks}. It assumes that {assumed}."
+    return f"The margin of error (±) is half of a 95 % interval{looks}. It assumes that {assumed}."

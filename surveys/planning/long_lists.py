@@ -13,7 +13,7 @@ def describe_long_list(*, codes: int, epsilon: float, share: float) -> str:
     if ratio <= MOST_PEOPLE:
         return ""
     return (
-        f"{codes} codes are many for this strength: this takes {ratio:.1f} times as many people as "
-        "the best known method, which Murmur does not offer yet. Offer fewer answers, or protect "
-        "them less."
+        f"For this strength, {codes} codes are many. The question takes {ratio:.1f} times as many "
+        "people as the best known method, which Murmur does not offer yet. Offer fewer answers, or "
+        "protect them less."
     )

@@ -27,7 +27,7 @@ def describe_assumption(plan: Plan) -> str:
             "at 95 %. The settings of the survey must say that you expect this many people."
         )
     return (
-        "Assumes a 95 % interval for one look (normal approximation). The end is fixed before "
+        "This assumes a 95 % interval for one look (normal approximation). The end is fixed before "
         "the survey opens, and the survey closes then."
     )
 
@@ -37,9 +37,9 @@ def describe_declining() -> str:
     plain, with_it = PlanInput(), PlanInput(refusal=True)
     needed, more = Plan(given=plain).people_at_end, Plan(given=with_it).people_at_end
     return (
-        f"It takes more people. For ±{points(plain.margin)} points, a yes/no question of the usual "
-        f"strength then needs about {more / needed:.1f} times as many: {whole(more)} instead of "
-        f"{whole(needed)}, if {percent(with_it.refusing)} decline."
+        f"This option takes more people. For ±{points(plain.margin)} points, a yes/no question of "
+        f"the usual strength then needs about {more / needed:.1f} times as many: {whole(more)} "
+        f"instead of {whole(needed)}, if {percent(with_it.refusing)} decline."
     )
 
 
@@ -56,7 +56,7 @@ def describe_verdict(plan: Plan) -> str:
     only = "only " if plan.margin > given.margin else ""
     of_range = " of the range" if given.mean else ""
     reach = (
-        f"{people} you can {only}say “between {percent(low, digits)} and "
+        f"{people}, you can {only}say “between {percent(low, digits)} and "
         f"{percent(high, digits)}{of_range}” if the true {'mean' if given.mean else 'share'} is "
         f"{write_share(given.share)}{_describe_answerers(given)}."
     )
@@ -89,7 +89,7 @@ def write_wanted(given: PlanInput) -> str:
 
 def _remedy(plan: Plan) -> str:
     given, lighter = plan.given, plan.people_at_medium
-    text = f"For ±{write_wanted(given)} points you need about {_about(plan.people_needed)} people"
+    text = f"For ±{write_wanted(given)} points, you need about {_about(plan.people_needed)} people"
     if lighter is not None:
         text += (
             f", or {MEDIUM_FROM} flips of 100 and about {_about(lighter)} people "
@@ -117,16 +117,16 @@ def _warn_about_privacy(plan: Plan) -> Iterator[str]:
         )
     elif plan.total_epsilon > LARGEST_UNCONFIRMED_EPSILON:
         yield (
-            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers hang "
-            "together, guesses about that person are practically certain. Ask fewer questions, or "
-            "protect each more strongly."
+            f"The total ε is above {LARGEST_UNCONFIRMED_EPSILON}: if a person’s answers are "
+            "related, guesses about that person are almost certain to be right. Ask fewer "
+            "questions, or protect each more strongly."
         )
     word = strength_word(plan.epsilon)
     if is_weak(word):
         weak = "an answer is hardly protected" if word == HARDLY else "the protection is light"
         yield (
-            f"With {plan.given.flips} flips of 100 {weak}: someone who saw a code could guess the "
-            f"answer better, from 50 to at most {guess(plan.epsilon)} in 100."
+            f"With {plan.given.flips} flips of 100, {weak}: someone who saw a code could guess the "
+            f"answer right at most {guess(plan.epsilon)} times in 100, instead of 50."
         )
 
 
@@ -135,17 +135,17 @@ def _warn_about_people(plan: Plan) -> Iterator[str]:
     if given.people < CROWD:
         yield (
             f"Reports are sealed in batches of at least {CROWD} unless you choose otherwise. "
-            "With fewer people nothing would be sealed, and closing would delete the reports."
+            "With fewer people, nothing would be sealed, and closing would delete the reports."
         )
     elif given.people < SHOWN_FROM:
         yield (
             f"Results appear only once there are {SHOWN_FROM} reports, unless you choose "
-            "otherwise. With fewer people nothing would be shown."
+            "otherwise. With fewer people, nothing would be shown."
         )
     if plan.margin > given.margin and plan.margin >= given.share:
-        yield "The interval would reach down to 0: too few people to learn much."
+        yield "There are too few people to learn much: the interval would reach down to 0."
     elif plan.margin > given.margin and plan.margin >= 1 - given.share:
-        yield "The interval would reach up to 100 %: too few people to learn much."
+        yield "There are too few people to learn much: the interval would reach up to 100 %."
     long_list = describe_long_list(codes=given.symbols, epsilon=plan.epsilon, share=given.share)
     if long_list:
         yield long_list

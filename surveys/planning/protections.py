@@ -106,7 +106,7 @@ def compare_protections(given: PlanInput) -> Comparison | None:
     left_out = []
     if given.options > 2:
         left_out.append(
-            "Shuffled reports are left out: what they hide is worked out for two answers only."
+            "Shuffled reports are left out: what they hide is worked out only for two answers."
         )
     cost = cost_of_publication(given)
     if cost is None:

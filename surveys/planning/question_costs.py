@@ -142,8 +142,8 @@ def describe_ties(manifest: Manifest, question: ManifestQuestion) -> str:
     if manifest.drawn is not None:
         blocks = manifest.block_count
         said.append(
-            f"The random subset draws them together: {blocks} blocks instead of "
-            f"{without.block_count}."
+            f"The random subset draws these questions together, so there are {blocks} blocks "
+            f"instead of {without.block_count}."
         )
         if manifest.drawn >= blocks:
             said.append(
@@ -209,8 +209,8 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
     coins = manifest.coin_epsilon_of(question)
     if coins > question.epsilon:
         lines.append(
-            f"With two coins it reveals more than in the browser: ε = {write_epsilon(coins)} "
-            f"instead of {write_epsilon(question.epsilon)}."
+            "With two coins, this question reveals more than in the browser: ε = "
+            f"{write_epsilon(coins)} instead of {write_epsilon(question.epsilon)}."
         )
     if question.has_items:
         lines.append(_describe_several(question))
@@ -218,16 +218,15 @@ def _describe_costs(manifest: Manifest, question: ManifestQuestion) -> list[str]
         lines += describe_score_gain(question, people=people_needed(manifest, question))
     if question.described.has_follow_up:
         lines.append(
-            f"For the follow-up among Yes, if {percent(FOLLOW_UP_ASKED)} say Yes to the first "
-            f"part: about "
+            f"If {percent(FOLLOW_UP_ASKED)} say Yes to the first part, the follow-up needs about "
             f"{whole(find_follow_up(manifest, question).find_people(MARGIN))} people for "
             f"{_write_margin(question)}."
         )
     asked = manifest.asked_fraction
     if asked < 1:
         lines.append(
-            f"{percent(asked)} of people get this question. Numbers of people count everyone who "
-            "takes part."
+            f"Only {percent(asked)} of people get this question. Numbers of people count everyone "
+            "who takes part."
         )
     return lines
 
@@ -240,12 +239,14 @@ def _describe_telling(manifest: Manifest, question: ManifestQuestion) -> str:
     plural = len(others) > 1
     if not same:
         verbs = ("depend", "reveal") if plural else ("depends", "reveals")
-        about = f"{verbs[0]} on this question and {verbs[1]} something about it too"
+        about = f"{verbs[0]} on this question and also {verbs[1]} something about it"
         return f"{_name(others)} {about}" if others else ""
     asks = f"{_name(same)} {'ask' if len(same) > 1 else 'asks'} for the same fact"
     if not others:
         return asks
-    return f"{asks}, and {_name(others)} {'reveal' if plural else 'reveals'} something about it too"
+    return (
+        f"{asks}, and {_name(others)} also {'reveal' if plural else 'reveals'} something about it"
+    )
 
 
 def _name(numbers: Sequence[int]) -> str:
@@ -273,7 +274,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
     found = []
     if question.described.has_points and question.is_rounded:
         found.append(
-            f"With {question.points} points you learn only the mean, not how many people chose "
+            f"With {question.points} points, you learn only the mean, not how many people chose "
             "each point. For that, use 7 points or fewer."
         )
     elif question.described.has_points and question.points >= LONG_SCALE:
@@ -282,7 +283,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
         ratio = mean_variance_ratio(shares=even, mechanism=mechanism)
         if ratio > 1:
             found.append(
-                f"A scale of {question.points} points is long. For the mean alone you need "
+                f"A scale of {question.points} points is long. For the mean alone, you need "
                 f"{ratio:.1f} times as many people as with a scale of 8 to 11 points, which gives "
                 "only the mean."
             )

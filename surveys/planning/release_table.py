@@ -59,15 +59,15 @@ def list_release_lines(flips: int) -> list[ReleaseLine]:
             _find_people_for_table(flips),
         ),
         ReleaseKind.LEADER: (
-            f"It names the leader, if answers have {_write(LEADER_SHARES)} %",
+            f"It names the leader if answers have {_write(LEADER_SHARES)} %",
             _read_people(ReleaseKind.LEADER)[flips],
         ),
         ReleaseKind.MEDIAN: (
-            f"It names the middle, if points have {_write(MEDIAN_SHARES)} %",
+            f"It names the middle if points have {_write(MEDIAN_SHARES)} %",
             _read_people(ReleaseKind.MEDIAN)[flips],
         ),
         ReleaseKind.ALERT: (
-            f"It tells of more than {points(ALERT_LINE)} %, if {points(ALERT_SHARE)} % said so",
+            f"It reports more than {points(ALERT_LINE)} % if {points(ALERT_SHARE)} % said so",
             _find_people_for_alert(flips),
         ),
         ReleaseKind.KEY_DRIVER: (
@@ -99,8 +99,8 @@ def describe_key_driver_people(
     usual = cap(KINDS[ReleaseKind.KEY_DRIVER].usual_hundredths)
     fewer = " You expect fewer." if people is not None and people < needed else ""
     return (
-        f"For ten predictors at ε = {usual}, about {whole(needed)} people make it right in 9 of 10 "
-        f"surveys.{fewer}"
+        f"At ε = {usual}, a key driver among ten predictors needs about {whole(needed)} people to "
+        f"be right in 9 of 10 surveys.{fewer}"
     )
 
 

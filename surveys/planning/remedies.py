@@ -60,7 +60,7 @@ class Remedy:
             case RemedyKind.STRENGTH:
                 return f"Every question has {self._strength}."
             case RemedyKind.SOME:
-                return f"All questions but {self.kept_numbers} have {self._strength}."
+                return f"All questions except {self.kept_numbers} have {self._strength}."
 
     @property
     def _subset(self) -> str:
@@ -95,7 +95,7 @@ class Remedy:
         expected = "For" if self.manifest.people_planned is None else "With your"
         get = "all get" if widest.asked == widest.people else f"about {whole(widest.asked)} get"
         return (
-            f"{expected} {whole(widest.people)} people, {get} each question; the least precise is "
+            f"{expected} {whole(widest.people)} people, {get} each question. The least precise is "
             f"{widest.name}: {widest.precision}."
         )
 

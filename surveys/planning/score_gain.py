@@ -30,15 +30,15 @@ def describe_score_gain(question: ManifestQuestion, *, people: int) -> Iterator[
             f"people instead of {whole(people)} for the same mean and the same total ε."
         )
     else:
-        what = "bands" if question.described.has_options else "the cut-off"
+        what = "are in each band" if question.described.has_options else "reach the cut-off"
         yield (
-            f"With a code for each of the {items} items, results could not count the totals in "
-            f"{what}."
+            f"If each of the {items} items had its own code, results could not show how many "
+            f"people {what}."
         )
         yield "Nobody can change the limits after the opening."
     yield (
-        "You give up results of single items and reliability coefficients: items are never sent, "
-        "so nobody can compute them later."
+        "You give up results for single items and reliability coefficients. Items are never sent, "
+        "so nobody can compute these figures later."
     )
 
 

@@ -37,8 +37,8 @@ _WITH_LEADER = (
 
 
 NOT_PLANNED = (
-    "A table by groups must be planned before the survey opens: it needs counts that are made at "
-    "the close."
+    "A table by groups must be planned before the survey opens, because it needs counts that are "
+    "made at the close."
 )
 
 
@@ -138,13 +138,14 @@ def check_beside(request: ReleaseRequest, others: Iterable[ReleaseRequest]) -> N
     kinds = {other.kind for other in others if name in other.questions and not other.group}
     if request.kind in kinds:
         raise NotReleasable(
-            f"Each question can have one {request.kind.label.lower()}. Otherwise, somebody could "
-            "draw again until they like the answer."
+            f"Each question can have only one {request.kind.label.lower()}. Otherwise, someone "
+            "could draw again until they like the answer."
         )
     if ReleaseKind.TABLE not in kinds:
         raise NotReleasable(
             f"A {request.kind.label.lower()} needs a table of the same question for everyone "
-            "together, whose intervals show how sure it is. Choose that table first."
+            "together, whose intervals show how sure this answer is. Choose that table "
+            "first."
         )
 
 
@@ -152,8 +153,8 @@ def _check_outcome(request: ReleaseRequest, others: Iterable[ReleaseRequest]) ->
     outcomes = {one.questions[:1] for one in others if one.kind == ReleaseKind.KEY_DRIVER}
     if request.questions[:1] in outcomes:
         raise NotReleasable(
-            "Each question can be the outcome of one key driver. Otherwise, somebody could draw "
-            "again until they like the answer."
+            "Each question can be the outcome of only one key driver. Otherwise, someone could "
+            "draw again until they like the answer."
         )
 
 
@@ -169,8 +170,8 @@ def check_planned(request: ReleaseRequest, manifest: Manifest) -> ReleaseRequest
     left = (manifest.release_epsilon_hundredths or 0) - add_up_planned(manifest)
     if request.epsilon_hundredths > left:
         raise NotReleasable(
-            f"Only ε = {cap(max(0, left))} of the cap is left for it. Choose a smaller ε, remove a "
-            "planned release, or raise the cap in the settings."
+            f"Only ε = {cap(max(0, left))} of the cap is left for this release. Choose a smaller "
+            "ε, remove a planned release, or raise the cap in the settings."
         )
     return request
 
@@ -212,7 +213,7 @@ def _check_questions(request: ReleaseRequest, manifest: Manifest) -> None:
     if not request.questions:
         raise NotReleasable("Choose at least one question.")
     if len(set(request.questions)) < len(request.questions):
-        raise NotReleasable("Choose each question once.")
+        raise NotReleasable("Choose each question only once.")
     if request.kind not in PLANNABLE:
         raise NotReleasable("Murmur cannot make a release of this kind.")
     known = {one.name: one for one in manifest.questions}
@@ -222,7 +223,7 @@ def _check_questions(request: ReleaseRequest, manifest: Manifest) -> None:
     candidates = {one.name for one in list_candidates(manifest, ReleaseKind(request.kind))}
     unfit = [known[name].called for name in request.questions if name not in candidates]
     if unfit:
-        why = ", because not everyone is asked them" if _is_drawn_apart(request, manifest) else ""
+        why = ", because some people are not asked" if _is_drawn_apart(request, manifest) else ""
         raise NotReleasable(f"A release of this kind cannot be about {join_list(unfit)}{why}.")
     if request.kind == ReleaseKind.KEY_DRIVER:
         if len(request.questions) < LEAST_COMPARED:
@@ -240,7 +241,7 @@ def _check_alert(request: ReleaseRequest, manifest: Manifest) -> None:
         raise NotReleasable(f"The share of an alert must be from 1 to {MOST_PERCENT} percent.")
     if (manifest.people_planned or 0) < ALERT_PEOPLE:
         raise NotReleasable(
-            f"An alert takes at least {whole(ALERT_PEOPLE)} people. Set how many you expect in the "
+            f"An alert needs at least {whole(ALERT_PEOPLE)} people. Set how many you expect in the "
             "settings, or plan a table instead."
         )
 
@@ -253,7 +254,7 @@ def _check_group(request: ReleaseRequest, manifest: Manifest) -> None:
     if request.group not in {one.name for one in list_groupings(manifest)}:
         raise NotReleasable("Groups must be the answers to a background question of this survey.")
     if request.group in request.questions:
-        raise NotReleasable("A question cannot be in the table and form its groups.")
+        raise NotReleasable("A question cannot both be in the table and form its groups.")
 
 
 def _check_epsilon(hundredths: int, *, cap: int) -> None:
@@ -261,5 +262,5 @@ def _check_epsilon(hundredths: int, *, cap: int) -> None:
         raise NotReleasable("ε must be at least 0.01, in steps of 0.01.")
     if hundredths > cap:
         raise NotReleasable(
-            f"ε can be {cap / HUNDREDTHS:.2f} at most: all that this survey may publish."
+            f"ε can be {cap / HUNDREDTHS:.2f} at most, which is all that this survey may publish."
         )

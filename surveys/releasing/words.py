@@ -42,7 +42,7 @@ KINDS = {
         heading="Publish a table",
         choose="Questions in the table",
         nothing="No question of this survey fits.",
-        unfit="a table has no mean of a number that some are not asked or may decline",
+        unfit="a table has no mean of a number that some people are not asked or may decline",
         usual_hundredths=100,
     ),
     ReleaseKind.LEADER: KindWords(
@@ -63,8 +63,8 @@ KINDS = {
     ),
     ReleaseKind.ALERT: KindWords(
         about=(
-            "As soon as more than a share of people gave an answer, and nothing before. Murmur "
-            "looks once a day for up to a year, and at the close."
+            "A message as soon as more than a given share of people gave an answer, and nothing "
+            "before. Murmur looks once a day for up to a year, and at the close."
         ),
         heading="Publish an alert",
         choose="Answer",
@@ -73,10 +73,10 @@ KINDS = {
         usual_hundredths=50,
     ),
     ReleaseKind.KEY_DRIVER: KindWords(
-        about="Which one answer best predicts another, and for how many people it is right.",
+        about="Which answer best predicts a chosen answer, and for how many people it is right.",
         heading="Publish a key driver",
         choose="Predictors",
-        nothing="This survey has no three yes/no questions that everyone answers.",
+        nothing="This survey has fewer than three yes/no questions that everyone answers.",
         unfit="a key driver needs scrambled yes/no questions that everyone answers",
         usual_hundredths=50,
     ),

@@ -101,7 +101,7 @@ def _check_manifest(url: str, data: Mapping[str, str], frozen: Reply) -> Iterato
     digest = hash_manifest(frozen.content)
     problems = [*frozen.check_headers(MANIFEST)]
     if encode_base64url(digest) != data["hash"]:
-        problems.insert(0, "the page promises another one")
+        problems.insert(0, "the page promises a different one")
     manifest = _read_manifest(frozen.content)
     addresses = _list_addresses(manifest)
     yield Finding(what=f"manifest {digest.hex()}", problem="; ".join(problems))

@@ -36,8 +36,8 @@ def find_phone_problem(phone: str) -> str:
     digits = count_digits(phone)
     if not is_written_like_phone(phone):
         return (
-            "Enter one phone number: digits, spaces and + ( ) - / . only. An extension "
-            "follows “ext”."
+            "Enter one phone number: digits, spaces and + ( ) - / . only. Write “ext” "
+            "before an extension."
         )
     if digits < FEWEST_DIGITS:
         return f"Enter a phone number with at least {FEWEST_DIGITS} digits, such as 112."
@@ -57,12 +57,15 @@ def find_address_problem(address: str) -> str:
     except ValueError:
         return whole
     if "?" in address or "#" in address:
-        return "Addresses with ? or # can identify people. Leave out that part."
+        return "Addresses with ? or # can identify people. Leave out everything from that sign on."
     if "@" in parts.netloc:
         return "An address with @ can identify people. Leave out everything up to the @."
     names = host.split(".")
     if "\\" in address or " " in address or len(names) < 2 or not all(names):
         return whole
     if any(host == one or host.endswith(f".{one}") for one in FORWARDING):
-        return f"{host} forwards people and can record who they are. Enter the address behind it."
+        return (
+            f"{host} forwards people and can record who they are. Enter the address that it "
+            "forwards to."
+        )
     return ""

@@ -31,7 +31,8 @@ class InsertForm(forms.Form):
     questions = forms.TypedMultipleChoiceField(
         label="Questions to insert",
         coerce=int,
-        help_text="A rule comes with its question if you also tick the questions that it needs.",
+        help_text="A rule is inserted with its question if you also tick the questions that the "
+        "rule needs.",
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Tick at least one question.",

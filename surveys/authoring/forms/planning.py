@@ -21,7 +21,8 @@ class PlanForm(forms.Form):
 
     share = forms.DecimalField(
         label="Expected share of the answer, in %",
-        help_text="How many of 100 will say Yes, or give another answer? Other studies may tell.",
+        help_text="How many of 100 people will give this answer, such as Yes? Other studies may "
+        "help you guess.",
         **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
@@ -32,7 +33,7 @@ class PlanForm(forms.Form):
     )
     margin = forms.DecimalField(
         label="Precision you want, ± points",
-        help_text="Half of the interval's width.",
+        help_text="Half the width of the interval, such as 3.",
         **decimal_range("0.5", "49", what="the precision"),
     )
     flips = forms.IntegerField(
@@ -45,7 +46,8 @@ class PlanForm(forms.Form):
     )
     questions = forms.IntegerField(
         label="Protected questions",
-        help_text="Where people can choose several options, count each: it sends its own code.",
+        help_text="If people can choose several options, count each option, because each sends its "
+        "own code.",
         min_value=1,
         max_value=MAX_QUESTIONS,
         error_messages=number_messages(1, MAX_QUESTIONS),
@@ -55,20 +57,20 @@ class PlanForm(forms.Form):
         min_value=2,
         max_value=MAX_SYMBOLS,
         error_messages=number_messages(2, MAX_SYMBOLS),
-        help_text="2 for yes and no. The expected share is the share of one of them.",
+        help_text="Enter 2 for yes and no. The expected share is the share of one answer.",
     )
     refusing = forms.DecimalField(
         label="People who prefer not to say, in %",
         required=False,
-        help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise "
-        "the expected share is among those who answer.",
+        help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise, "
+        "the expected share counts only those who answer.",
         **decimal_range("0", "90", what="the percentage who prefer not to say"),
     )
     asked = forms.DecimalField(
         label="People who are asked, in %",
         required=False,
-        help_text="Leave it empty if everyone is asked. If a rule decides, by one yes/no question "
-        "of this strength, the expected share is among those who are asked.",
+        help_text="Leave it empty if everyone is asked. If a rule decides by the answer to "
+        "one yes/no question of this strength, the expected share counts only those who are asked.",
         **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
     # Filled in by the links from a draft (surveys.planning.plan_input.Decider).
@@ -77,7 +79,9 @@ class PlanForm(forms.Form):
         label="What decides who is asked",
         required=False,
         widget=forms.HiddenInput,
-        error_messages={"invalid": "Open the plan again from the draft: its link was changed."},
+        error_messages={
+            "invalid": "The link to this plan was changed. Open the plan again from the draft."
+        },
     )
     part = forms.DecimalField(
         label="People who get the question, in %",
@@ -104,12 +108,12 @@ class PlanForm(forms.Form):
     closing = forms.ChoiceField(
         label="How will the survey end?",
         choices=[
-            ("fixed", "By a date or number of people fixed before it opens"),
+            ("fixed", "At a date or number of people fixed before it opens"),
             ("watched", "When I decide, while watching the results"),
         ],
         error_messages={
             "required": "Choose how the survey will end.",
-            "invalid_choice": "Choose one of the ways to end in the list.",
+            "invalid_choice": "Choose one of the endings in the list.",
         },
     )
 
@@ -142,7 +146,9 @@ class PlanForm(forms.Form):
             return None
         decider = Decider.parse(text)
         if decider.codes and not (decider.is_possible and decider.codes <= MAX_SYMBOLS):
-            raise forms.ValidationError("Open the plan again from the draft: its link was changed.")
+            raise forms.ValidationError(
+                "The link to this plan was changed. Open the plan again from the draft."
+            )
         return decider
 
     @property
@@ -157,8 +163,8 @@ class PlanForm(forms.Form):
         if extras + cleaned.get("options", 0) > MAX_SYMBOLS:
             self.add_error(
                 "options",
-                f"With “prefer not to say” and “not asked” a question may have {MAX_SYMBOLS} codes "
-                f"at most. Enter at most {MAX_SYMBOLS - extras} answers.",
+                f"With “prefer not to say” and “not asked”, a question can have {MAX_SYMBOLS} "
+                f"codes at most. Enter at most {MAX_SYMBOLS - extras} answers.",
             )
         if cleaned.get("figure") == "mean" and cleaned.get("options", 2) != 2:
             self.add_error(

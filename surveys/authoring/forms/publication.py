@@ -32,9 +32,9 @@ DETAILS = {
         "that a person took part."
     ),
     Publication.PROTECTED: (
-        "The page shows only figures to which chance adds noise. You plan them below the "
-        "questions. The noise limits what readers can tell about any one person. The survey needs "
-        "a closing date instead of a number of people."
+        "The page shows only figures with random noise. You plan these figures below the "
+        "questions. The noise limits what readers can learn about any one person. The survey must "
+        "close on a date, not after a number of people."
     ),
 }
 # The values of ε that the page explains.
@@ -58,10 +58,10 @@ class PublicationForm(forms.Form):
         label="What may anyone see?", choices=Publication.choices, widget=forms.RadioSelect
     )
     release_epsilon = Cap(
-        label="Cap: the most that all figures together may reveal about taking part (ε)",
-        help_text="1.00 is usual. With 1.00, a reader’s guess about whether a person took part is "
-        "right at most 74 times in 100, instead of 50. A larger cap allows more figures, or more "
-        "precise ones. After the opening, nobody can raise it.",
+        label="Cap on what all figures together may reveal about taking part (ε)",
+        help_text="With the usual cap of 1.00, a reader’s guess about whether a person took part "
+        "is right at most 74 times in 100, instead of 50. A larger cap allows more figures, or "
+        "more precise ones. Nobody can raise the cap after the opening.",
         **decimal_range(
             f"{LEAST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
             f"{MOST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
@@ -72,9 +72,10 @@ class PublicationForm(forms.Form):
         low=0,
         high=MOST_RELEASE_DELTA,
         label="δ, in billionths",
-        help_text=f"{whole(MOST_RELEASE_DELTA)} is usual: one in a million. It lets a table of "
-        "many questions use another kind of noise, which is smaller there. 0 rules that out. It "
-        "can be at most 1 divided by ten times the number of people you expect.",
+        help_text=f"The usual value is {whole(MOST_RELEASE_DELTA)}: one in a million. This value "
+        "lets a table of many questions use a different kind of noise, which is smaller for such "
+        "tables. A δ of 0 rules out this noise. δ can be at most 1 divided by ten times the number "
+        "of people you expect.",
     )
 
     @property
@@ -128,8 +129,8 @@ class PublicationForm(forms.Form):
             cleaned["release_epsilon_hundredths"] = int(HUNDREDTHS * epsilon)
         if self.value_of("cap") is not None:
             why = (
-                "With protected figures, no number of people may close the survey: the close would "
-                "publish how many took part."
+                "A survey with protected figures cannot close after a number of people, because "
+                "the close would publish how many took part."
             )
             self.refuse(
                 cap=f"{why} Leave it empty and set a closing date.",
@@ -138,7 +139,7 @@ class PublicationForm(forms.Form):
         people, delta = self.value_of("people_expected"), self.value_of("release_delta_nanos")
         if people and delta and delta > largest_release_delta(people):
             largest = whole(largest_release_delta(people))
-            most = f"With {whole(people)} people expected, δ can be at most {largest} billionths."
+            most = f"If you expect {whole(people)} people, δ can be at most {largest} billionths."
             self.refuse(
                 release_delta_nanos=f"{most} Enter this number or a smaller one.",
                 people_expected=f"{most} Lower it on the page “Privacy” first.",

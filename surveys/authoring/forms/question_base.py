@@ -278,8 +278,9 @@ class NamedForm(QuestionForm):
         required=False,
         max_length=1000,  # find_name_problem enforces the real limit, and explains it
         label="Name in files (optional)",
-        help_text="A column in files, such as used_cannabis, up to 20 characters. If it is empty, "
-        "Murmur suggests one from the question. Anyone can read it in the survey’s manifest.",
+        help_text="Name of the column in files. Up to 20 characters, such as used_cannabis. If it "
+        "is empty, Murmur suggests a name from the question. Anyone can read the name in the "
+        "survey’s manifest.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     short_label = PlainText(
@@ -288,7 +289,7 @@ class NamedForm(QuestionForm):
         required=False,
         max_length=MAX_LABEL_LENGTH,
         label="Short label in files (optional)",
-        help_text="Respondents never get it.",
+        help_text="It is never sent to respondents.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
@@ -309,7 +310,7 @@ class NamedForm(QuestionForm):
         name: str = self.cleaned_data["name"]
         taken = [one.name for one in self.questions if one != self.question]
         if name and (problem := find_name_problem(name, taken=taken)):
-            raise ValidationError(f"{problem} “{conform_name(name, taken=taken)}” would be right.")
+            raise ValidationError(f"{problem} “{conform_name(name, taken=taken)}” is possible.")
         return name
 
 
@@ -365,9 +366,9 @@ class ProtectedForm(RuledForm, NamedForm):
         required=False,
         coerce=int,
         empty_value=None,
-        help_text="An earlier question that asks for the same fact, in other words or with other "
-        "answers. Both then count as one statement: respondents read what their codes reveal "
-        "together.",
+        help_text="An earlier question that asks for the same fact, in different words or with "
+        "different answers. Both then count as one statement, and respondents read what the two "
+        "codes reveal together.",
         error_messages={"invalid_choice": "Choose one of the earlier questions in the list."},
     )
 
@@ -378,8 +379,8 @@ class RowForm(ProtectedForm):
     together = forms.BooleanField(
         label="Ask together with the question before",
         required=False,
-        help_text="On one page, as rows of a table. Both need the same answers, declining and "
-        "rule; otherwise each has its page.",
+        help_text="Both questions share a page, as rows of a table. They need the same answers, "
+        "declining and rule. Otherwise, each has its own page.",
     )
 
     @property

@@ -157,8 +157,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         high=19,
         required=False,
         label="Choose at most (optional)",
-        help_text="A limit below half of the options saves protection: at most 2 of 6 cost as much "
-        "as 4 options.",
+        help_text="A limit below half of the options costs less protection: at most 2 of 6 cost as "
+        "much as 4 options without a limit.",
     )
 
     def _check(self) -> None:
@@ -166,8 +166,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         if options and limit is not None and limit >= options:
             self.add_error(
                 "limit",
-                f"With {options} options a limit of {limit} changes nothing. Enter a number from 1 "
-                f"to {options - 1}, or leave it empty.",
+                f"With {options} options, a limit of {limit} changes nothing. Enter a number from "
+                f"1 to {options - 1}, or leave it empty.",
             )
 
 
@@ -295,8 +295,8 @@ class OutputForm(NamedForm):
         label="What is scrambled and sent?",
         choices=Output.choices,
         initial=Output.TOTAL,
-        help_text="Only this code. Later questions can depend on bands and a cut-off, not on a "
-        "total. Nobody can change them after the opening.",
+        help_text="Nothing but this code is sent. Later questions can depend on bands and a "
+        "cut-off, but not on a total. Nobody can change bands or a cut-off after the opening.",
         error_messages=dict.fromkeys(
             ("required", "invalid_choice"), "Choose what is sent: total, bands or cut_off."
         ),
@@ -308,9 +308,9 @@ class OutputForm(NamedForm):
         most=MOST_BANDS,
         longest=MAX_OPTION_LENGTH,
         find_line_problem=_find_problem_with(parse_band),
-        label="Only for bands: the totals of each and its name, one per line",
-        help_text=f"From {LEAST_BANDS} to {MOST_BANDS}, such as “0–4 None”. Together they contain "
-        "each possible total once.",
+        label="Only for bands: the totals and the name of each band, one band per line",
+        help_text=f"From {LEAST_BANDS} to {MOST_BANDS}, such as “0–4 None”. Together, the bands "
+        "contain each possible total once.",
         widget=forms.Textarea(attrs={"rows": 4}),
     )
     cut_off = _total(
@@ -352,7 +352,7 @@ class OutputForm(NamedForm):
         written = cast(QueryDict, self.data).copy()
         written["options"] = "\n".join(fitted)
         self.data = written
-        return f"{told} The field has {new} now. Save again to accept that."
+        return f"{told} The field now has {new}. Save again to accept this."
 
     def content(self) -> QuestionContent:
         content = super().content()
@@ -374,7 +374,7 @@ class ScoreForm(OutputForm, ProtectedForm):
     text = question_text(
         "introduction",
         "Introduction",
-        help_text="It stands above the items, and names the scale in results. Plain text, up to "
+        help_text="It appears above the items and names the scale in results. Plain text, up to "
         "1,000 characters.",
     )
     scored_items = Lines(
@@ -396,7 +396,7 @@ class ScoreForm(OutputForm, ProtectedForm):
         find_line_problem=_find_problem_with(_read_option),
         label="Answers to every item, one per line",
         help_text=f"From {LEAST_OPTIONS} to {MOST_OPTIONS}. Each begins with the whole number that "
-        "it counts, such as “0 Never”; without numbers, they count 0, 1, 2 and so on. Respondents "
+        "it counts, such as “0 Never”. Without numbers, they count 0, 1, 2 and so on. Respondents "
         "do not see the numbers.",
         widget=forms.Textarea(attrs={"rows": 5}),
     )
@@ -431,7 +431,7 @@ class ScoreForm(OutputForm, ProtectedForm):
         for number, text in enumerate(texts, start=1):
             first = seen.setdefault(fold(text), number)
             if first != number:
-                self.add_error(name, f"“{text}” stands there twice. Change one of the lines.")
+                self.add_error(name, f"“{text}” appears twice. Change one of the lines.")
 
 
 class SecondForm(OutputForm):
@@ -447,14 +447,16 @@ class SecondForm(OutputForm):
     text = question_text(
         "name",
         "Name in results",
-        help_text="Such as “Strain in three bands”. Respondents read it where they check answers.",
+        help_text="Such as “Strain in three bands”. Respondents read the name where they check "
+        "their answers.",
     )
     same_fact = forms.TypedChoiceField(
         label="Scale",
         coerce=int,
-        help_text="People answer it once. Both codes are about one fact, so their ε add up.",
+        help_text="People answer the scale once. Both codes are about one fact, so their ε add up.",
         error_messages=dict.fromkeys(
-            ("required", "invalid_choice"), "Choose a scale that comes before. Add one first."
+            ("required", "invalid_choice"),
+            "Choose an earlier scale. If there is none, add one first.",
         ),
     )
     flips = ProtectedForm.base_fields["flips"]
@@ -503,12 +505,13 @@ class DeclaredForm(OptionsForm, NamedForm):
 
     options = _options(8)
     refusal = refusal_switch(
-        help_text="It costs nothing. Results show how many people chose it, like a group."
+        help_text="This option costs nothing. Results show how many people chose it, as for a "
+        "group."
     )
     confirmed = forms.BooleanField(
         label="I understand that this answer is sent unprotected",
         error_messages={
-            "required": "Tick the box if this answer may be sent unprotected. Otherwise choose "
+            "required": "Tick the box if this answer may be sent unprotected. Otherwise, choose "
             "a type that is scrambled."
         },
     )

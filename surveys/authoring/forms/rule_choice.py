@@ -28,10 +28,10 @@ JOINTS = ((AND, "All of them"), (OR, "At least one"))
 SHOWN, JOINT, QUESTION, ANSWER = "rule_shown", "rule_joint", "rule_question", "rule_answer"
 INPUTS = ("rule", SHOWN, JOINT, QUESTION, ANSWER)  # all that a form sends about its rule
 TWICE = (
-    "You changed the rule in two ways: chosen answers and typed text. Keep one, and set the other "
-    "back."
+    "You changed the rule both by choosing answers and by typing text. Keep one change and undo "
+    "the other."
 )
-GONE = "A question in the rule is no longer among the earlier ones. Choose again."
+GONE = "A question in the rule no longer comes before this one. Choose again."
 UNTICKED = "Tick at least one answer to Q{number}, or choose “No question” there."
 
 

@@ -51,7 +51,8 @@ class SelectionForm(forms.Form):
         empty_value=None,
         required=False,
         error_messages={
-            "invalid_choice": "The question to move behind was deleted. Choose another one."
+            "invalid_choice": "You chose to move the questions after one that was deleted. "
+            "Choose another one."
         },
     )
     flips = forms.TypedChoiceField(
@@ -67,7 +68,7 @@ class SelectionForm(forms.Form):
         choices=[("on", "Offer it"), ("", "Do not offer it")],
         initial="on",
         required=False,
-        error_messages={"invalid_choice": "Choose whether to offer it."},
+        error_messages={"invalid_choice": "Choose whether to offer this answer."},
     )
 
     together = forms.ChoiceField(
@@ -75,7 +76,7 @@ class SelectionForm(forms.Form):
         choices=[("on", "Together"), ("", "One each")],
         initial="on",
         required=False,
-        error_messages={"invalid_choice": "Choose whether they share pages."},
+        error_messages={"invalid_choice": "Choose whether the questions share pages."},
     )
 
     def __init__(self, data: QueryDict | None, *, questions: Sequence[Question]) -> None:
@@ -87,7 +88,7 @@ class SelectionForm(forms.Form):
         super().__init__(data if data and "action" in data else None)
         self._offer("question", [(one.pk, called[str(one.pk)]) for one in questions])
         behind = [
-            (one.pk, f"Behind {called[str(one.pk)]}: {Truncator(one.text).chars(60)}")
+            (one.pk, f"After {called[str(one.pk)]}: {Truncator(one.text).chars(60)}")
             for one in questions
         ]
         self._offer("after", [("", "To the top"), *behind])

@@ -100,7 +100,7 @@ class SettingsForm(PublicationForm):
         if "may_decline" in self.fields:
             self.fields[
                 "may_decline"
-            ].help_text += " A change here changes all questions of this draft."
+            ].help_text += " A change here applies to all questions of this draft."
 
     @property
     def cards(self) -> dict[str, list[tuple[forms.BoundField, str]]]:
@@ -161,7 +161,7 @@ class SettingsForm(PublicationForm):
             "minimum_batch",
             "display_minimum",
             lambda batch, display: display >= batch,
-            "Results cannot need fewer reports than K ({first:,}): they exist only for whole "
+            "“Fewest reports” cannot be below K ({first:,}), because results exist only for whole "
             "batches.",
         )
         here = "Raise this number or lower “Fewest reports”."

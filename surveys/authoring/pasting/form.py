@@ -13,9 +13,10 @@ class PasteForm(forms.Form):
     text = forms.CharField(
         label="Your text",
         strip=False,
-        help_text="A line with a number or a question mark starts a question. Lines after “- ”, "
-        "or cells after a tab, are its answers. “1 never – 5 always” makes a scale, “0 to 30 "
-        "days” a number. “(ask together)” after a question makes it a row of the page before.",
+        help_text="A line with a number or a question mark starts a question. Lines that begin "
+        "with “- ”, or cells after a tab, are its answers. “1 never – 5 always” makes a scale, “0 "
+        "to 30 days” a number. “(ask together)” after a question puts it on the page of the "
+        "question before.",
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
         error_messages={"required": "Paste some questions."},
     )

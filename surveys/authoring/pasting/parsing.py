@@ -64,7 +64,7 @@ _HEAD_OF_ANSWERS = re.compile(
     r"|respuestas?|opci(?:ón|ones)|الإجابات|答案|选项)(?: ?(?:[^\W\d_]|\d{1,3}))?"
 )
 
-UNMARKED = "Start each answer with “- ”, a text to read with “#”."
+UNMARKED = "Start each answer with “- ”, and a text to read with “#”."
 NO_QUESTION = "There is no question above."
 NOT_ASKED = "Start the line above with a number, or end it with “?”."
 NO_MARK = "It has answers below, but neither a number nor “?”."
@@ -72,8 +72,8 @@ NOT_LAST = "A question ends in “?”. Start a text to read with “#”."
 NO_ANSWERS = "It has no answers. Write them below, each after “- ”, or end it with “?”."
 NO_TEXT = "It has no text."
 ONE_ANSWER = "It has only one answer."
-TWO_RANGES = "It has a range and other answers. Keep one of them."
-TWICE = "It has this twice."
+TWO_RANGES = "It has both a range and other answers. Keep only one."
+TWICE = "It has this instruction twice."
 COLUMNS = "Keep only the question and its answers."
 
 

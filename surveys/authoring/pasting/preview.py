@@ -14,7 +14,7 @@ from surveys.manifest.question_types import QuestionType
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.models import Question
 
-_HEADS = "Column heads"
+_HEADS = "Column headings"
 NONE_LEFT_OUT = "“None of these” is offered anyway."
 ASSUMED = "No answers found: asked as yes or no."
 ROUTING = "Respondents would read this routing. Write it as “(if Q1 is yes)” after the question."

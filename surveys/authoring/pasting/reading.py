@@ -94,10 +94,10 @@ class _Reader:
         try:
             rule = self._translate_rule(pasted.condition, place) if pasted.condition else ""
         except _RuleLeftOut as error:
-            rule, note = "", f"Without its rule: {error}"
+            rule, note = "", f"The rule is left out: {error}"
         question, errors = self._check(pasted, rule)
         if errors.keys() == {"rule"}:
-            note = f"Without its rule: {' '.join(errors['rule'])}"
+            note = f"The rule is left out: {' '.join(errors['rule'])}"
             question, errors = self._check(pasted, "")
         if question is None:
             found = " ".join(text for texts in errors.values() for text in texts)
@@ -136,7 +136,7 @@ class _Reader:
             known = self._found[place] = self._by_words[words]
             where = "The draft" if known in self.known[: self._stored] else "The text"
             return Outcome(
-                problem=f"{where} has it already, as {call_all(self.known)[str(known.pk)]}."
+                problem=f"{where} already has this, as {call_all(self.known)[str(known.pk)]}."
             )
         content = {name: getattr(question, name) for name in Question.CONTENT}
         question.pk = -(place + 1)
@@ -151,7 +151,9 @@ class _Reader:
         """Write a pasted rule with the draft's question numbers and names of answers."""
         labels = [name_label(match[1]) for match in _REFERENCE.finditer(condition)]
         if len(labels) > 1:  # a hundred such rules could keep a server busy for a minute
-            raise _RuleLeftOut("a pasted rule can have one condition. Edit the question to add it.")
+            raise _RuleLeftOut(
+                "a pasted rule can have only one condition. Edit the question to add the rule."
+            )
         found = {label: self._refer(label, place) for label in labels}
         if one := _ONE_ANSWER.fullmatch(condition):
             words = _name_answer(one[3], found[name_label(one[1])])
@@ -167,9 +169,9 @@ class _Reader:
         if not places:
             raise _RuleLeftOut(f"the text has no question {label}.")
         if not earlier:
-            raise _RuleLeftOut(f"question {label} of the text does not come before it.")
+            raise _RuleLeftOut(f"question {label} of the text does not come before this question.")
         if len(earlier) > 1:
-            raise _RuleLeftOut(f"the text has several questions {label}.")
+            raise _RuleLeftOut(f"several questions in the text are numbered {label}.")
         if earlier[0] not in self._found:
             raise _RuleLeftOut(f"question {label} of the text is left out.")
         return self._found[earlier[0]]

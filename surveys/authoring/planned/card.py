@@ -70,7 +70,9 @@ def find_planned_problems(manifest: Manifest) -> Iterator[str]:
         if problem := _find_problem(manifest, names):
             title = describe_planned(manifest, names)
             said = f"The planned comparison {title} cannot be made. {problem}"
-            yield Problem(said, "Or remove it.", href=link_questions(manifest.survey, "planned"))
+            yield Problem(
+                said, "You can also remove it.", href=link_questions(manifest.survey, "planned")
+            )
 
 
 def _find_problem(manifest: Manifest, names: Sequence[str]) -> str:

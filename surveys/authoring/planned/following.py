@@ -65,7 +65,7 @@ def follow_alerts(
         found = _find_part(part, before, after)
         if found is None:
             plan.delete()
-            told = "A planned alert was about an answer that is gone, so it was removed."
+            told = "A planned alert was removed because its answer no longer exists."
         else:
             plan.answer = int(found)
             plan.save(update_fields=["answer"])
@@ -87,5 +87,5 @@ def describe_dropped(count: int) -> str:
     if count == 0:
         return ""
     if count == 1:
-        return "A planned comparison used an answer that is gone, so it was removed."
-    return f"{count} planned comparisons used answers that are gone, so they were removed."
+        return "A planned comparison was removed because its answer no longer exists."
+    return f"{count} planned comparisons were removed because their answers no longer exist."

@@ -100,10 +100,12 @@ def _describe_cost(request: ReleaseRequest, plan: ReleasePlan | None, manifest: 
         min(map(manifest.find_asked_fraction, request.questions)),
     )
     few = people is not None and round(people * part) < needed
-    more = " You expect fewer: spend more on it, or choose fewer questions." if few else ""
+    more = " You expect fewer: spend more on the table, or choose fewer questions." if few else ""
     if group:
-        return f"{cost}. Readers see the groups in which about {whole(least)} are asked.{more}"
-    return f"{cost}. Readers see it if about {whole(least)} people are asked.{more}"
+        return (
+            f"{cost}. Readers see the groups in which about {whole(least)} people are asked.{more}"
+        )
+    return f"{cost}. Readers see the table if about {whole(least)} people are asked.{more}"
 
 
 def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
@@ -115,7 +117,10 @@ def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
         if share <= 1
         else "less often than 9 times in 10, even if all say so"
     )
-    return f"It comes {when}, and at most {WRONG} times in 100 if no more than the share do."
+    return (
+        f"The alert comes {when}. If the share is not above the limit, it comes at most {WRONG} "
+        "times in 100."
+    )
 
 
 def list_release_titles(manifest: Manifest) -> list[str]:
@@ -147,10 +152,10 @@ def drop_from_releases(question: Question) -> str:
     told = ""
     for plan in question.survey.planned_releases.all():
         if question.pk == plan.group:
-            told = "The planned releases no longer include it."
+            told = "The planned releases no longer include what was deleted."
             plan.delete()
         elif question.pk in plan.questions:
-            told = "The planned releases no longer include it."
+            told = "The planned releases no longer include what was deleted."
             is_outcome = plan.kind == ReleaseKind.KEY_DRIVER and plan.questions[0] == question.pk
             plan.questions = [key for key in plan.questions if key != question.pk]
             if plan.questions and not is_outcome:

@@ -24,7 +24,7 @@ from surveys.releasing.choice import (
 )
 from surveys.releasing.words import KINDS
 
-CHOOSE_OUTCOME = "A key driver needs a yes/no question to predict, and two others."
+CHOOSE_OUTCOME = "A key driver needs a yes/no question to predict, and two other questions."
 
 
 class ReleasePlanForm(forms.Form):
@@ -38,8 +38,8 @@ class ReleasePlanForm(forms.Form):
         label="Questions",
         required=False,
         help_text=(
-            "A table can have several. A leader or a median is about one question, a key driver "
-            "about at least three. An alert needs none here."
+            "A table can have several questions. A leader or a median is about one question, a key "
+            "driver about at least three. An alert needs no question here."
         ),
         widget=forms.CheckboxSelectMultiple,
     )
@@ -62,7 +62,7 @@ class ReleasePlanForm(forms.Form):
                     ("", "Everyone together"),
                     *((one.name, f"By Q{one.number} {one.text}") for one in groupings),
                 ],
-                help_text="Each group then needs enough people. It costs the same.",
+                help_text="Groups cost nothing more, but each group needs enough people.",
             )
         compared = list_candidates(manifest, ReleaseKind.KEY_DRIVER)
         if compared:

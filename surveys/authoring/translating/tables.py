@@ -49,7 +49,7 @@ def decode(content: bytes) -> str:
         raise Unreadable("The file is empty. Choose another one.")
     if len(content) > MAX_BYTES:
         raise Unreadable(
-            f"The file has {len(content) // 1000:,} kB, but at most {MAX_BYTES // 1000} kB can be "
+            f"The file is {len(content) // 1000:,} kB, but at most {MAX_BYTES // 1000} kB can be "
             "read. Delete the columns of some languages, and upload them in another file."
         )
     if content.startswith(b"PK"):
@@ -65,7 +65,7 @@ def decode(content: bytes) -> str:
         if encoding == "windows-1252":
             _refuse_lost_letters(text)
         return normalize(text)
-    raise Unreadable(f"The letters of the file cannot be read. {_SAVE_AS}")
+    raise Unreadable(f"The characters of the file cannot be read. {_SAVE_AS}")
 
 
 def _refuse_lost_letters(text: str) -> None:
@@ -77,7 +77,7 @@ def _refuse_lost_letters(text: str) -> None:
         if code in ("ar", "zh-hans") and any(line.cells.get(code) for line in table.lines)
     ]
     if lost:
-        raise Unreadable(f"The file has lost the letters of {' and '.join(lost)}. {_SAVE_AS}")
+        raise Unreadable(f"The file has lost the characters of {' and '.join(lost)}. {_SAVE_AS}")
 
 
 def normalize(text: str) -> str:
@@ -100,7 +100,7 @@ def read_table(text: str) -> Table:
     columns, left_out = _find_columns(next(rows)[1])
     languages = [name for name in columns if name in NAMES]
     if not languages:
-        raise Unreadable("No column is a language. Name it “fr” or “French”, for example.")
+        raise Unreadable("No column is named after a language, such as “fr” or “French”.")
     lines = [
         Line(
             row=number,
@@ -129,7 +129,7 @@ def _read_rows(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             yield number, row
     except csv.Error:
         raise Unreadable(
-            f"Row {number + 1} cannot be read: a quotation mark is missing or too many."
+            f"Row {number + 1} cannot be read: it has one quotation mark too few or too many."
         ) from None
 
 

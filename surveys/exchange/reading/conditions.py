@@ -140,7 +140,7 @@ def _comparison(tokens: Tokens) -> Condition:
     else:
         value = _constant(tokens)
     if value == "":
-        raise NotReadable("It asks whether an answer is empty, which a scrambled code never says.")
+        raise NotReadable("It asks whether an answer is empty, which a scrambled code never shows.")
     if item:
         if value not in ("0", "1"):
             raise NotReadable("A box is 0 or 1.")
@@ -155,7 +155,7 @@ def _comparison(tokens: Tokens) -> Condition:
 def _reference(tokens: Tokens) -> tuple[str, str]:
     kind, value, item = tokens.pop()
     if kind != "ref":
-        raise NotReadable(f"A question must stand where “{value}” stands.")
+        raise NotReadable(f"There must be a question in place of “{value}”.")
     return value, item
 
 

@@ -53,7 +53,8 @@ def read_languages(labels: Sequence[str], *, default: str) -> Languages:
         return Languages(own=code, own_name=own_name)
     said = own_name or default
     remark = (
-        f"The language “{said}”: Murmur’s own words are in English. Change that in the settings."
+        f"Murmur does not know the language “{said}”, so its own words are in English. Change the "
+        "language in the settings."
         if said and said != "default"
         else ""
     )

@@ -16,7 +16,9 @@ _LONGEST = 300
 # Control characters, and characters that reorder a text (surveys.form_fields).
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NO_PLACE = "Murmur has no such column."
-FORMULA = "A formula whose value is not in the file. Save the file in a spreadsheet program."
+FORMULA = (
+    "The file does not contain the value of this formula. Save the file in a spreadsheet program."
+)
 
 
 @dataclass(kw_only=True)

@@ -123,7 +123,7 @@ def read_rule(line: Line, column: str) -> Condition | None:
     try:
         return simplify(read_condition(written))
     except NotReadable as problem:
-        line.note(column, f"Without this rule: everyone is asked. {problem}")
+        line.note(column, f"The rule is left out, so everyone is asked. {problem}")
         return None
 
 
@@ -191,7 +191,7 @@ def build_closed(choices: Sequence[Choice], *, several: bool, declared: bool = F
     for place, choice in enumerate(kept, start=1):
         found.options.append(choice.text)
         if first := first_with.get(choice.value):
-            reason = f"Answer {place} has the value of answer {first}. Rules cannot name it."
+            reason = f"Answer {place} has the same value as answer {first}. Rules cannot name it."
             choice.line.note(choice.value_column, reason)
             found.answers.pop(choice.value, None)
             continue
@@ -310,7 +310,7 @@ def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: li
             and not (first.content.get("refusal") and second.content.get("refusal"))
         )
         if first is None or not fits:
-            line.note("murmur_follow_up", f"{name} is not a yes/no question before this one.")
+            line.note("murmur_follow_up", f"{name} is not an earlier yes/no question.")
             continue
         first.content |= {"type": "follow_up", "follow_up": second.content["text"]}
         both = "yes-yes yes-no"
@@ -320,4 +320,4 @@ def merge_follow_ups(items: list[Item], follow_ups: Mapping[int, str], lines: li
         items.remove(second)
         line.note(second.name_column, "Its answer is part of the question before.", "same")
         for column in filter(None, (second.flips_column, second.same_fact_column)):
-            line.note(column, "That of the first question counts.")
+            line.note(column, "The value of the first question counts.")

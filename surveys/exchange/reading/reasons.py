@@ -5,9 +5,9 @@ from __future__ import annotations
 PRIDE = "Murmur collects none of this."
 FREE_TEXT = "A free text cannot be scrambled. Offer answers to choose from."
 NO_DATES = "A date cannot be scrambled. Ask for a range, such as an age group."
-NO_FILES = "Murmur asks for no pictures, sounds, files or signatures."
-NO_PLACES = "Murmur asks for no places."
-PIPED = "It shows an earlier answer, which never leaves the browser in clear."
+NO_FILES = "Murmur does not ask for pictures, sounds, files or signatures."
+NO_PLACES = "Murmur does not ask for places."
+PIPED = "It shows an earlier answer, which never leaves the browser unscrambled."
 OTHER_TEXT = "The text field for other answers is left out. “Other” can be an option."
 NO_EFFECT = "Without effect."
 NO_HINTS = "Murmur has no hints. Add the words to the question if people need them."
@@ -44,7 +44,7 @@ WITHOUT_EFFECT: dict[tuple[str, ...], str] = {
 LACKING: dict[tuple[str, ...], str] = {
     ("hint",): NO_HINTS,
     ("guidance_hint",): NO_HINTS,
-    ("media",): "Murmur’s pages have texts only.",
+    ("media",): "Murmur’s pages contain only text.",
     ("default",): "Murmur never fills in an answer.",
     ("garbling",): "Murmur scrambles Yes and No alike, with its own strength.",
 }

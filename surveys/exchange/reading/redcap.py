@@ -38,7 +38,7 @@ _WITHOUT_EFFECT = {
 }
 _CHANGED = {
     "field_note": say.NO_HINTS,
-    "matrix_ranking": "Murmur has no ranking. One answer may be chosen in several lines.",
+    "matrix_ranking": "Murmur has no ranking. One answer may be chosen in several rows.",
     "field_annotation": "Murmur reads no annotations.",
 }
 _REFUSED = {
@@ -93,7 +93,7 @@ class _Reader:
         head = next(iter(sheet.rows.values())).get("A", "")
         self.remarks = []
         if heads.get("A") == "field_name" and _find_name(head) != "field_name":
-            self.remarks = [f"The head “{cut(head)}”: this column is read as the fields’ names."]
+            self.remarks = [f"This column, “{cut(head)}”, is read as the names of the fields."]
         self.lines = [
             Line(
                 sheet="",
@@ -178,7 +178,7 @@ class _Reader:
         before, self.matrix = self.matrix, line.take("matrix_group_name")
         if self.matrix:
             shares = content.get("type") in TYPES_IN_GRIDS
-            said = SHARES_PAGES if shares else "Without effect: each question has a page."
+            said = SHARES_PAGES if shares else "Without effect: each question has its own page."
             line.note("matrix_group_name", said, "same")
         return self.matrix != "" and self.matrix == before
 

@@ -21,7 +21,7 @@ def read_flips(line: Line, column: str, text: str, item: Item) -> None:
     if text.isdecimal() and 1 <= int(text) <= 49:
         item.content["flips"], item.flips_column = int(text), column
     else:
-        line.note(column, "Flips are a whole number from 1 to 49.")
+        line.note(column, "Flips must be a whole number from 1 to 49.")
 
 
 def read_same_fact(column: str, text: str, item: Item) -> None:

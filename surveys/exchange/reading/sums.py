@@ -88,7 +88,7 @@ def _read_term(tokens: Tokens) -> Sum:
             terms = _terms(tokens, 1)
             # coalesce(x, 0), round(x, 0)
             if tokens.take(",") and tokens.pop()[1] != "0":
-                raise NotReadable("It replaces missing answers by a number.")
+                raise NotReadable("It replaces missing answers with a number.")
             tokens.demand(")")
             return terms
     if tokens.take("if"):

@@ -106,7 +106,7 @@ class _Reader:
         merge_follow_ups(self.items, self.follow_ups, self.lines)
         remarks = list(self.languages.remarks)
         if has_macros:
-            remarks.append("The workbook’s macros. Murmur never runs any.")
+            remarks.append("Murmur never runs macros.")
         for sheet in self.others:
             self._leave_sheet(sheet)
         for line in self.lines:
@@ -144,7 +144,7 @@ class _Reader:
                         line.note(column.head, "Shortened, or formatting is left out.")
                 elif number == 0 and column.tokens == ("default_language",):
                     settings["default_language"] = line.take(column.head)
-                    line.note(column.head, "Says which texts are the survey’s own.", "same")
+                    line.note(column.head, "Sets the survey’s own language.", "same")
                 elif column.tokens[0] in ("id_string", "version"):
                     line.note(column.head, "Murmur names surveys and versions.", "same")
                 else:
@@ -205,7 +205,7 @@ class _Reader:
                 words[language] = (text, column.head)
         if not own and words:
             own, own_column = next(iter(words.values()))
-            line.note(own_column, f"Used for the missing text in “{self.languages.own}” too.")
+            line.note(own_column, f"Also used for the missing text in “{self.languages.own}”.")
         return own, own_column, words
 
     def _read_line(self, line: Line) -> None:
@@ -229,7 +229,7 @@ class _Reader:
             return
         line.text, _, words = self._read_texts(line, self.survey)
         if any(group.repeats for group in self.groups):
-            line.leave("It stands in a repeat. Murmur asks each question once.", type_head)
+            line.leave("It is in a repeat. Murmur asks each question once.", type_head)
         content, answers, parts = self._read_type(kind, line, words)
         note_columns(line, self.survey, is_closed=answers is not None)
         own_rule = read_rule(line, self.survey.find("bind", "relevant"))
@@ -361,7 +361,7 @@ class _Reader:
         for language, (translated, column) in words.items():
             known = self.translations.setdefault(language, {})
             if text and known.setdefault(text, translated) != translated:
-                line.note(column, f"“{known[text]}” stays: a text has one translation.")
+                line.note(column, f"“{known[text]}” stays: a text can have only one translation.")
 
     def _join_consent(self) -> str:
         """Join the texts that people agree to; keep a language only if all parts are translated."""
@@ -370,7 +370,7 @@ class _Reader:
             parts = [words.get(language) for _, _, words in self.consent]
             for (line, _, _), part in zip(self.consent, parts, strict=True):
                 if part and None in parts:
-                    line.note(part[1], "Left out: other parts of the agreement lack one.")
+                    line.note(part[1], "Left out: other parts of the agreement lack a translation.")
             if None not in parts:
                 said = "\n\n".join(part[0] for part in parts if part)
                 self.translations.setdefault(language, {})[joined] = said

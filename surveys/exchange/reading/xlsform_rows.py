@@ -46,7 +46,7 @@ def read_free_text(line: Line, table: Table) -> dict[str, Any] | None:
     if len(options) < 2:
         return None
     line.take(head)
-    line.note(table.find("type"), "Becomes a choice of the texts that it allows.")
+    line.note(table.find("type"), "Becomes a choice among the texts that the constraint allows.")
     return {"type": "choice", "options": options}
 
 

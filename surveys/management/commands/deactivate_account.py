@@ -17,8 +17,8 @@ from surveys.people.leaving import deactivate_account, find_owned_alone, invite_
 class Command(AccountCommand):
     help = (
         "Close an account: it can no longer sign in, and loses all roles. Surveys that it owns "
-        "alone get the owner that you name. This person must work on each of them already, or "
-        "accept an invitation first (--invite). It cannot be an operator. Owners get a mail."
+        "alone get the owner that you name. This person must already work on each of them, or "
+        "accept an invitation first (--invite). It cannot be an operator. Owners get an email."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -36,8 +36,8 @@ class Command(AccountCommand):
         owner = User.objects.filter(email__iexact=self.owner).first() if self.owner else None
         if owner is not None and (owner.is_superuser or not owner.is_active or owner == user):
             raise CommandError(
-                f"{owner.email} cannot become the owner: name an active account of a person who "
-                "works on the surveys, not an operator."
+                f"{owner.email} cannot become the owner: name the active account of someone who "
+                "works on the surveys and is not an operator."
             )
         if self.invites:
             return self._invite(user)
@@ -54,9 +54,9 @@ class Command(AccountCommand):
                 "--owner. Nothing was changed."
             ) from None
         except NotAMember:
-            named = f"{self.owner} does not work" if self.owner else "You named nobody who works"
+            named = f"{self.owner} does not work" if self.owner else "You named no one who works"
             raise CommandError(
-                f"{named} on all surveys and teams that {user.email} owns alone. Name somebody who "
+                f"{named} on all surveys and teams that {user.email} owns alone. Name someone who "
                 "does, or run this command with --invite first. Nothing was changed."
             ) from None
         return f"{user.email} is closed. Surveys that were handed over: {number}."
@@ -68,6 +68,6 @@ class Command(AccountCommand):
             raise CommandError(f"--owner {self.owner!r} is not an e-mail address.") from None
         number = invite_owner(user, address=self.owner)
         return (
-            f"{self.owner} is invited to {number} surveys, and {user.email} gets a mail about it. "
-            "Run this command again without --invite once the invitations are accepted."
+            f"{self.owner} is invited to {number} surveys, and {user.email} gets an email about "
+            "it. Run this command again without --invite once the invitations are accepted."
         )

@@ -15,7 +15,8 @@ class Command(BaseCommand):
         "Compare a respondent's page in all its languages, the page for checking it, the page as "
         "one file, their files, headers and manifest with this release, byte for byte. The exit "
         "code is 1 if anything differs. The pages for coins, for paper and for handing in are not "
-        "compared. It sees what the server sends to this machine now, not what it sends to others."
+        "compared. The command sees what the server sends to this machine now, not what others "
+        "receive."
     )
     requires_system_checks: list[str] = []
 

@@ -9,7 +9,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       await navigator.clipboard.writeText(button.dataset.copy ?? "");
       status.textContent = "Copied.";
     } catch {
-      status.textContent = "Your browser did not allow it. Select the text and copy it yourself.";
+      status.textContent = "Your browser refused to copy. Select the text and copy it yourself.";
     }
   });
 }

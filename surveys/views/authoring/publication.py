@@ -13,7 +13,8 @@ from surveys.views.authoring.access import authoring
 from surveys.views.authoring.draft_page import to_edit
 
 _SAID = {
-    True: "The public results page was switched off. Its link now says that it was taken back.",
+    True: "The public results page was switched off. Its link now says that the "
+    "page was taken back.",
     False: "The public results page was switched on.",
 }
 

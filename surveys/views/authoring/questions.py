@@ -53,7 +53,7 @@ from surveys.views.authoring.question_form import (
 
 KEEP_TYPE = f"{KEEP}type"
 RULE_DROPPED = (
-    "The question no longer has a rule: a question that is not scrambled is asked of everyone, "
+    "The rule of the question was removed. A question that is not scrambled is asked of everyone, "
     "because leaving it out would reveal an earlier answer."
 )
 

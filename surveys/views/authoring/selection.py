@@ -89,7 +89,7 @@ def _describe_misfits(numbers: tuple[int, ...]) -> str:
         return ""
     named = join_list([f"Q{number}" for number in numbers])
     return (
-        f" {named} {'does' if len(numbers) == 1 else 'do'} not fit the question before: type, "
+        f" {named} {'does' if len(numbers) == 1 else 'do'} not fit the question before. Type, "
         "answers, declining and rule must be the same."
     )
 

@@ -45,7 +45,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             return _show(request, "invalid", status=GONE)
         messages.success(request, "Your account was created. Sign in with your new password.")
         if joined.gone:  # without titles, because no one has signed in yet
-            messages.warning(request, "Surveys of the invitation were deleted meanwhile.")
+            messages.warning(request, "Some surveys of the invitation have since been deleted.")
         return redirect("account_login")
     return _show(request, "new", found, form=form, status=REFUSED if form.errors else 200)
 

@@ -20,8 +20,8 @@ from surveys.people.forms import REMOVE, AttachForm, InviteForm, RoleForm, Succe
 from surveys.people.leaving import find_colleagues
 from surveys.views.authoring.draft_page import REFUSED, page_or_form, posted_to
 
-MANY = "You sent many invitations. Wait an hour and try again."
-MAILED = "A mail with the invitation is on its way. It is valid for a week."
+MANY = "You have sent too many invitations. Wait an hour and try again."
+MAILED = "An email with the invitation is on its way. The invitation is valid for a week."
 NOT_MAILED = "The invitation is valid for a week, but this installation sends no e-mail."
 
 

@@ -304,7 +304,7 @@ def test_it_follows_its_answer_and_goes_with_it() -> None:
     assert build_manifest(survey=survey, wave_number=1).planned_releases == (
         replace(alert, answer=0),
     )
-    assert "answer that is gone" in edit("red", "green", "yellow", "pink")
+    assert "answer no longer exists" in edit("red", "green", "yellow", "pink")
     assert build_manifest(survey=survey, wave_number=1).planned_releases == ()
 
 

@@ -460,7 +460,7 @@ def test_an_author_plans_it_on_the_page() -> None:
     response = client.post(address, {**form, "outcome": "q2"}, follow=True)
     words = text_of(response)
     assert "Key driver of Q2 among Q1 and Q3 is planned." in words
-    assert "about 2,100 people make it right in 9 of 10 surveys. You expect fewer." in words
+    assert "about 2,100 people to be right in 9 of 10 surveys. You expect fewer." in words
     assert build_manifest(survey=survey, wave_number=1).planned_releases == (PLAN,)
     plan_release(survey=survey, request=PLAN)  # another window
     assert survey.planned_releases.count() == 1

@@ -218,7 +218,7 @@ def test_the_card_counts_those_who_are_asked(people: int, drawn: int | None, is_
     card = build_release_card(survey, build_manifest(survey=survey, wave_number=1))
     assert card is not None
     [line] = card.lines
-    assert "Readers see it if about 20 people are asked." in line.cost
+    assert "Readers see the table if about 20 people are asked." in line.cost
     assert ("You expect fewer" in line.cost) == is_few
 
 
@@ -227,7 +227,7 @@ def test_a_question_has_one_leader_and_it_needs_a_table() -> None:
     with pytest.raises(NotReleasable, match="needs a table"):
         plan_release(survey=survey, request=ask("q2", kind=ReleaseKind.LEADER))
     plan_release(survey=survey, request=ask("q1", kind=ReleaseKind.LEADER))
-    with pytest.raises(NotReleasable, match="can have one leader"):
+    with pytest.raises(NotReleasable, match="can have only one leader"):
         plan_release(survey=survey, request=ask("q1", kind=ReleaseKind.LEADER, epsilon=31))
 
 

@@ -225,7 +225,7 @@ def test_the_draft_plans_groups_and_the_manifest_freezes_them() -> None:
     words = text_of(client.get(address))
     assert "Table of Q1 and Q2 by Q3" in words
     # b = 2 / .5, so each of three groups needs 40 people.
-    assert "Readers see the groups in which about 40 are asked. You expect fewer" in words
+    assert "Readers see the groups in which about 40 people are asked. You expect fewer" in words
     survey.refresh_from_db()
     manifest = open_survey(survey=survey).description
     assert manifest.planned_releases == (BY_Q3,)
@@ -242,7 +242,7 @@ def test_a_deleted_group_takes_its_table_along_and_another_type_prevents_the_ope
     group.save()
     with pytest.raises(Exception, match="Groups must be the answers to a background question"):
         open_survey(survey=survey)
-    assert "no longer include it" in delete_question(question=group)
+    assert "no longer include what was deleted" in delete_question(question=group)
     survey.refresh_from_db()
     assert open_survey(survey=survey).description.planned_releases == ()
 

@@ -233,7 +233,7 @@ def test_each_group_has_its_mean_and_declining_is_a_group() -> None:
     [
         (replace(by_q4("q1"), group="q1"), "background question"),
         (replace(by_q4("q1"), group="q9"), "background question"),
-        (by_q4("q1", "q4"), "cannot be in the table and form its groups"),
+        (by_q4("q1", "q4"), "cannot both be in the table and form its groups"),
         (replace(by_q4("q1"), kind=ReleaseKind.LEADER), "Only a table"),
     ],
 )

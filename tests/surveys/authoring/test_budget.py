@@ -70,7 +70,7 @@ def assert_agrees_with_cards(remedy: Remedy) -> None:
     manifest, widest = remedy.manifest, remedy.precision
     cost = find_question_cost(manifest, widest.question)
     assert cost is not None
-    assert f"the least precise is {widest.name}: {widest.precision}." in remedy.facts
+    assert f"The least precise is {widest.name}: {widest.precision}." in remedy.facts
     if manifest.people_planned:
         assert widest in cost.expected
         costs = (find_question_cost(manifest, one) for one in manifest.questions)
@@ -207,9 +207,9 @@ def test_each_page_with_the_budget_comes_back_and_undoes(
     before = bytes_of(survey)
     shown = author.get(at(page, survey))
     assert "Privacy used: 140 % of what is recommended." in words_of(shown)
-    assert "For specialists ε = 7.70 of 5.5 (recommended); 20 is the limit." in words_of(shown)
-    assert "related, nearly all guesses about them can be right." in words_of(shown)
-    assert "about 1,250 get each question; the least precise is Q1: ±5.3 points." in words_of(shown)
+    assert "For specialists ε = 7.70 (recommended: up to 5.5; limit: 20)." in words_of(shown)
+    assert "related, nearly all guesses about these answers can be right." in words_of(shown)
+    assert "about 1,250 get each question. The least precise is Q1: ±5.3 points." in words_of(shown)
     form = read_forms(shown.text)[0]
     answer = press(author, form)
     assert answer["Location"] == at(page, survey) + "#budget"
@@ -303,7 +303,7 @@ def test_what_does_not_help_is_not_offered_and_says_why() -> None:
         add_question(survey=tied, text=text, rule=rule)
     kinds = [remedy.kind for _, remedy in list_offered(manifest_of(tied))]
     assert RemedyKind.SUBSET not in kinds
-    assert "There are no two questions to draw from that no rule ties together." in reasons_of(tied)
+    assert "You need at least two questions that no rule ties together." in reasons_of(tied)
     few = make_survey(questions=texts(30), people_expected=200)
     said = "If every question has at least 46 flips of 100, any value is plausible for Q1."
     assert said in reasons_of(few)
@@ -324,7 +324,7 @@ def test_remedies_that_only_reach_the_limit_are_folded_unless_there_are_no_other
         assert ("<details open>" in page.content.decode()) != is_folded
         summary = "changes that stay above the recommended total (you must acknowledge this)"
         assert summary in words_of(page)
-    assert "Even 49 flips of 100 for all cost ε = 9.61." in words_of(page)
+    assert "Even 49 flips of 100 for all questions cost ε = 9.61." in words_of(page)
 
 
 @pytest.mark.parametrize("coins", [False, True])
@@ -332,7 +332,7 @@ def test_a_refused_opening_names_the_least_that_allows_it(coins: bool) -> None:
     survey = make_survey(questions=texts(12), flips=10, coins=coins)
     [refusal] = [one for one in problems_of(survey) if "exceed a total" in one]
     ways = "Ask each person 9 of 12 questions, or use at least 16 flips of 100 for every question."
-    assert refusal.endswith(f"browsers refuse. {ways}")
+    assert refusal.endswith(f"browsers accept. {ways}")
 
 
 def test_coins_that_exceed_the_limit_are_one_problem() -> None:
@@ -378,9 +378,9 @@ def test_a_subset_that_breaks_a_key_driver_says_why() -> None:
     assert reason == (
         "If each person is asked 5 of 12 questions: Key driver of Q1 among Q2 and Q3 cannot be "
         "released. A release of this kind cannot be about question 1, question 2 and question 3, "
-        "because not everyone is asked them. You can remove it."
+        "because some people are not asked. You can remove it."
     )
     # A rule prevents the plan too, so the subset is not the reason.
     first, *_, last = survey.questions.all()[:3]
     edit_question(question=last, rule={"name": str(first.pk), "is": [1]})
-    assert not any("not everyone is asked" in one for one in reasons_of(survey))
+    assert not any("some people are not asked" in one for one in reasons_of(survey))

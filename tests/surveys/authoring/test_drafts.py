@@ -272,7 +272,7 @@ def test_a_survey_without_scrambled_questions_is_not_launched(survey: Survey) ->
 def test_a_draft_with_points_that_files_reserve_is_not_launched(survey: Survey) -> None:
     """Earlier versions let authors write such a draft."""
     scale = add(survey, "scale", minimum=-97, maximum=-93)
-    with pytest.raises(NotLaunchable, match="Question 1 has points from −90 down"):
+    with pytest.raises(NotLaunchable, match="Question 1 has points of −90 or lower"):
         open_survey(survey=survey)
     edit_question(question=scale, minimum=-89, maximum=-85)
     open_survey(survey=survey)
@@ -289,7 +289,7 @@ def test_a_circular_rule_is_reported() -> None:
     [(number, text)] = problems_of(first, second)
     assert number == 1
     assert text == (
-        "Question 1 depends on question 2, so it must come after it. "
+        "Question 1 depends on question 2, so question 1 must come after it. "
         "Change the rule of question 1 first."
     )
 

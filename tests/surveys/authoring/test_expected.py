@@ -109,7 +109,7 @@ def test_the_least_precise_figure_stands_first(author: Client, owner: User) -> N
         (299, None, 25, "not shown: results need 300 people"),
         (300, None, 25, ""),
         (599, 1, 10, ""),  # 299.5 are 300
-        (598, 1, 10, "not shown: about 299 get it, and results need 300"),
+        (598, 1, 10, "not shown: about 299 get it, but results need 300"),
         (600, 1, 10, ""),
         (400, None, 42, "not shown: too imprecise"),
     ],

@@ -84,7 +84,7 @@ def test_pressing_twice_inserts_once(author: Client, draft: Survey, source: Surv
     insert(author, draft, sent, row)
     again = insert(author, draft, sent, row)
     assert again.status_code == 422
-    assert "the draft has the questions already" in words_of(again)
+    assert "the draft already has the questions" in words_of(again)
     assert re.search(rf'value="{row.pk}"[^>]*checked', again.text), "the tick is kept"
     assert draft.questions.count() == 2
 

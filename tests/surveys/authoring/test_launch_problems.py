@@ -83,6 +83,6 @@ def test_a_score_from_a_sum_without_a_label_needs_a_text(owner: User) -> None:
     assert drafted.definition["questions"][0]["source_name"] == "PHQ_total"
     survey = create_draft(drafted.definition, owner=owner)
     [problem] = find_launch_problems(survey=survey, now=timezone.now())
-    assert "“PHQ_total”. Write a text for them." in problem
+    assert "“PHQ_total”. Write a text for respondents." in problem
     survey.questions.update(text="How often?")
     assert find_launch_problems(survey=survey, now=timezone.now()) == []

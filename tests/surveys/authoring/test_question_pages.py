@@ -264,7 +264,9 @@ def test_a_page_says_that_a_rule_was_dropped(author: Client, survey: Survey) -> 
     question = add(survey, rule={"name": str(parent.pk), "is": [1]})
     address = f"{at('question_edit', survey, question.pk)}?type=declared"
     posted = {**GOOD["declared"], "confirmed": "on"}
-    assert "The question no longer has a rule" in words(author.post(address, posted, follow=True))
+    assert "The rule of the question was removed" in words(
+        author.post(address, posted, follow=True)
+    )
     question.refresh_from_db()
     assert question.rule is None
 
@@ -384,7 +386,7 @@ SHOWN = (
     "After Yes: And then?",
     "Not scrambled",
     "Shown only if Q1 is “Yes”.",
-    "Q5 depends on this question and reveals something about it too: together ε = 2.20.",
+    "Q5 depends on this question and also reveals something about it: together ε = 2.20.",
 )
 
 

@@ -30,7 +30,7 @@ SCALE = GOOD["score"]
 BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_items": "I slept badly"}, "scored_items", "only one item"),
     ({"scored_items": "I slept badly\nI slept badly"}, "scored_items", "same as line 1"),
-    ({"scored_items": "I slept badly\nI slept badly | ×2"}, "scored_items", "stands there twice"),
+    ({"scored_items": "I slept badly\nI slept badly | ×2"}, "scored_items", "appears twice"),
     ({"scored_items": "a\nb | backwards"}, "scored_items", "mark “backwards”"),
     ({"scored_items": "a\nb | ×0"}, "scored_items", "mark “×0”"),
     ({"scored_items": "a\nb | ×1.5"}, "scored_items", "mark “×1.5”"),
@@ -41,7 +41,7 @@ BAD: list[tuple[dict[str, str], str, str]] = [
     ({"scored_options": "Never\n1 Always"}, "scored_options", "does not begin with a whole number"),
     ({"scored_options": "0.5 Never\n1 Always"}, "scored_options", "does not begin"),
     ({"scored_options": "0 Never\n1001 Always"}, "scored_options", "more than 1,000"),
-    ({"scored_options": "0 Never\n1 Never"}, "scored_options", "stands there twice"),
+    ({"scored_options": "0 Never\n1 Never"}, "scored_options", "appears twice"),
     ({"scored_options": "2 Never\n2 Always"}, "scored_options", "All answers count the same"),
     ({"output": "items"}, "output", "Choose what is sent"),
     ({"options": ""}, "options", "at least 2 bands"),
@@ -249,7 +249,7 @@ def test_authors_read_what_they_give_up_and_gain() -> None:
     total, banded = list_facts(build_manifest(survey=survey, wave_number=1))
     assert total.cost is not None
     assert banded.cost is not None
-    assert any("You give up results of single items" in line for line in total.cost.lines)
+    assert any("You give up results for single items" in line for line in total.cost.lines)
     assert any("Nobody can change the limits" in line for line in banded.cost.lines)
     # With half the ε for each, (e**ε + 1) / (e**ε - 1) is 3.73 instead of 2; two items are
     # averaged.

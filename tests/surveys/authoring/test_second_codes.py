@@ -97,8 +97,8 @@ def test_the_form_offers_scales_that_come_before_and_checks_their_totals(survey:
         ({"options": ""}, "options", "at least 2 bands"),
         ({"output": "cut_off", "cut_off": "13"}, "cut_off", "from 1 to 12"),
         ({"output": "total"}, "__all__", "the same as question 2"),
-        ({"same_fact": f"{survey.questions.all()[0].pk}"}, "same_fact", "Choose a scale"),
-        ({"same_fact": ""}, "same_fact", "Choose a scale"),
+        ({"same_fact": f"{survey.questions.all()[0].pk}"}, "same_fact", "Choose an earlier scale"),
+        ({"same_fact": ""}, "same_fact", "Choose an earlier scale"),
     ):
         form = QUESTION_FORMS["second"](typed | more, questions=list(survey.questions.all()))
         assert form.is_valid() == (not field), form.errors
@@ -111,9 +111,9 @@ def test_what_would_break_the_pair_is_refused(survey: Survey) -> None:
     third = {"output": "cut_off", "cut_off": 3}
     edit_question(question=second, output="cut_off", options=[], cut_off=12)
     fewer = scale.scored_items[:-1]
-    with pytest.raises(BrokenRules, match="has a second code already"):
+    with pytest.raises(BrokenRules, match="already has a second code"):
         add_second(survey, scale, **third)
-    with pytest.raises(BrokenRules, match="would be no scale"):
+    with pytest.raises(BrokenRules, match="would no longer be a scale"):
         add_second(survey, second, **third)
     with pytest.raises(BrokenRules, match="delete question 3 first and add it again"):
         edit_question(question=scale, scored_items=fewer)
@@ -124,9 +124,9 @@ def test_what_would_break_the_pair_is_refused(survey: Survey) -> None:
         edit_question(question=scale, output="bands", options=BANDS)
     with pytest.raises(BrokenRules, match=r"would be gone\. Delete question 3 first"):
         delete_questions(survey=survey, keys=[scale.pk])
-    with pytest.raises(BrokenRules, match="so it must come after it"):
+    with pytest.raises(BrokenRules, match="must come after it"):
         move_questions(survey=survey, keys=[second.pk], after=None)
-    with pytest.raises(BrokenRules, match="has a second code already"):
+    with pytest.raises(BrokenRules, match="already has a second code"):
         duplicate_questions(survey=survey, keys=[second.pk])
     assert len(list_described(survey)) == 3
 
@@ -136,7 +136,7 @@ def test_its_bands_are_fitted_to_new_totals_of_the_scale(survey: Survey) -> None
     second = add_second(survey, scale)
     items = scale.scored_items
     told = edit_question(question=scale, scored_items=[*items, "I was late"])
-    assert told == "Totals have changed, so question 3 has “5–15 High” now."
+    assert told == "Totals have changed, so question 3 now has “5–15 High”."
     second.refresh_from_db()
     assert second.options == ["0–4 Low", "5–15 High"]
     assert edit_question(question=scale, text="This week …") == ""

@@ -84,7 +84,7 @@ def test_questions_move_together_in_their_order(
     ("letters", "sent", "told"),
     [
         ("", {"action": "delete"}, "Select at least one question."),
-        ("AB", {"action": "move", "after": "A"}, "behind one that is not selected"),
+        ("AB", {"action": "move", "after": "A"}, "after one that is not selected"),
         ("B", {"action": "move", "after": "C"}, "Question 3 depends on question 2"),
         ("B", {"action": "delete"}, "question 2, which would be gone"),
         ("A", {"action": "explode"}, "Press one of the buttons."),
@@ -165,7 +165,7 @@ def test_a_deletion_is_undone_with_rules_and_plans(author: Client, owner: User) 
     assert answer["Location"].endswith("#undo")
     assert order(survey) == "ACE"
     told = words_of(author.get(at("questions", survey)))
-    assert "3 questions were deleted. A planned comparison used an answer that is gone" in told
+    assert "3 questions were deleted. A planned comparison was removed" in told
     assert undo(author, survey).status_code == 302
     assert everything() == before
     assert "3 questions are back." in words_of(author.get(at("questions", survey)))

@@ -380,7 +380,7 @@ def test_an_answer_that_murmur_has_too_is_translated_like_murmurs(
         assert problems(survey) == []
         return
     assert answer.status_code == 422
-    assert f"Murmur's own answer “{text}” reads “{expected}”" in unescape(answer.text)
+    assert f"Murmur’s own answer “{text}” reads “{expected}”" in unescape(answer.text)
     assert translated in answer.text  # what was typed is not lost
     # If such a translation was saved before this check existed, the survey cannot be opened.
     save_translation(survey=survey, language="fr", texts=words)
@@ -412,7 +412,9 @@ def test_a_translation_into_the_surveys_own_language_is_named(
     translate(survey)
     Survey.objects.filter(pk=survey.pk).update(language="fr")
     [text] = problems(survey)
-    assert text.startswith("The survey is written in French, and French is among its translations.")
+    assert text.startswith(
+        "The survey is written in French, and French is also among its translations."
+    )
     assert build_manifest(survey=survey, wave_number=1).translations == {}
     page = author.get(at("languages", survey)).text
     assert "the survey itself is now in this language" in page

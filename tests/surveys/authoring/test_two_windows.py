@@ -33,7 +33,7 @@ from tests.support.question_forms import GOOD
 from tests.support.reading import text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
-OVERTAKEN = "This was changed by somebody else, or in another window"
+OVERTAKEN = "This was changed by someone else, or in another window"
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_a_question_that_was_deleted_leaves_what_was_typed(
     question.delete()
     answer = author.post(path, {**stamp, "text": "A long thought?", "flips": 25})
     assert answer.status_code == 409
-    assert "This question was deleted while you edited it." in text_of(answer)
+    assert "This question was deleted while you were editing it." in text_of(answer)
     assert "A long thought?" in answer.text
     assert author.get(path).status_code == 404
 
@@ -305,7 +305,7 @@ def test_going_back_and_adding_again_does_not_add_a_question_twice(
     answer = author.post(f"{path}?type=yes_no", typed)
     assert answer.status_code == 422
     number = len(QUESTIONS) + 1
-    assert f"The survey already has this, as question {number}." in text_of(answer)
+    assert f"The survey already has what you entered, as question {number}." in text_of(answer)
     assert survey.questions.count() == number
     again = re.search(r'name="stamp" value="([^"]+)"', answer.text)
     assert again is not None

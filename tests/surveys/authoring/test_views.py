@@ -166,8 +166,8 @@ def test_a_high_total_shows_a_warning(author: Client, owner: User) -> None:
     many = make_survey(owner=owner, questions=[f"A {n}?" for n in range(6)])
     assert "you must acknowledge" not in author.get(at("edit", few)).text
     page = author.get(at("edit", many)).text
-    assert "ε = 6.60 of 5.5 (recommended); 20 is the limit." in page
-    assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge it." in page
+    assert "ε = 6.60 (recommended: up to 5.5; limit: 20)." in page
+    assert "Above 100\N{NO-BREAK SPACE}%, you must acknowledge the risk." in page
 
 
 def test_settings_are_saved(author: Client, survey: Survey) -> None:
@@ -190,7 +190,7 @@ def test_settings_are_saved(author: Client, survey: Survey) -> None:
     assert (survey.title, survey.minimum_batch, survey.display_minimum) == ("Renamed", 20, 200)
     assert (survey.closes_at, survey.cap, survey.opens_at) == (closes, 2000, None)
     assert survey.people_expected == 1500
-    assert "The first batch is therefore sealed once twice K have arrived." in form
+    assert "The first batch is therefore sealed once 2 × K reports have arrived." in form
     assert f'value="{closes:%Y-%m-%dT%H:%M}"' in form
     assert "K counts reports, not honest people" in form
 
@@ -268,7 +268,7 @@ def test_a_day_of_deletion_is_told_before_the_opening_and_checked_again(
     survey = make_survey(owner=owner, delete_on=date(2031, 3, 31))
     told = author.get(at("launch", survey)).text
     assert "On 31 March 2031, this survey will be deleted with everything that it collected" in told
-    assert "nobody can change it later" in told
+    assert "nobody can change it after the opening" in told
     assert "Open the survey</button>" in told
     Survey.objects.update(delete_on=timezone.now().date() + timedelta(days=6))
     assert "at least 7 days after today" in author.get(at("edit", survey)).text
@@ -532,6 +532,6 @@ def test_too_large_a_total_says_in_one_line_what_to_do(author: Client, owner: Us
     survey = make_survey(owner=owner, questions=[f"Question {n}?" for n in range(19)])
     page = words_of(author.get(at("launch", survey)))
     assert (
-        "which respondents’ browsers refuse. Ask each person 18 of 19 questions, or use at least "
-        "26 flips of 100 for every question."
+        "the most that respondents’ browsers accept. Ask each person 18 of 19 questions, or use at "
+        "least 26 flips of 100 for every question."
     ) in page

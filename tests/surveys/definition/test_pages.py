@@ -62,7 +62,7 @@ def test_a_file_that_was_saved_becomes_one_draft_however_often_one_presses(
     copy = Survey.objects.latest("pk")
     assert first["Location"] == at("edit", copy)
     assert second.status_code == 422
-    assert "If you pressed twice, the draft is among your surveys" in words_of(second)
+    assert "If you pressed the button twice, the draft is among your surveys" in words_of(second)
     assert Survey.objects.count() == 2
     assert exported(copy) == saved.text
     assert copy.is_draft()

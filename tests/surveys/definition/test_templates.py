@@ -27,10 +27,10 @@ from tests.support.reading import words_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 MOST_WORDS = 20
-NOBODY = "Nobody is told who asks. Name your organization in the settings."
+NOBODY = "Respondents are not told who asks. Name your organization in the settings."
 HELP = (
-    "People can leave quickly, as if the questions could put them in danger or upset them, but no "
-    "page says where to find help. Name a place that helps in the settings."
+    "People can leave quickly, which suggests that the questions could endanger or upset them, but "
+    "no page says where to find help. In the settings, name a place that helps."
 )
 every_template = pytest.mark.parametrize("template", list_templates(), ids=lambda one: one.name)
 
@@ -92,7 +92,7 @@ def test_pressing_twice_makes_one_draft(author: Client, owner: User) -> None:
     assert first["Location"] == reverse("surveys:edit", args=[survey.slug])
     assert (survey.owner, survey.title) == (owner, "Pay and fairness")
     assert second.status_code == 422
-    assert "If you pressed twice, the draft is among your surveys" in words_of(second)
+    assert "If you pressed the button twice, the draft is among your surveys" in words_of(second)
 
 
 def test_a_template_that_the_server_no_longer_offers_is_not_found(author: Client) -> None:

@@ -55,7 +55,7 @@ def test_hidden_sheets_macros_and_formulas_are_told() -> None:
     book["survey"]["C4"] = '=HYPERLINK("https://example.org")'
     written = io.BytesIO()
     book.save(written)
-    assert "A formula whose value is not in the file" in str(
+    assert "does not contain the value of this formula" in str(
         find_row(read(written.getvalue()), 4)["notes"]
     )
 

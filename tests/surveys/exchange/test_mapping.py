@@ -122,9 +122,9 @@ def test_rules_of_groups_and_questions_become_one_rule() -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ("${later} = 'yes'", "later is no earlier question"),
-        ("${nowhere} = 'yes'", "nowhere is no earlier question"),
-        ("${x} = 'yes'", "x is no earlier question"),
+        ("${later} = 'yes'", "later is not an earlier question"),
+        ("${nowhere} = 'yes'", "nowhere is not an earlier question"),
+        ("${x} = 'yes'", "x is not an earlier question"),
         ("${a} = 'perhaps'", "a has no answer “perhaps”"),
         ("${n} = '3'", "n has no answers that a rule can name"),
         ("${d} = 'a'", "all boxes of d at once"),
@@ -155,15 +155,17 @@ def test_duplicate_names_are_renamed_and_rules_cannot_use_them() -> None:
     )
     names = [question["name"] for question in drafted.definition["questions"]]
     assert names == ["a", "a_b", "x"]
-    assert "Row 2 has this name too. Becomes a_b." in str(find_row(drafted, 3)["notes"])
-    assert "2 rows have the name a." in str(find_row(drafted, 4)["notes"])
+    assert "Row 2 also has this name. Becomes a_b." in str(find_row(drafted, 3)["notes"])
+    assert "The name a is used in 2 rows." in str(find_row(drafted, 4)["notes"])
 
 
 def test_duplicate_values_of_answers_name_row_and_duplicate() -> None:
     lists = [*LISTS[:1], ["l", "a", "One"], ["l", "a", "Two"], ["l", "b", "Three"]]
     drafted = read_sheets([["type", "name", "label"], ["select_one l", "x", "X?"]], lists)
     assert drafted.definition["questions"][0]["options"] == ["One", "Two", "Three"]
-    assert "Answer 2 has the value of answer 1" in str(find_row(drafted, 3, "choices")["notes"])
+    assert "Answer 2 has the same value as answer 1" in str(
+        find_row(drafted, 3, "choices")["notes"]
+    )
 
 
 def test_translations_are_taken_and_missing_ones_are_listed() -> None:

@@ -105,7 +105,7 @@ def test_declining_is_for_the_whole_score() -> None:
     assert (score["refusal"], score["text"]) == (True, "t")
     told = str(find_row(drafted, FIRST)["notes"])
     assert "decline the whole score" in told
-    assert "its name stands above the items" in told
+    assert "its name appears above the items" in told
 
 
 def test_counts_of_answers_are_scores_too() -> None:
@@ -126,21 +126,21 @@ REFUSED = [
     ("${a} + 0.5 * ${b}", "b does not count in whole numbers."),
     ("${a} + 101 * ${b}", "whole weights up to 100"),
     ("${a} + if(${b} = 1, 1, 0)", "do not count the same numbers"),
-    ("${a} + ${nowhere}", "nowhere is no question that was taken over."),
-    ("${a} + ${why}", "why is no question that was taken over."),
+    ("${a} + ${nowhere}", "nowhere is not a question that was taken over."),
+    ("${a} + ${why}", "why is not a question that was taken over."),
     ("${a} + ${other}", "a and other have different answers."),
-    ("${a} + ${several}", "several is no question with one answer from a list."),
-    ("${a} + ${n}", "n is no question with one answer from a list."),
-    ("${w} + ${v}", "w has an answer whose value is no number."),
+    ("${a} + ${several}", "several is not a question with one answer from a list."),
+    ("${a} + ${n}", "n is not a question with one answer from a list."),
+    ("${w} + ${v}", "w has an answer whose value is not a number."),
     ("${a} + ${ruled}", "a and ruled have different rules."),
     ("${a} + ${asked}", "refers to asked."),
     ("${a} + ${fact}", "same fact"),
-    ("${a} + ${pair}", "2 rows have the name pair."),
+    ("${a} + ${pair}", "The name pair is used in 2 rows."),
     ("${a} + ${barred}", "contains “|”"),
     ("${a} + ${twin}", "a and twin have the same text."),
-    ("${a} + ${sum_0}", "sum_0 is no question that was taken over."),
+    ("${a} + ${sum_0}", "sum_0 is not a question that was taken over."),
     ("${a} + ${sum_99}", "sum_99 is computed itself."),
-    ("${a} + ${last}", "last stands below it."),
+    ("${a} + ${last}", "last comes after it."),
 ]
 
 
@@ -198,7 +198,7 @@ def test_a_rule_of_all_items_is_that_of_the_score() -> None:
     for rule, own, reason in (
         ("${e} = 'yes'", None, ""),
         ("${e} = 'yes'", "${e} = 'yes'", ""),
-        (None, "${e} = 'yes'", "Its rule is not that of its items."),
+        (None, "${e} = 'yes'", "Its rule differs from the rule of its items."),
         ("${nowhere} = 'yes'", None, ""),
     ):
         before: Rows = [["select_one of", name, f"{name}?", rule] for name in ("x", "y")]
@@ -252,15 +252,15 @@ AB = "(${a} + ${b})"
             [f"if(({AB} >= 0) and ({AB} <= 1), 'low', if(2 <= {AB}, 'high', ''))", AB, f"0 + {AB}"],
             [["0–1 low", "2–8 high"], None, "a is an item of sum0 already."],
         ),
-        (["${a} + ${b}", "if(${sum0} > 4, 1, 0)", AB], [None, 5, "a second code already."]),
+        (["${a} + ${b}", "if(${sum0} > 4, 1, 0)", AB], [None, 5, "already has a second code."]),
         ([f"if({AB} > 2, 1, 0)", f"if({AB} > 4, 1, 0)"], [3, "the same kind of code"]),
         (["${a} + ${b}", "if(${sum0} > 2, 1, '')"], [None, "some totals without a result"]),
         (["${a} + ${b}", "if(${sum0} > 8, 1, 0)"], [None, "from 0 to 8 have the same result"]),
-        ([f"if({AB} > 4, 1, if({AB} > 1, 0, 1))"], ["that are no neighbours"]),
+        ([f"if({AB} > 4, 1, if({AB} > 1, 0, 1))"], ["that are not neighbours"]),
         ([f"if({AB} > 3, 3, if({AB} > 2, 2, 1))"], ["Line 2 stays empty"]),
-        ([f"if({AB} > 2, 1, 0)", "if(${sum0} > 0, 1, 0)"], [3, "sum0 is no sum."]),
-        (["if(${sum1} > 2, 1, 0)", "${a} + ${b}"], ["sum1 stands below it.", None]),
-        (["if(${sum0} > 2, 1, 0)"], ["sum0 is no sum."]),
+        ([f"if({AB} > 2, 1, 0)", "if(${sum0} > 0, 1, 0)"], [3, "sum0 is not a sum."]),
+        (["if(${sum1} > 2, 1, 0)", "${a} + ${b}"], ["sum1 comes after it.", None]),
+        (["if(${sum0} > 2, 1, 0)"], ["sum0 is not a sum."]),
         (["if(${a} > 2, 1, 0)"], ["It does not add earlier answers."]),
         ([f"if({AB} > 2 and ${{c}} > 1, 1, 0)"], ["not a comparison"]),
         ([f"if({AB} > {10**400}, 1, 0)"], ["not a comparison"]),

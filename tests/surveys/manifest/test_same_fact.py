@@ -99,7 +99,8 @@ def test_a_line_names_what_depends_on_the_fact_too(survey: Survey) -> None:
     assert cost is not None
     [line] = cost.lines
     assert line == (
-        "Q2 and Q3 ask for the same fact, and Q4 reveals something about it too: together ε = 4.40."
+        "Q2 and Q3 ask for the same fact, and Q4 also reveals something about it: together "
+        "ε = 4.40."
     )
 
 

@@ -109,7 +109,7 @@ def test_a_team_gets_another_owner_or_goes_with_its_last_person(owner: User) -> 
     shared.members.create(account=colleague, role=Role.VIEWER)
     with pytest.raises(OwnsSurveys):
         delete_account(owner)
-    with pytest.raises(CommandError, match="You named nobody"):
+    with pytest.raises(CommandError, match="You named no one"):
         close(owner)
     close(owner, "--owner", colleague.email)
     assert shared.members.get().role == Role.OWNER

@@ -69,8 +69,8 @@ def test_the_table_of_strengths_has_the_expected_figures(client: Client) -> None
 def test_the_verdict_has_the_expected_figures(client: Client) -> None:
     words = text_of(read(client))
     assert (
-        "With 400 people and 25 flips of 100 you can only say “between 11 % and 29 %” if the true "
-        "share is 20 %. For ±5 points you need about 1,400 people, or 12 flips of 100 and about "
+        "With 400 people and 25 flips of 100, you can only say “between 11 % and 29 %” if the true "
+        "share is 20 %. For ±5 points, you need about 1,400 people, or 12 flips of 100 and about "
         "530 people (medium protection)."
     ) in words
     assert "for one look (normal approximation). The end is fixed before the survey opens" in words
@@ -93,7 +93,7 @@ def test_watching_needs_more_people_and_the_verdict_says_so(client: Client) -> N
     html = read(client, closing="watched", people=1400).content.decode()
     assert re.search(r'id="people-watched">\s*1,913', html)
     words = text_of(read(client, closing="watched", people=1400))
-    assert "For ±5 points you need about 1,900 people" in words
+    assert "For ±5 points, you need about 1,900 people" in words
     assert "95 % intervals for all looks together, if you expect this many people." in words
     assert "The settings of the survey must say that you expect this many people." in words
 
@@ -159,7 +159,10 @@ def test_the_plan_says_what_an_attacker_can_infer(client: Client) -> None:
         ({"people": 50, "share": 95}, "would reach up to 100 %"),
         ({"people": 20, "flips": 40}, "you would learn nothing"),
         ({"questions": 19}, "refuse a total ε above 20"),
-        ({"options": 20, "flips": 25}, "20 codes are many for this strength: this takes 2.4 times"),
+        (
+            {"options": 20, "flips": 25},
+            "For this strength, 20 codes are many. The question takes 2.4 times",
+        ),
     ],
 )
 def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning: str) -> None:
@@ -187,7 +190,7 @@ def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning
             "rounded to one of the two ends of its range. Enter 2.",
         ),
         ({"asked": "0"}, "Enter the percentage who are asked as a number from 1 to 99.9."),
-        ({"closing": "never"}, "Choose one of the ways to end in the list."),
+        ({"closing": "never"}, "Choose one of the endings in the list."),
         (
             {"refusing": "100"},
             "Enter the percentage who prefer not to say as a number from 0 to 90.",

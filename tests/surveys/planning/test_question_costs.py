@@ -75,7 +75,10 @@ def test_a_rule_says_what_it_ties_together() -> None:
     assert describe_ties(make_manifest(*alike), alike[1]).endswith("from 0.41 to 0.82.")
     third = make(name="q3")
     text = describe_ties(make_manifest(first, second, third, drawn=2), second)
-    assert "The random subset draws them together: 2 blocks instead of 3." in text
+    assert (
+        "The random subset draws these questions together, so there are 2 blocks instead of 3."
+        in text
+    )
     assert "too few to draw 2 blocks from" in text
 
 
@@ -84,7 +87,7 @@ def test_both_parts_of_a_follow_up_have_their_cost() -> None:
     question, generator = make("follow_up", options=3), np.random.default_rng(7)
     cost = find_question_cost(make_manifest(question, cap=5000), question)
     assert cost is not None
-    [line] = [line for line in cost.lines if "For the follow-up among Yes" in line]
+    [line] = [line for line in cost.lines if "the follow-up needs about" in line]
     later = re.search(r"about ([\d,]+) people", line)
     assert later is not None
     mechanism = question.mechanism
@@ -172,17 +175,17 @@ def test_codes_are_counted_and_their_odds_come_from_the_real_mechanism(
         (make("choice", options=6), ""),  # 1.05 times as many people
         (
             make("choice", options=7),
-            "7 codes are many for this strength: this takes 1.2 times",
+            "For this strength, 7 codes are many. The question takes 1.2 times",
         ),
         (
             make("choice", options=15, refusal=True),
-            "16 codes are many for this strength: this",
+            "For this strength, 16 codes are many. The question",
         ),
         (make("scale", minimum=1, maximum=5, options=5), ""),
         (make("scale", minimum=1, maximum=7, options=7), "A scale of 7 points is long"),
         (
             make("scale", minimum=0, maximum=10, options=0),
-            "With 11 points you learn only the mean",
+            "With 11 points, you learn only the mean",
         ),
         (make("several", options=3, limit=1), "“one answer” costs half as much"),
     ],
@@ -208,10 +211,10 @@ def test_the_statement_names_everything_that_depends_on_a_question() -> None:
     assert first.together == pytest.approx(3 * first.epsilon)
     assert fourth.together is None
     assert first.lines == (
-        "Q2 and Q3 depend on this question and reveal something about it too: together ε = 3.30.",
+        "Q2 and Q3 depend on this question and also reveal something about it: together ε = 3.30.",
     )
     assert second.lines == (
-        "Q3 depends on this question and reveals something about it too: together ε = 2.20.",
+        "Q3 depends on this question and also reveals something about it: together ε = 2.20.",
     )
     assert fourth.lines == ()
     assert find_question_cost(manifest, chain[2]) is None

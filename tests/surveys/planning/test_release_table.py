@@ -29,7 +29,7 @@ from tests.support.manifests import make_manifest, make_question
 from tests.support.reading import text_of
 
 KINDS = (ReleaseKind.LEADER, ReleaseKind.MEDIAN, ReleaseKind.KEY_DRIVER)
-RIGHT_IN_9 = "people make it right in 9 of 10 surveys."
+RIGHT_IN_9 = "people to be right in 9 of 10 surveys."
 SLOW = pytest.param(ReleaseKind.KEY_DRIVER, marks=pytest.mark.long)
 
 
@@ -145,4 +145,4 @@ def test_a_key_driver_needs_the_people_of_its_strongest_question(
     )
     manifest = make_manifest(*questions, make_question(name="q4", flips=49))
     found = describe_key_driver_people(request, manifest, people=people)
-    assert found == f"For ten predictors at ε = 0.50, {said}"
+    assert found == f"At ε = 0.50, a key driver among ten predictors needs {said}"

@@ -81,7 +81,7 @@ const showState = () => {
   const room = saving.isFull() ? " This browser has no room to keep it until then." : "";
   if (!draft) setState(current && !isNew(current) ? "Saved" : "");
   else if (draft.state === "offline") {
-    setState(`${OFFLINE}It is saved as soon as there is one.${room}`, true);
+    setState(`${OFFLINE}Your text is saved once you are online.${room}`, true);
   } else if (draft.problem && draft.state === "refused") {
     setState(`Not saved: ${draft.problem}`, true);
   } else if (/waiting|refused/.test(draft.state ?? "") && !saving.isStopped()) {

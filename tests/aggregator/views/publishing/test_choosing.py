@@ -306,7 +306,7 @@ def test_an_epsilon_that_cannot_be_spent_is_refused(
     ("kind", "questions", "message"),
     [
         ("table", [], "Choose at least one question."),
-        ("table", ["q1", "q1"], "Choose each question once."),
+        ("table", ["q1", "q1"], "Choose each question only once."),
         ("table", ["q7"], "q7 cannot be in a table."),
         ("leader", ["q7"], "q7 cannot be published this way."),
         ("median", ["q1"], "nothing was charged."),

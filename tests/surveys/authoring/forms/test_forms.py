@@ -156,7 +156,7 @@ def test_k_must_be_a_number_of_at_least_ten(value: str) -> None:
 
 def test_the_display_minimum_cannot_be_below_k() -> None:
     message = only_error(settings_form(minimum_batch="120"), "display_minimum")
-    assert "fewer reports than K (120)" in message
+    assert "cannot be below K (120)" in message
     assert settings_form(minimum_batch="100").is_valid()
 
 
@@ -312,7 +312,7 @@ def test_delta_is_at_most_one_in_ten_times_the_people_expected(people: str, most
     form = settings_form(**expected | {"release_delta_nanos": str(most + 1)})
     problem = only_error(form, "release_delta_nanos")
     assert problem == (
-        f"With {int(people):,} people expected, δ can be at most {most} billionths. "
+        f"If you expect {int(people):,} people, δ can be at most {most} billionths. "
         "Enter this number or a smaller one."
     )
 

@@ -21,7 +21,7 @@ TWICE = (
     "Line 3 says “Prefer not to say”, which you also offer with the switch below. Delete the line."
 )
 NO_LIMIT = (
-    "With 3 options a limit of {} changes nothing. Enter a number from 1 to 2, or leave it empty."
+    "With 3 options, a limit of {} changes nothing. Enter a number from 1 to 2, or leave it empty."
 )
 LONG_SCALE = "The scale has 12 points. The maximum is 11. For more, ask for a number in a range."
 WIDE_RANGE = (

@@ -325,7 +325,7 @@ def test_two_coins_and_declining_exclude_each_other() -> None:
 
 def test_the_opening_warns_where_nobody_asks_or_helps(author: Client, survey: Survey) -> None:
     page = author.get(f"/surveys/{survey.slug}/launch").text
-    assert "Nobody is told who asks." in page
+    assert "Respondents are not told who asks." in page
     assert "no page says where to find help." in page
     assert "Open the survey</button>" in page  # neither prevents it
     survey.organization, survey.help_name = "Murmur demo", "Helpline"

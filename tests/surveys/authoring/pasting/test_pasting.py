@@ -82,7 +82,7 @@ def test_pressing_twice_creates_nothing_twice(author: Client, survey: Survey) ->
     assert again.status_code == 422
     page = text_of(again)
     assert str(PreviewOutdated()) in page
-    assert page.count("The draft has it already, as question") == 3
+    assert page.count("The draft already has this, as question") == 3
     assert 'name="create"' not in again.text
     assert survey.questions.count() == 5
 
@@ -131,12 +131,15 @@ def test_the_limit_of_a_survey_holds_and_is_said(survey: Survey) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1. A?\n2. B? (if Q3 is yes)\n3. C?", "question 3 of the text does not come before it."),
+        (
+            "1. A?\n2. B? (if Q3 is yes)\n3. C?",
+            "question 3 of the text does not come before this question.",
+        ),
         ("1. A?\n2. B? (if Q7 is yes)", "the text has no question 7."),
-        ("1. A?\n1. B?\n2. C? (if Q1 is yes)", "the text has several questions 1."),
+        ("1. A?\n1. B?\n2. C? (if Q1 is yes)", "several questions in the text are numbered 1."),
         ("1. A\n2. B? (if Q1 is yes)", "question 1 of the text is left out."),
         ("1. A?\n2. B? (if Q1 is maybe)", "“maybe” is not an answer to Q3."),
-        ("1. A?\n2. B? (if Q1 is Q2)", "a pasted rule can have one condition."),
+        ("1. A?\n2. B? (if Q1 is Q2)", "a pasted rule can have only one condition."),
         ("1. A? (1-2)\n2. B? (if Q1 is one of 1, 2)", "would always be asked"),
     ],
 )
@@ -144,7 +147,7 @@ def test_a_rule_that_cannot_exist_is_left_out_and_said(
     survey: Survey, text: str, expected: str
 ) -> None:
     reading = read_paste(text, survey=survey)
-    [note] = [row.note for row in reading.rows if row.note.startswith("Without its rule: ")]
+    [note] = [row.note for row in reading.rows if row.note.startswith("The rule is left out: ")]
     assert expected in note
     assert all(question.rule is None for question in create(survey, text))
 
@@ -171,13 +174,13 @@ def test_rules_use_the_numbers_and_the_answers_of_the_text(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Do you have children?", "The draft has it already, as question 2."),
-        ("A?\na?", "The text has it already, as question 3."),
+        ("Do you have children?", "The draft already has this, as question 2."),
+        ("A?\na?", "The text already has this, as question 3."),
         ("x" * 1001 + "?", "The question has 1002 characters. Shorten it to 1000 or fewer."),
         ("A?\n- " + "x" * 201 + "\n- y", "Answer 1 has 201 characters"),
         ("A?\n- x\n- y\n- X", "Answer 3 is the same as answer 1."),
         ("A?\n" + "\n".join(f"- {n}" for n in range(65)), "There are 65 options."),
-        ("A? (max 3)\n- x\n- y", "With 2 options a limit of 3 changes nothing."),
+        ("A? (max 3)\n- x\n- y", "With 2 options, a limit of 3 changes nothing."),
         ("A?\n30 to 0 days", "The largest number must be above the smallest number"),
         ("A?\n-99 low to 5 high", "Enter a whole number from"),
         ("A\u202eB?", "invisible character that changes the order"),
