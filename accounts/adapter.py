@@ -27,7 +27,7 @@ _SEEN = "password_was"
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     error_messages = {
         **DefaultAccountAdapter.error_messages,
-        "email_password_mismatch": "The e-mail address or the password is wrong. "
+        "email_password_mismatch": "The email address or the password is wrong. "
         "Check both and try again.",
     }
 

@@ -2,7 +2,7 @@
 
 surveys/history logs and stores acts on surveys.
 
-A line contains the account's number and the survey's link name. It never contains an e-mail
+A line contains the account's number and the survey's link name. It never contains an email
 address, a network or a password. Nothing is recorded about respondents.
 """
 

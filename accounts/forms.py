@@ -44,7 +44,7 @@ class PlainWords:
                 field.help_text = ""  # the pages link to the password reset themselves
 
 
-_EMAIL = ("E-mail address", "Enter your e-mail address.")
+_EMAIL = ("Email address", "Enter your email address.")
 _PASSWORD = ("Password", "Enter your password.")
 _NEW = ("New password", "Enter a new password.")
 _AGAIN = ("Repeat the new password", "Enter the new password again.")
@@ -127,7 +127,7 @@ class TokenForm(NameForm):
 
 class NewAddressForm(Form):
     email = EmailField(
-        label="New e-mail address",
+        label="New email address",
         error_messages={
             "required": "Enter the new address.",
             "invalid": "Enter an address such as name@example.org.",

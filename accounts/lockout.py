@@ -2,9 +2,9 @@
 
 There are two counts, both only in the limiter's memory:
 
-- By e-mail address and network together, so that a stranger's guesses lock out the stranger for an
+- By email address and network together, so that a stranger's guesses lock out the stranger for an
   hour, not the account's owner.
-- By e-mail address alone. Guesses from many networks only slow sign-in down, with pauses of at
+- By email address alone. Guesses from many networks only slow sign-in down, with pauses of at
   most a minute between attempts, because longer pauses would let anyone lock out the owner.
 
 A browser that has signed in to the account before is counted separately and never waits because
@@ -38,7 +38,7 @@ COUNTED_SECONDS = 3600
 
 
 def person_of(request: HttpRequest, credentials: Credentials = None) -> str:
-    """Return the e-mail address used to sign in, in lower case, and the account's round."""
+    """Return the email address used to sign in, in lower case, and the account's round."""
     email = _email_of(request, credentials)
     rounds = User.objects.filter(email__iexact=email).values_list("sign_in_round", flat=True)
     return f"{email}/{rounds.first() or 0}/"

@@ -11,7 +11,7 @@ from django.db.models.functions import Lower
 
 
 class UserManager(BaseUserManager["User"]):
-    """Creates users; the case of an e-mail address does not matter."""
+    """Creates users; the case of an email address does not matter."""
 
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **extra)
@@ -27,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    email = models.EmailField("e-mail address", unique=True)
+    email = models.EmailField("email address", unique=True)
     name = models.CharField(max_length=100, blank=True, default="", db_default="")
     is_active = models.BooleanField(default=True)
     # Failed sign-ins are counted per round; a new round ends every pause (accounts/lockout.py).

@@ -58,8 +58,7 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     ),
     Kind.CODES_GUESSED: (
         "Wrong codes for your Murmur account",
-        "Someone who has your password or an open session entered many wrong codes. None was "
-        "accepted.",
+        "Someone with your password or an open session entered many codes. All were wrong.",
     ),
     Kind.ACCESS_GIVEN: (
         "Your Murmur account has a new API token",

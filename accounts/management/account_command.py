@@ -17,7 +17,7 @@ class AccountCommand(BaseCommand):
         email = options["email"].strip()
         user = User.objects.filter(email__iexact=email).first()
         if user is None:
-            raise CommandError(f"There is no account with the e-mail address {email!r}.")
+            raise CommandError(f"There is no account with the email address {email!r}.")
         self.stdout.write(self.change(user))
 
     def change(self, user: User) -> str:

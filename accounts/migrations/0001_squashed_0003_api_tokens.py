@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('password', models.CharField(max_length=128, verbose_name='password')),
                 ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('email', models.EmailField(max_length=254, unique=True, verbose_name='e-mail address')),
+                ('email', models.EmailField(max_length=254, unique=True, verbose_name='email address')),
                 ('name', models.CharField(blank=True, db_default='', default='', max_length=100)),
                 ('is_active', models.BooleanField(default=True)),
                 ('sign_in_round', models.PositiveIntegerField(db_default=0, default=0)),

@@ -68,7 +68,7 @@ def valkey_binary() -> Path:
 
 
 def _first_host() -> str:
-    """Return the name under which people reach this Murmur, for links in e-mails."""
+    """Return the name under which people reach this Murmur, for links in emails."""
     return os.environ.get("ALLOWED_HOSTS", "").partition(",")[0].strip(".*") or "localhost"
 
 

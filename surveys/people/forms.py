@@ -18,7 +18,7 @@ REMOVE = "remove"
 
 class InviteForm(forms.Form):
     address = forms.EmailField(
-        label="E-mail address",
+        label="Email address",
         error_messages={
             "required": "Enter the address of the person to invite.",
             "invalid": "Enter an address such as name@example.org.",

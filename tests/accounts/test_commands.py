@@ -35,7 +35,7 @@ def test_an_address_has_one_account(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("command", ["create_account", "create_first_account"])
 def test_an_address_that_is_none_is_refused(command: str) -> None:
-    with pytest.raises(CommandError, match="'nobody' is not an e-mail address"):
+    with pytest.raises(CommandError, match="'nobody' is not an email address"):
         call_command(command, email="nobody")
     assert not User.objects.exists()
 

@@ -48,7 +48,7 @@ def test_one_mail_is_sent_and_what_happened_is_said(settings: Settings) -> None:
 
 @pytest.mark.parametrize("address", ["", "nobody", "a@b@c", "you@example.org\nBcc: x@y.example"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
-    with pytest.raises(CommandError, match="is not an e-mail address"):
+    with pytest.raises(CommandError, match="is not an email address"):
         check_mail(address)
     assert mail.outbox == []
 

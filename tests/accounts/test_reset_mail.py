@@ -302,8 +302,8 @@ def test_the_page_says_where_a_mail_is_that_nobody_sends(
     assert re.findall(r"<code>([^<]+)</code>", page) == ([place] if place else [])
     # No visitor is told to wait for a mail that is never sent, at this computer or elsewhere.
     for text in (page, client.get(RESET, REMOTE_ADDR=address).text):
-        assert ("This installation sends no e-mail" in text) == (backend != "smtp")
-        assert ("Check your e-mail" in text or "will send you" in text) == (backend == "smtp")
+        assert ("This installation sends no email" in text) == (backend != "smtp")
+        assert ("Check your email" in text or "will send you" in text) == (backend == "smtp")
 
 
 def test_the_page_names_the_log_of_the_stack_that_runs_here(

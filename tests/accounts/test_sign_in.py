@@ -89,7 +89,7 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(
     for response in (wrong, unknown):
         assert response.status_code == 200
         assert "There is a problem" in response.text
-        assert "The e-mail address or the password is wrong." in response.text
+        assert "The email address or the password is wrong." in response.text
         assert "<title>Error: Sign in" in response.text
     assert 'value="rosa@example.org"' in wrong.text
     assert not get_user(client).is_authenticated
@@ -97,7 +97,7 @@ def test_a_wrong_password_and_an_unknown_address_read_the_same(
 
 def test_empty_fields_are_named_and_linked(client: Client, person: User) -> None:
     page = sign_in(client, email="", password="").text
-    assert '<a href="#id_login">Enter your e-mail address.</a>' in page
+    assert '<a href="#id_login">Enter your email address.</a>' in page
     assert '<a href="#id_password">Enter your password.</a>' in page
 
 

@@ -37,7 +37,7 @@ def enter(page: Page, label: str, text: str, button: str) -> None:
 
 def enter_password(page: Page, live: LiveApplication, *, then: str) -> None:
     page.goto(f"{live.url}/accounts/login/")
-    page.get_by_label("E-mail address").fill("rosa@example.org")
+    page.get_by_label("Email address").fill("rosa@example.org")
     enter(page, "Password", PASSWORD, "Sign in")
     expect(page.get_by_role("heading", level=1)).to_have_text(then)
 

@@ -68,7 +68,7 @@ def type_into(page: Page, label: str, text: str) -> None:
 def sign_in(page: Page, live: LiveApplication) -> User:
     person = make_user("rosa@example.org")
     page.goto(f"{live.url}/accounts/login/")
-    type_into(page, "E-mail address", "rosa@example.org")
+    type_into(page, "Email address", "rosa@example.org")
     type_into(page, "Password", PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Your surveys")

@@ -38,7 +38,7 @@ def look(page: Page, name: str) -> None:
 def sign_in(page: Page, live: LiveApplication, address: str, password: str = PASSWORD) -> None:
     page.context.clear_cookies()
     page.goto(f"{live.url}/accounts/login/")
-    page.get_by_label("E-mail address").fill(address)
+    page.get_by_label("Email address").fill(address)
     page.get_by_label("Password", exact=True).fill(password)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your surveys")
@@ -50,7 +50,7 @@ def test_a_teams_first_day(page: Page, survey: Survey, live: LiveApplication) ->
     sign_in(page, live, "rosa@example.org")
     page.goto(f"{live.url}/surveys/{survey.slug}/")
     page.get_by_role("link", name="People", exact=True).click()
-    page.get_by_label("E-mail address").fill("ada@example.org")
+    page.get_by_label("Email address").fill("ada@example.org")
     page.get_by_label("Role", exact=True).select_option(label="Editor")
     page.get_by_role("button", name="Send the invitation").click()
     expect(page.get_by_text("ada@example.org", exact=True)).to_be_visible()

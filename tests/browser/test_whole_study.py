@@ -105,7 +105,7 @@ def test_a_whole_study(chromium: Browser, world: World, study: Study) -> None:
 def sign_in(study: Study) -> None:
     page, world = study.page, study.world
     page.goto(f"{world.stack.url}/accounts/login/")
-    page.get_by_label("E-mail address").fill(OWNER)
+    page.get_by_label("Email address").fill(OWNER)
     page.get_by_label("Password").fill(world.password)
     study.look("01-sign-in")
     study.press("Sign in")

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         try:
             validate_email(address)
         except ValidationError:
-            raise CommandError(f"{address!r} is not an e-mail address.") from None
+            raise CommandError(f"{address!r} is not an email address.") from None
         delivery = find_delivery()
         if not delivery.is_sent:
             raise CommandError(describe_unsent(delivery.place))

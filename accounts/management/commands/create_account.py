@@ -34,7 +34,7 @@ def create_account(email: str) -> str:
     try:
         validate_email(email)
     except ValidationError:
-        raise CommandError(f"{email!r} is not an e-mail address.") from None
+        raise CommandError(f"{email!r} is not an email address.") from None
     password = secrets.token_urlsafe(15)
     try:
         with transaction.atomic():

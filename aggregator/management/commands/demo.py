@@ -39,7 +39,7 @@ class Command(FieldingCommand):
             choices=[demo.key for demo in DEMOS],
             help="open only this survey (default: all)",
         )
-        parser.add_argument("--owner", help="e-mail address of the owner (default: first account)")
+        parser.add_argument("--owner", help="email address of the owner (default: first account)")
         parser.add_argument(
             "--envelopes",
             type=Path,

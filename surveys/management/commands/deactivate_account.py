@@ -65,7 +65,7 @@ class Command(AccountCommand):
         try:
             validate_email(self.owner)
         except ValidationError:
-            raise CommandError(f"--owner {self.owner!r} is not an e-mail address.") from None
+            raise CommandError(f"--owner {self.owner!r} is not an email address.") from None
         number = invite_owner(user, address=self.owner)
         return (
             f"{self.owner} is invited to {number} surveys, and {user.email} gets an email about "
