@@ -42,14 +42,14 @@ from aggregator.comparisons.result import (
 )
 from aggregator.comparisons.sentences import describe_title, describe_together, name_planned
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.comparisons.words.pair_sentences import PairLine, write_pairs
+from aggregator.comparisons.words.all_pairs_sentences import PairLine, write_pairs
 from aggregator.comparisons.words.regression_sentences import (
     find_predictors,
     list_tests,
     name_term,
     write_ratio,
 )
-from aggregator.comparisons.words.table_sentences import (
+from aggregator.comparisons.words.two_questions_sentences import (
     name_groups,
     scale_to_range,
     write_difference,

@@ -19,7 +19,7 @@ from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.too_few import NOBODY
-from aggregator.comparisons.words.table_sentences import (
+from aggregator.comparisons.words.two_questions_sentences import (
     NO_VARIATION,
     NOTHING_TO_TEST,
     describe_difference,

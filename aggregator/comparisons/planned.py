@@ -16,7 +16,10 @@ from aggregator.comparisons.result import RegressionResult, TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE
 from aggregator.comparisons.stored import UnreadableResult, read_result
 from aggregator.comparisons.words.regression_sentences import summarize_terms, write_terms
-from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
+from aggregator.comparisons.words.two_questions_sentences import (
+    describe_difference,
+    describe_verdict,
+)
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION, newest_snapshot

@@ -30,7 +30,7 @@ from aggregator.comparisons.result import (
 )
 from aggregator.comparisons.sentences import adjust_p
 from aggregator.comparisons.standing import ComparisonStanding
-from aggregator.comparisons.words.table_sentences import shows_test
+from aggregator.comparisons.words.two_questions_sentences import shows_test
 from aggregator.exports.csv_format import (
     CONTENT_TYPE,
     DESIGN,

@@ -40,13 +40,13 @@ from aggregator.comparisons.sentences import (
     name_planned,
 )
 from aggregator.comparisons.standing import ComparisonStanding, find_standing, is_of_survey
-from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
-from aggregator.comparisons.words.pair_sentences import (
+from aggregator.comparisons.words.all_pairs_sentences import (
     describe_pairs_left_out,
     divide_pairs,
     summarize_pairs,
     write_pairs,
 )
+from aggregator.comparisons.words.figure_rows import list_group_rows, list_ratio_rows
 from aggregator.comparisons.words.regression_sentences import (
     list_references,
     list_tests,
@@ -57,7 +57,7 @@ from aggregator.comparisons.words.segment_sentences import (
     list_profile_rows,
     summarize_profiles,
 )
-from aggregator.comparisons.words.table_sentences import (
+from aggregator.comparisons.words.two_questions_sentences import (
     describe_coverage,
     describe_difference,
     describe_others,

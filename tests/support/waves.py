@@ -41,7 +41,7 @@ from surveys.models import (
 from surveys.people.invitations import invite
 from surveys.people.teams import attach, create_team
 from tests.support.factories import make_launched_survey
-from tests.support.fielding import prepare_rows
+from tests.support.fielding import process
 
 
 def make_wave(*, questions: int = 3, **settings: Any) -> Wave:
@@ -84,10 +84,7 @@ def make_released_wave(*, rows: Sequence[bytes] = (), **settings: Any) -> Wave:
 def count_all(wave: Wave) -> None:
     """Close a wave, seal its reports and count them."""
     close_wave(wave_id=wave.pk, ending=Wave.Ending.DATE)
-    while seal_next_batch(wave_id=wave.pk):
-        pass
-    update_snapshot(wave_id=wave.pk)
-    prepare_rows(wave)
+    process(wave)
     wave.refresh_from_db()
 
 

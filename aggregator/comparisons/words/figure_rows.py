@@ -13,7 +13,7 @@ from aggregator.comparisons.words.regression_sentences import (
     name_term,
     write_ratio,
 )
-from aggregator.comparisons.words.table_sentences import (
+from aggregator.comparisons.words.two_questions_sentences import (
     name_groups,
     scale_to_range,
     write_difference,

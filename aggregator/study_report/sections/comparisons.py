@@ -22,10 +22,13 @@ from aggregator.comparisons.sentences import (
     name_planned,
 )
 from aggregator.comparisons.stored import UnreadableResult, read_result
-from aggregator.comparisons.words.pair_sentences import summarize_pairs, write_pairs
+from aggregator.comparisons.words.all_pairs_sentences import summarize_pairs, write_pairs
 from aggregator.comparisons.words.regression_sentences import list_tests, write_terms
 from aggregator.comparisons.words.segment_sentences import summarize_profiles
-from aggregator.comparisons.words.table_sentences import describe_difference, describe_verdict
+from aggregator.comparisons.words.two_questions_sentences import (
+    describe_difference,
+    describe_verdict,
+)
 from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.snapshots import METHOD_VERSION

@@ -29,12 +29,12 @@ from aggregator.comparisons.choice import (
 from aggregator.comparisons.counting import cross_tabulate_indicators
 from aggregator.comparisons.pairs import PairCodes, PairTables
 from aggregator.comparisons.result import PairsResult
-from aggregator.comparisons.words.pair_sentences import (
+from aggregator.comparisons.words.all_pairs_sentences import (
     NOT_IN_FILE,
     NOT_TESTED,
     describe_pairs_left_out,
 )
-from aggregator.comparisons.words.table_sentences import NEARER_92, describe_coverage
+from aggregator.comparisons.words.two_questions_sentences import NEARER_92, describe_coverage
 from aggregator.models import Comparison, RowsFile
 from aggregator.simulation.demo_surveys import STUDY
 from aggregator.simulation.respondents import randomize_answers

@@ -10,7 +10,7 @@ from aggregator.comparisons.analysis import BY_RULE, UNSETTLED
 from aggregator.comparisons.choice import CHOOSE_FIRST
 from aggregator.comparisons.result import PairsResult
 from aggregator.comparisons.standing import find_standing
-from aggregator.comparisons.words.pair_sentences import describe_pairs_left_out, write_pairs
+from aggregator.comparisons.words.all_pairs_sentences import describe_pairs_left_out, write_pairs
 from aggregator.models import Comparison
 from privacy.associations.maximum_likelihood import NotSettledError
 from privacy.associations.significance import SignificanceTest, independence_test

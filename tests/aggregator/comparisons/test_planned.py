@@ -23,7 +23,7 @@ from aggregator.comparisons.sentences import (
     PLANNED_STILL_OPEN,
     TRIED,
 )
-from aggregator.comparisons.words.table_sentences import MAY_BE_INDEPENDENT, RELATED
+from aggregator.comparisons.words.two_questions_sentences import MAY_BE_INDEPENDENT, RELATED
 from aggregator.models import Comparison, Snapshot
 from aggregator.results.display import Results, find_view
 from aggregator.results.sentences import KEPT, describe_intervals

@@ -34,7 +34,7 @@ from aggregator.comparisons.stored import (
     read_result,
     write_result,
 )
-from aggregator.comparisons.words.pair_sentences import TEST_NAMES
+from aggregator.comparisons.words.all_pairs_sentences import TEST_NAMES
 from aggregator.models import Comparison
 from aggregator.results.snapshots import METHOD_VERSION
 from privacy.associations.contradictions import Contradiction

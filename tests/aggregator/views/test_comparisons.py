@@ -25,7 +25,7 @@ from aggregator.comparisons.sentences import (
     SELDOM_BY_CHANCE,
     TRIED,
 )
-from aggregator.comparisons.words.table_sentences import RELATED
+from aggregator.comparisons.words.two_questions_sentences import RELATED
 from aggregator.models import Comparison, RowsFile
 from aggregator.results.sentences import MAY_BE_ZERO
 from surveys.comparing.choice import (

@@ -17,7 +17,7 @@ from aggregator.comparisons.words.regression_sentences import (
     summarize_terms,
     write_terms,
 )
-from aggregator.comparisons.words.table_sentences import (
+from aggregator.comparisons.words.two_questions_sentences import (
     describe_difference,
     describe_verdict,
     round_roughly,
