@@ -40,7 +40,9 @@ def build_manifest(
     If there are too few blocks to draw from, the manifest asks everyone everything. Such a draft
     cannot be launched.
     """
-    described = _build_with_blocks(survey=survey, wave_number=wave_number, questions=questions)
+    described = build_uncounted_manifest(
+        survey=survey, wave_number=wave_number, questions=questions
+    )
     # A survey opens only if its author acknowledges every limit that it exceeds. Rehearsals and
     # demos have no real respondents, so they need no acknowledgement and count no other surveys.
     if survey.origin != Survey.Origin.SURVEY:
@@ -49,9 +51,10 @@ def build_manifest(
     return replace(described, acknowledged=described.exceeded_limits, asked_elsewhere=elsewhere)
 
 
-def _build_with_blocks(
-    *, survey: Survey, wave_number: int, questions: Sequence[Question] | None
+def build_uncounted_manifest(
+    *, survey: Survey, wave_number: int, questions: Sequence[Question] | None = None
 ) -> Manifest:
+    """Build the manifest without acknowledged limits and without counting other surveys."""
     everything = _build_without_drawing(
         survey=survey,
         wave_number=wave_number,

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from surveys.authoring.budget import Budget
-from surveys.authoring.drafts import build_manifest
+from surveys.authoring.drafts import build_uncounted_manifest
 from surveys.authoring.launch_problems import Problem, link_question, link_questions, link_setting
 from surveys.authoring.planned.card import find_planned_problems
 from surveys.authoring.planned.release_card import find_planned_release_problems
@@ -34,9 +34,16 @@ from surveys.models import DAYS_BEFORE_DELETION, Survey
 _NEAR = 0.8  # above this fraction of the maximum, authors are told the size
 
 
-def find_launch_problems(*, survey: Survey, now: datetime) -> list[str]:
-    """List everything that prevents the survey from opening, and how to fix each problem."""
-    manifest = build_manifest(survey=survey, wave_number=1)
+def find_launch_problems(
+    *, survey: Survey, now: datetime, manifest: Manifest | None = None
+) -> list[str]:
+    """List everything that prevents the survey from opening, and how to fix each problem.
+
+    If the manifest is not given, it is built without a count of other surveys, because no problem
+    depends on it.
+    """
+    if manifest is None:
+        manifest = build_uncounted_manifest(survey=survey, wave_number=1)
     return [
         *_check_questions(survey, manifest),
         *describe_equal(manifest),

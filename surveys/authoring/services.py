@@ -546,10 +546,10 @@ def launch_survey(
     """
     locked = lock_draft(survey=survey, action=Action.OPEN)
     lock_people(find_people(locked.pk))  # the manifest counts their other surveys
-    problems = find_launch_problems(survey=locked, now=timezone.now())
+    manifest = build_manifest(survey=locked, wave_number=1)
+    problems = find_launch_problems(survey=locked, now=timezone.now(), manifest=manifest)
     if problems:
         raise NotLaunchable(problems)
-    manifest = build_manifest(survey=locked, wave_number=1)
     content = serialize_manifest(manifest)
     if expected_hash is not None and expected_hash != hash_manifest(content).hex():
         raise ChangedMeanwhile

@@ -31,7 +31,7 @@ class SurveyHead:
 
 
 def read_head(survey: Survey, *, now: datetime) -> SurveyHead:
-    """Describe where a survey stands, with one query after the launch and at most seven before."""
+    """Describe where a survey stands, with one query after the launch and at most five before."""
     wave = with_progress(survey.waves.electronic()).first()
     state = describe_state(wave=wave, now=now)
     if wave is None:

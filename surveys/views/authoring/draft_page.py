@@ -173,7 +173,7 @@ def show_draft(request: HttpRequest, survey: Survey) -> HttpResponse:
     plan = plan_for(manifest)
     context: dict[str, object] = {
         "survey": survey,
-        "problems": find_launch_problems(survey=survey, now=timezone.now()),
+        "problems": find_launch_problems(survey=survey, now=timezone.now(), manifest=manifest),
         "warnings": list_warnings(survey=survey, manifest=manifest),
         # The bar already shows the limit of the total ε.
         "limits": [one for one in list_exceeded_limits(manifest) if one.key != Limit.TOTAL_EPSILON],

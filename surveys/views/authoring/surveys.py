@@ -218,7 +218,7 @@ def launch(request: HttpRequest, survey: Survey) -> HttpResponse:
     context: dict[str, object] = {
         "survey": survey,
         "form": form,
-        "problems": find_launch_problems(survey=survey, now=timezone.now()),
+        "problems": find_launch_problems(survey=survey, now=timezone.now(), manifest=manifest),
         "warnings": list_warnings(survey=survey, manifest=manifest),
         "manifest_hash": hash_manifest(serialize_manifest(manifest)).hex(),
         "facts": list_facts(manifest),
