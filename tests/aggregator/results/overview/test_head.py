@@ -160,7 +160,7 @@ def test_the_tabs_are_the_same_on_every_page_and_mark_the_current_one(is_protect
 def test_the_head_takes_few_queries(django_assert_max_num_queries: Any) -> None:
     draft = Survey.objects.get(pk=make_survey().pk)
     # The wave, questions, translations, plans and members, and the members' other surveys.
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(5):
         read_head(draft, now=timezone.now())
     launched = Survey.objects.get(pk=make_launched_survey().survey_id)
     with django_assert_max_num_queries(1):

@@ -73,7 +73,7 @@ def test_the_standard_error_matches_the_spread_of_repeated_surveys(
         return estimate_scale_mean(counts=counts, mechanism=mechanism, points=ONE_TO_FIVE)
 
     surveys = np.random.default_rng(1932).multinomial(
-        4000, mechanism.channel() @ np.array(truth), size=600
+        4000, mechanism.channel() @ np.array(truth), size=300
     )
     spread = np.std([find(counts).mean or 0.0 for counts in surveys.tolist()])
     expected = find(expected_reports(mechanism, truth, 4000))

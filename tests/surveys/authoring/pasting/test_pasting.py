@@ -265,7 +265,7 @@ ODDITIES = "\nA?\nB?\tx\ty\tz\n- Yes\n- No\n- a\nHead\n# T\nif Q1 is no\nif Q2 i
 PIECES = st.sampled_from(f"{TEXT}{ODDITIES}\nDo you have children?\n(max 2)\n5. E?".split("\n"))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.lists(PIECES | st.text(max_size=8), max_size=14).map("\n".join))
 def test_created_questions_equal_the_previewed_ones(survey: Survey, text: str) -> None:
     with transaction.atomic():
