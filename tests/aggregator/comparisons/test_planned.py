@@ -233,8 +233,9 @@ def test_the_compare_page_lists_planned_ones_first_and_others_as_exploratory() -
     wave = end(make_planned_wave())
     page = reverse("aggregator:compare", args=[wave.survey.slug])
     client = sign_in(wave.survey.owner)
-    assert "Q1 by Q2 Question 1? · Question 2? Computed when the survey has ended" in text_of(
-        client.get(page)
+    assert (
+        "Q1 by Q2 Question 1? · Question 2? It will be computed when the survey has ended"
+        in text_of(client.get(page))
     )
     request_planned(wave_id=wave.pk)
     compute_all()

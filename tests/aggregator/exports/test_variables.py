@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 # SHA-256 of the files of the survey below, written by a version without variables.
 BEFORE = {
     "reports": "c26ac2f162ab5550334fad3faaec090fa03e3d8c70e6b7f2e527942706019bab",
-    "codebook": "f28a763cce58be0d107eb39926291d360ff2575637f088910b304786de3f9d5d",
+    "codebook": "d3b7c20260e955b2a977c63c0ffe5b197edde4c07d134b81d22c04d2c26deb34",
 }
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from aggregator.methods.document import list_anchors, list_chapters, list_names
-from aggregator.results.sentences import ANCHORS, INTERVALS
+from aggregator.results.sentences import ANCHORS, EARLIER, INTERVALS
 from aggregator.templatetags import methods
 from aggregator.templatetags.methods import method_url
 from privacy.shares.intervals import METHODS
@@ -69,7 +69,7 @@ def test_a_link_names_the_chapter_of_its_section() -> None:
 def test_every_kind_of_interval_has_a_section() -> None:
     conditional = {"likelihood_ratio_conditional", "likelihood_ratio_joint"}
     others = {"likelihood_ratio_mean", "exact"}
-    assert set(ANCHORS) == {*METHODS, *conditional, *others}
+    assert set(ANCHORS) == {*METHODS, *conditional, *others, EARLIER}
     assert set(ANCHORS.values()) <= set(list_anchors())
     assert set(ANCHORS.values()) == set(INTERVALS)
     assert len(set(INTERVALS.values())) == len(INTERVALS)

@@ -113,7 +113,7 @@ def test_a_key_driver_is_about_questions_to_which_everyone_says_yes_or_no() -> N
     assert name_request(manifest, checked) == "Key driver of Q3 among Q1 and Q8"
     for refused, why in (
         (ask("q3", "q1"), "at least two other"),
-        (ask("q3", "q3", "q1", "q8"), "each question once"),
+        (ask("q3", "q3", "q1", "q8"), "each question only once"),
         (ask("q3", "q1", "q2"), "cannot be about question 2"),
         (ask("q5", "q1", "q3"), "cannot be about question 5"),
         (ask("q9", "q1", "q3"), "no question q9"),

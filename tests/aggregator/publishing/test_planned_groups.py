@@ -202,7 +202,7 @@ def test_only_planned_groups_can_be_released_and_again_if_they_were_lost() -> No
     query = "questions=q1&questions=q2&group=q3&epsilon=0.50&people=1000"
     assert f"{link}?{query}".replace("&", "&amp;") in page.content.decode()
     price = client.get(f"{link}?{query}")
-    assert "In a group of 333, if 3 groups are equally large." in text_of(price)
+    assert "for a group of 333 people, if 3 groups are equally large." in text_of(price)
     posted = {"questions": ["q1", "q2"], "group": "q3", "epsilon": "0.50", "people": "1000"}
     client.post(link, posted | {"price": BY_Q3.digest})
     again = Release.objects.exclude(pk=release.pk).get()

@@ -244,7 +244,7 @@ def test_nothing_is_shown_before_a_tenth_of_the_people_expected_came() -> None:
     assert update_snapshot(wave_id=wave.pk) is None
     assert find_view(wave.survey).standing is Standing.WAITING
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/results")
-    assert "appears after 110 reports" in text_of(page)
+    assert "appear after 110 reports" in text_of(page)
     page = sign_in(wave.survey.owner).get(f"/surveys/{wave.survey.slug}/compare")
     assert "Comparisons appear after 110 reports, or when the survey closes." in text_of(page)
     assert shown(wave) == (0, 0, 0)

@@ -163,7 +163,7 @@ def test_a_page_never_says_that_the_survey_cannot_and_can_be_opened(
     is_refused = manifest_of(survey).epsilon > 20
     for name in ("questions", "edit", "launch"):
         said = words_of(author.get(at(name, survey)))
-        cannot = [text for text in ("annot be opened", "browsers refuse") if text in said]
+        cannot = [text for text in ("annot be opened", "browsers accept") if text in said]
         can = [text for text in ("can open the survey", "has everything it needs") if text in said]
         assert bool(cannot) == is_refused
         assert not (cannot and can)
@@ -179,7 +179,7 @@ def test_a_question_that_uses_most_of_the_total_is_named_with_a_link(
     dear = add_question(survey=survey, type="several", text="Which?", options=texts(6))
     for name in ("questions", "edit", "launch"):
         page = author.get(at(name, survey))
-        assert words_of(page).count("Q5 alone uses 60 % of it.") == 1
+        assert words_of(page).count("Q5 alone uses 60 % of this total.") == 1
         assert f'href="{at("question_edit", survey, dear.pk)}">shorten or remove' in page.text
     Survey.objects.update(drawn=2)
     assert Budget(manifest=manifest_of(Survey.objects.get())).largest is None

@@ -134,7 +134,7 @@ OLDER = (
     '"type":"yes_no"},{"k":2,"name":"q2","options":[{"code":0,"text":"A"},{"code":1,"text":"B"}],'
     '"text":"Department?","type":"declared"}],"survey":"abc","title":"On the road","wave":1}'
 )
-NONE_LABEL = "f34c609480aed901a98ff0cea7f485ba6cac25dce39f916261d3505945fb8b64"
+NONE_LABEL = "3a6a99061e7b7443e863bfd3d72eb92b2e3275cb3b2fc09dbd67336b47e01c90"
 EXACT_LABEL = "777f23113198660756dc03e4da2a3b190c914a9d30cacff6a5ac3814fbed2e8f"
 
 

@@ -173,7 +173,7 @@ def test_a_release_that_shows_nothing_is_warned_of(client: Client, wave: Wave) -
     data = {"questions": ["q1"], "epsilon": "0.05", "people": "100"}
     words = words_of(client.get(address_of(wave.survey), data))
     assert "Too much noise for 100 people." in words
-    assert "It takes 200." in words
+    assert "At least 200 are needed." in words
     assert "Spend ε = 0.10 or more" in words
 
 
@@ -324,7 +324,7 @@ def test_what_cannot_be_released_is_refused(
 def test_an_open_survey_releases_nothing() -> None:
     wave = make_protected_wave(rows=[b"\0\1\0"] * 40)
     client = sign_in(wave.survey.owner)
-    assert "after the survey has closed" in words_of(client.get(address_of(wave.survey)))
+    assert "after the survey closes" in words_of(client.get(address_of(wave.survey)))
     response = post(client, wave)
     assert response.status_code == 422
     assert "nothing was charged" in words_of(response).lower()

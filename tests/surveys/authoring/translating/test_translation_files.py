@@ -230,7 +230,7 @@ def test_one_wrong_cell_stops_all(author: Client, survey: Survey) -> None:
     [
         (b"", "The file is empty"),
         (b"\r\n \n", "The file is empty"),
-        (b"x" * 2_000_000, f"has 2,000 kB, but at most {MAX_BYTES // 1000} kB"),
+        (b"x" * 2_000_000, f"is 2,000 kB, but at most {MAX_BYTES // 1000} kB"),
         (b"PK\x03\x04rest", "is a workbook"),
         ("original,fr\n".encode("utf-16-le"), "characters of the file cannot be read"),
         (b"original,fr\n\x81\x8d", "characters of the file cannot be read"),
