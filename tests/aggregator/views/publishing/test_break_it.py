@@ -49,7 +49,7 @@ def test_a_rehearsal_is_attacked_in_three_ways() -> None:
     assert "more than 89 times in 100 about an answer that is sent as it is" in words
     assert "names the one that the person gave 82 % of the time" in words
     assert "So publish releases, not exact figures." in words
-    assert "Here: " in words
+    assert "Here, " in words
     assert "still-scrambled" not in response.content.decode()
 
 
