@@ -50,8 +50,8 @@ def source_of(request: HttpRequest) -> str:
 
 
 def _email_of(request: HttpRequest, credentials: Credentials) -> str:
-    # allauth calls the address "email", axes calls it "username", and the form calls it "login". To
-    # confirm a password, people who are signed in type nothing else.
+    # allauth calls the address "email", axes calls it "username", and the form calls it "login".
+    # People who are signed in and confirm their password enter no address.
     known = credentials or {}
     typed = known.get("email") or known.get("username") or request.POST.get("login")
     signed_in = getattr(getattr(request, "user", None), "email", "")

@@ -64,7 +64,7 @@ urlpatterns = [
     # Reports from coins are left out: few people use coins, and a row shows one person's codes.
     path("surveys/<slug:slug>/results/reports.csv", downloads.reports_csv, name="reports_csv"),
     path("surveys/<slug:slug>/results/codebook.csv", downloads.codebook_csv, name="codebook_csv"),
-    # Answers from coins have the same pages and files.
+    # The results of people who tossed coins have the same pages and files.
     *_mode_pages("results/coins", prefix="coin_", mode=Mode.MANUAL),
     path(
         "surveys/<slug:slug>/results/both", mode_comparison.mode_comparison, name="mode_comparison"
@@ -125,7 +125,7 @@ urlpatterns = [
     ),
     path("surveys/<slug:slug>/releases/<int:pk>", releases.release, name="release"),
     *_release_pages("releases"),
-    # Answers from coins have the same pages, for their own ledger.
+    # The results of people who tossed coins have the same pages, and a separate ledger.
     *_release_pages("releases/coins", prefix="coin_", mode=Mode.MANUAL),
     path("methods", methods.contents, name="methods"),
     path("methods/figures/<str:name>", methods.figure, name="methods_figure"),

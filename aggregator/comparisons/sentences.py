@@ -37,7 +37,7 @@ PLANNED_BEFORE_THE_END = (
     "reports."
 )
 AS_A_WHOLE = (
-    "You can take a comparison that was planned before opening at face value. All others are "
+    "If a comparison was planned before opening, you can take it at face value. All others are "
     "exploratory: if you try many, some relationships will appear by chance."
 )
 WARNED = "The results page warns about some of the reports. That warning also applies here."

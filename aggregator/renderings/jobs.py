@@ -41,7 +41,7 @@ GAVE_UP = (
     "it fails again, ask the server’s administrator to look at the log."
 )
 NO_ROOM = (
-    "This file has {size} MB, and the server keeps at most {most} MB of files for one account. "
+    "This file is {size} MB, and the server keeps at most {most} MB of files for one account. "
     "Choose a chart of fewer questions, or ask the server’s administrator for more room."
 )
 
@@ -84,7 +84,7 @@ def _attempt(rendering: Rendering, recipe: Recipe | None) -> None:
     try:
         results = _read_newest(rendering.wave)
         if recipe is None or results is None or not _is_current(rendering, recipe, results):
-            # This file may no longer be shown to anybody; a visit requests the current one.
+            # The file is no longer current. The next visit requests a new one.
             QUEUE.mine(rendering).delete()
             return
         content = recipe.render(results, rendering.name)

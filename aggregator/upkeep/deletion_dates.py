@@ -36,12 +36,12 @@ MESSAGE = (
 
 
 def find_waves_to_delete() -> QuerySet[Wave]:
-    """Find surveys whose day has come, including open ones, each by its browser wave."""
+    """Find the browser waves of surveys, open or closed, whose day of deletion has come."""
     return Wave.objects.electronic().past_deletion_date(timezone.now()).order_by()
 
 
 def delete_on_its_date(*, wave_id: int) -> None:
-    """Close a survey whose day has come, if it is still open, and delete it.
+    """Delete a survey whose day of deletion has come, after closing it if it is open.
 
     If a worker dies between closing and deleting, the survey is still due.
     """

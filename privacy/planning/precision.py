@@ -193,7 +193,7 @@ def watched_half_width(
 
 
 def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
-    """Find the level of a single interval at a look of a survey with the usual looks.
+    """Find the level of one interval at one of the usual looks.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ _AMBIGUOUS = re.compile(
     "await|case|catch|delete|do|else|extends|finally|for|function|if|in|instanceof|new|of|switch"
     "|throw|try|typeof|void|while|with|yield"
 )
-# A line end after a token of the first set, or before one of the second, ends no statement.
+# A statement goes on if its line ends after a token of the first set or before one of the second.
 _ENDS_NOTHING = frozenset(["(", "[", "{", ",", "=", "=>", "?", ":", "&", "|"])
 _BEGINS_NOTHING = frozenset([")", "]", "}", ",", ".", "?.", "?", ":", "&", "|"])
 # Words and signs need no space next to these.
@@ -77,7 +77,7 @@ def split_tokens(source: str) -> list[Token]:
 
 
 def strip_comments(tokens: Iterable[Token]) -> str:
-    """Write tokens without comments and unnecessary white space.
+    """Write tokens without comments or unnecessary white space.
 
     Words stay separate. A line end remains after a top-level statement, and inside brackets where
     it could end a statement.

@@ -1,4 +1,4 @@
-"""Whether figures about large groups reveal something about few people.
+"""Whether figures about large groups reveal something about a few people.
 
 Figures are sums over people. Figures about several groups therefore also give the figures about all
 sums and differences of these groups. Such a difference may count few people although each group has
@@ -45,7 +45,7 @@ def leave_few(
     needed: int,
     sure: int,
 ) -> bool:
-    """Whether figures about all groups reveal something about few people.
+    """Whether figures about all groups reveal something about a few people.
 
     All people in a row have the same mark and are in the same groups; `people` counts those in each
     row. Few means fewer than `needed`. Facts that follow from the known groups and the marks alone

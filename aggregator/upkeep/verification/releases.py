@@ -65,7 +65,7 @@ def check_releases(wave: Wave, manifest: Manifest) -> Iterator[Difference]:
 def _check_planned(releases: list[Release], manifest: Manifest) -> Iterator[str]:
     made = sorted(one.request_hash for one in releases if one.planned)
     planned = manifest.planned_releases or ()
-    # Before the close, there are only kinds that may come while the wave is open.
+    # While the wave is open, only releases of the kinds that may come then exist.
     early = sorted(one.digest for one in planned if one.kind.comes_while_open)
     if made and made not in (early, sorted(one.digest for one in planned)):
         yield "its planned releases are not those of the manifest"

@@ -21,8 +21,8 @@ class PlanForm(forms.Form):
 
     share = forms.DecimalField(
         label="Expected share of the answer, in %",
-        help_text="How many of 100 people will give this answer, such as Yes? Other studies may "
-        "help you guess.",
+        help_text="The share of people who will give the answer that you plan for, such as Yes. "
+        "Other studies may help you guess.",
         **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(

@@ -157,8 +157,8 @@ class SeveralForm(ProtectedForm, OptionsForm):
         high=19,
         required=False,
         label="Choose at most (optional)",
-        help_text="A limit below half of the options costs less protection: at most 2 of 6 cost as "
-        "much as 4 options without a limit.",
+        help_text="A limit below half of the options protects more. With 6 options and a limit "
+        "of 2, the question costs as much as 4 options without a limit.",
     )
 
     def _check(self) -> None:

@@ -185,9 +185,9 @@ def _list_warnings(manifest: Manifest, asked_elsewhere: int) -> Iterator[tuple[s
 def _describe_elsewhere(surveys: int) -> str:
     asked = ngettext(
         "The same question is asked in %(count)s other survey by this author. "
-        "Answering both tells more.",
+        "Answering both reveals more about you.",
         "The same questions are asked in %(count)s other surveys by this author. "
-        "Answering several tells more.",
+        "Answering several of them reveals more about you.",
         surveys,
     )
     return asked % {"count": write_whole(surveys)}

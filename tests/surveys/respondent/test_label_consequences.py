@@ -192,8 +192,10 @@ def test_made_up_codes_stand_first_if_groups_are_small() -> None:
 def test_questions_of_other_surveys_stand_first() -> None:
     usual = survey(make("yes_no"))
     assert warnings(describe_protection(usual, asked_elsewhere=0)) == []
-    assert warnings(describe_protection(usual, asked_elsewhere=1)) == [
-        "The same question is asked in 1 other survey by this author. Answering both tells more."
-    ]
+    [one] = warnings(describe_protection(usual, asked_elsewhere=1))
+    assert one == (
+        "The same question is asked in 1 other survey by this author. "
+        "Answering both reveals more about you."
+    )
     [several] = warnings(describe_protection(usual, asked_elsewhere=12))
     assert "The same questions are asked in 12 other surveys by this author." in several
