@@ -42,9 +42,9 @@ from aggregator.upkeep.deletion_dates import (
     send_next_deletion_mail,
 )
 from aggregator.upkeep.due import WorkKind, find_due_work, remember_due_work, was_just_swept
+from aggregator.upkeep.missing_migrations import report_missing_migrations
 from aggregator.upkeep.purging import purge_is_due, purge_traces
 from aggregator.upkeep.sessions import forget_expired_sessions
-from aggregator.upkeep.upgrades import report_missing_migrations
 from aggregator.upkeep.verification.run import (
     Verification,
     claim_verification,

@@ -40,7 +40,7 @@ from aggregator.intake.body import (
     TooManyBodies,
     read_body,
 )
-from aggregator.upkeep.upgrades import report_missing_migrations
+from aggregator.upkeep.missing_migrations import report_missing_migrations
 from config.headers import SecurityHeaders
 
 INTAKE_PATH = "/api/reports"

@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from aggregator import problems
-from aggregator.upkeep.upgrades import describe_missing_migrations
+from aggregator.upkeep.missing_migrations import describe_missing_migrations
 
 logger = logging.getLogger(__name__)
 OUT_OF_REACH = (OperationalError, InterfaceError, RedisConnectionError, RedisTimeoutError)

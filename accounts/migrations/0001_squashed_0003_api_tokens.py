@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two are
+    # A database may have all of these or none (aggregator/upkeep/missing_migrations.py). The first two are
     # names that the first migration has had.
     replaces = [
         ("accounts", "0001_initial"),

@@ -52,7 +52,7 @@ def keep_no_statistics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> N
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two names are
+    # A database may have all of these or none (aggregator/upkeep/missing_migrations.py). The first two names are
     # those with which older files began.
     replaces = [
         ("aggregator", "0001_initial"),

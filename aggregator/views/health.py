@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from aggregator import problems
+from aggregator.upkeep.missing_migrations import describe_missing_migrations
 from aggregator.upkeep.status import find_ages
-from aggregator.upkeep.upgrades import describe_missing_migrations
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5

@@ -134,7 +134,7 @@ def drop_functions(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/upgrades.py). The first two names are
+    # A database may have all of these or none (aggregator/upkeep/missing_migrations.py). The first two names are
     # those with which older files began.
     replaces = [
         ("surveys", "0001_initial"),

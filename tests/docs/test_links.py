@@ -116,3 +116,15 @@ def test_missing_paths_and_tests_in_documents_are_seen() -> None:
     assert is_missing("tests/test_no_such_module.py", "")
     assert is_missing("tests/test_no_such_module.py", known)
     assert is_missing(this, "test_that_does_not_exist")
+
+
+def test_every_file_that_contributing_names_exists() -> None:
+    """Also a file that it names without its folder, as in a row about this folder."""
+    named = set(
+        re.findall(
+            r"`(?:[\w./-]+/)?([\w-]+\.(?:py|js|html|css))`", (ROOT / "CONTRIBUTING.md").read_text()
+        )
+    )
+    known = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
+    assert len(named) > 100
+    assert named <= known

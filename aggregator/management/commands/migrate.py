@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.migrations.exceptions import AmbiguityError
 from django.db.migrations.executor import MigrationExecutor
 
-from aggregator.upkeep.upgrades import TOO_OLD, is_too_old
+from aggregator.upkeep.missing_migrations import TOO_OLD, is_too_old
 
 
 class Command(Migrate):

@@ -28,7 +28,7 @@ from aggregator.upkeep.checks.settings import (
 )
 from aggregator.upkeep.checks.sqlite import check_sqlite
 from aggregator.upkeep.checks.stored import check_stored_rows
-from aggregator.upkeep.upgrades import describe_missing_migrations
+from aggregator.upkeep.missing_migrations import describe_missing_migrations
 
 PRIVACY = "privacy"
 SETTINGS = "settings"

@@ -18,7 +18,7 @@ from privacy.associations.profiles import LikelyShares
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.conditional import likelihood_ratio_share
 from privacy.shares.intervals import likelihood_ratio
-from tests.privacy.shares.means.scale_means import ScaleMean, estimate_scale_mean
+from tests.privacy.shares.scale_means import ScaleMean, estimate_scale_mean
 
 FIVE = RandomizedResponse.from_flips(symbols=5, flips=25)
 SIX = RandomizedResponse.from_flips(symbols=6, flips=25)

@@ -18,9 +18,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
 from aggregator import tasks
-from aggregator.upkeep import upgrades
+from aggregator.upkeep import missing_migrations
 from aggregator.upkeep.checks import registry
-from aggregator.upkeep.upgrades import describe_missing_migrations, report_missing_migrations
+from aggregator.upkeep.missing_migrations import (
+    describe_missing_migrations,
+    report_missing_migrations,
+)
 from aggregator.views import home
 
 pytestmark = pytest.mark.django_db
@@ -30,9 +33,9 @@ pytestmark = pytest.mark.django_db
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Act as at the start of a process, but keep the test's connection open."""
     monkeypatch.setattr(connection, "close", lambda: None)
-    upgrades._complete.clear()
+    missing_migrations._complete.clear()
     yield
-    upgrades._complete.clear()
+    missing_migrations._complete.clear()
 
 
 @pytest.fixture
@@ -58,7 +61,7 @@ def test_readyz_says_what_to_run(half_applied: str) -> None:
     response = Client().get("/readyz")
     detail = json.loads(response.content)["detail"]
     assert response.status_code == 503
-    assert detail == upgrades.RUN_MIGRATE.format(names=half_applied)
+    assert detail == missing_migrations.RUN_MIGRATE.format(names=half_applied)
     assert detail.endswith("Run manage.py migrate.")
     assert response["Retry-After"]
 
@@ -119,7 +122,7 @@ def test_an_unreachable_database_does_not_delay_the_start(monkeypatch: pytest.Mo
     def fail() -> list[str]:
         raise ProgrammingError("out of reach")
 
-    monkeypatch.setattr(upgrades, "list_missing_migrations", fail)
+    monkeypatch.setattr(missing_migrations, "list_missing_migrations", fail)
     report_missing_migrations()
 
 
@@ -160,7 +163,7 @@ def test_migrations_are_reversed_only_with_an_option() -> None:
     with pytest.raises(CommandError, match=r"reverse \d+ migrations .*aggregator\.0001") as refused:
         call_command("migrate", "aggregator", "zero", verbosity=0)
     assert "restore its backup" in str(refused.value)
-    assert upgrades.list_missing_migrations() == []
+    assert missing_migrations.list_missing_migrations() == []
     call_command("migrate", "aggregator", verbosity=0)
     with pytest.raises(CommandError, match="Cannot find"):
         call_command("migrate", "aggregator", "9999", verbosity=0)
@@ -169,9 +172,9 @@ def test_migrations_are_reversed_only_with_an_option() -> None:
 def test_a_database_from_before_the_first_migrations_is_refused() -> None:
     replaced = MigrationRecorder.Migration.objects.filter(app="aggregator", name__gte="0015")
     assert replaced.delete()[0]
-    with pytest.raises(CommandError, match=upgrades.UPGRADES_OLDER):
+    with pytest.raises(CommandError, match=missing_migrations.UPGRADES_OLDER):
         call_command("migrate", verbosity=0)
-    assert describe_missing_migrations() == upgrades.TOO_OLD
+    assert describe_missing_migrations() == missing_migrations.TOO_OLD
     assert Client().get("/readyz").status_code == 503
 
 

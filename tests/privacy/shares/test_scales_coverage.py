@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from privacy.mechanism.mechanisms import RandomizedResponse
-from tests.privacy.shares.means.scale_means import estimate_scale_mean
+from tests.privacy.shares.scale_means import estimate_scale_mean
 
 FIVE = RandomizedResponse.from_flips(symbols=5, flips=25)
 
