@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Whisker:
-    """The places of an estimate and its interval, as fractions of an axis's length."""
+    """The positions of an estimate and its interval, as fractions of the axis's length."""
 
     low: float
     value: float

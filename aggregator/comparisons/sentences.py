@@ -159,8 +159,8 @@ def write_p_value(p: float) -> str:
 def adjust_p(p: float, together: Together) -> float | None:
     """Adjust a p-value so that it is at most .05 where the interval excludes the null value.
 
-    This uses Bonferroni's method. It returns None for several looks, at which only the interval
-    holds.
+    This uses Bonferroni's method. With several looks, it returns None, because
+    only the interval is valid then.
     """
     return None if together.looks else min(1.0, together.family * p)
 

@@ -54,7 +54,7 @@ class ReaderLine:
 
 @dataclass(frozen=True, kw_only=True)
 class _Loss:
-    """What releases reveal about one symbol of a report if its code is replaced."""
+    """What releases reveal about one symbol of a report, measured by replacing the symbol's code."""
 
     epsilon: float = 0.0
     rho: float = 0.0  # of Gaussian noise

@@ -101,8 +101,9 @@ def difference_of_intervals(
 
     An end at the smallest or largest possible value says nothing about the error on that side: the
     interval was cut off there. Such a side is taken to be at least as long as the other. Without
-    this rule, 95 % intervals for the difference between a share of 0 in 100 reports and one of .1
-    in 900, with two coins, cover in .89 of all cases.
+    this rule, 95 % intervals for the difference between a share of 0 among
+    100 reports and a share of .1 among 900, with two coins, contain the true difference in 89 % of
+    all cases.
 
     References
     ----------

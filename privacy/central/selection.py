@@ -95,8 +95,8 @@ def permute_and_flip_probabilities(
         P(j) = q_j times the integral over x from 0 to 1 of the product over i != j of (1 - x q_i).
 
     The integrand is a polynomial, which Gauss-Legendre quadrature integrates exactly, with positive
-    terms only. The choice has the same distribution as the option with the highest score plus
-    exponential noise of scale 1 / rate.
+    terms only. The choice has the same distribution as the option whose score plus exponential
+    noise of scale 1 / rate is highest.
 
     References
     ----------

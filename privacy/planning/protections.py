@@ -25,7 +25,7 @@ from privacy.planning.precision import round_up_people, smallest_number
 # More people than this would allow even weaker scrambling of shuffled reports. Scrambling already
 # hides almost nothing, so larger surveys use the bound for this number, which is conservative.
 _MOST_SHUFFLED = 2**20
-# Thresholds out of 2**32 realize every epsilon between these.
+# Whole thresholds out of 2**32 can realize every epsilon between these two bounds.
 _STRONGEST, _WEAKEST = 1e-7, 22.0
 
 

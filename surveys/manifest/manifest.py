@@ -135,7 +135,7 @@ class Manifest:
     planned_releases: tuple[ReleaseRequest, ...] | None = None
     # Whether a random half of the batches stays sealed after the close, until claims are tested.
     sealed_half: bool = False
-    # The SHA-256 of the words in each other language, in base64url.
+    # The SHA-256 of the words in each further language, in base64url.
     translations: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

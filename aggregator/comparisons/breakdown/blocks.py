@@ -181,7 +181,7 @@ def _are_everybody(result: BreakdownResult) -> bool:
 
 
 def _find_two(estimand: Estimand, result: BreakdownResult) -> tuple[float, float] | None:
-    """Find the two figures shown next to their difference, if two groups make up everybody."""
+    """Find the two figures shown next to their difference, if two groups include everyone."""
     if not _are_everybody(result):
         return None
     first, second = (
