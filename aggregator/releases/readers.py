@@ -54,7 +54,7 @@ class ReaderLine:
 
 @dataclass(frozen=True, kw_only=True)
 class _Loss:
-    """What releases reveal about one symbol of a report, measured by replacing the symbol's code."""
+    """What releases reveal about one symbol, measured by replacing its code in a report."""
 
     epsilon: float = 0.0
     rho: float = 0.0  # of Gaussian noise
