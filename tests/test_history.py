@@ -31,7 +31,7 @@ from tests.support.roles import losing_the_role
 from tests.support.routes import Route, all_routes
 from tests.support.waves import make_released_wave, make_wave, send_many
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files"), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 HIDDEN = re.compile(r'type="hidden" name="(\w+)" value="([^"]*)"')
 REQUEST = ReleaseRequest(kind=ReleaseKind.TABLE, questions=("q1",), epsilon_hundredths=50)
 CHOICE = {"questions": "q1", "epsilon": "0.50", "people": "1000"}

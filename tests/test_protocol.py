@@ -16,8 +16,6 @@ from config.headers import headers_for
 from config.protocol import Protocol
 
 # Each test starts its own server.
-pytestmark = pytest.mark.slow
-
 OK = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[bytes]]
 

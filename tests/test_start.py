@@ -51,7 +51,6 @@ def python(*arguments: str, var: Path) -> str:
     ).stdout
 
 
-@pytest.mark.slow
 def test_a_command_makes_files_that_only_their_owner_can_read(tmp_path: Path) -> None:
     var = tmp_path / "var"
     python("manage.py", "migrate", "--verbosity", "0", var=var)
@@ -60,24 +59,20 @@ def test_a_command_makes_files_that_only_their_owner_can_read(tmp_path: Path) ->
     assert [path for path in made if path.stat().st_mode & 0o077] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", ["asgi", "celery"])
 def test_every_process_writes_files_for_its_owner_only(module: str, tmp_path: Path) -> None:
     assert run(UMASK.format(module=module), tmp_path) == "0o77\n"
 
 
-@pytest.mark.slow
 def test_a_web_process_never_garbage_collects_what_it_loaded(tmp_path: Path) -> None:
     """A full collection would stop all uploads for a tenth of a second."""
     assert run(WEB, tmp_path) == "True\n"
 
 
-@pytest.mark.slow
 def test_no_process_imports_the_slowest_modules_when_it_starts(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path) == "[]\n"
 
 
-@pytest.mark.slow
 def test_workers_draw_releases_with_their_own_database_or_where_an_operator_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -458,7 +458,6 @@ def test_every_route_is_listed_and_every_listed_one_exists() -> None:
     assert {route.name for route in all_routes()} == set(TABLE)
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
 @pytest.mark.parametrize(
@@ -508,7 +507,6 @@ WITH_TOKENS = {name: name for name in (*MEMBERS, *STRANGERS)} | {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
 def test_tokens_reach_what_their_scope_and_the_role_say_and_no_page(
@@ -571,7 +569,6 @@ def _is_foreign(route: Route, person: str) -> bool:
     return person not in MEMBERS and not (is_public and route.parameters)
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
 @pytest.mark.parametrize("person", ["viewer", "analyst", "editor"])
@@ -603,7 +600,6 @@ def _find_dead_links(page: str, person: str) -> Iterator[tuple[str, ...]]:
                 yield (method, path.split("/", 3)[-1])
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 def test_attempts_of_others_changed_nothing(surveys: dict[str, Survey]) -> None:
     people = ("stranger", "visitor", "viewer")

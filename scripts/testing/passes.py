@@ -65,7 +65,7 @@ def find_pass(markers: str) -> str:
 
 def note_pass(markers: str, report: Path) -> None:
     count = sum(
-        module.startswith(("privacy.", "tests.privacy.")) for module, _ in list_durations(report)
+        module.startswith(("privacy.", "tests.privacy.")) for module, *_ in list_durations(report)
     )
     FOLDER.mkdir(parents=True, exist_ok=True)
     day = datetime.now(UTC).date().isoformat()

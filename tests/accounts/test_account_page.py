@@ -120,7 +120,6 @@ def test_a_session_of_an_earlier_release_gets_a_key_that_can_be_found(person: Us
     assert not Session.objects.filter(pk="a" * 32).exists()
 
 
-@pytest.mark.slow
 def test_the_page_reads_own_sessions_only_however_many_others_there_are(
     person: User, django_assert_max_num_queries: Any
 ) -> None:

@@ -44,7 +44,6 @@ def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
     logging.getLogger("murmur.audit").removeHandler(handler)
 
 
-@pytest.mark.slow
 def test_signing_in_and_out_and_new_passwords_are_recorded(
     client: Client, person: User, lines: list[str]
 ) -> None:

@@ -52,7 +52,6 @@ def test_passwords_are_stored_as_argon2(person: User) -> None:
     assert PASSWORD not in person.password
 
 
-@pytest.mark.slow
 def test_a_password_is_changed_by_someone_who_knows_it(client: Client, person: User) -> None:
     client.force_login(person)
     answer = client.post(CHANGE, {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW})
@@ -160,7 +159,6 @@ def test_an_account_without_a_password_gets_its_first_one_by_mail(client: Client
     assert client.get(CHANGE)["Location"] == RESET
 
 
-@pytest.mark.slow
 def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     client: Client, person: User
 ) -> None:
@@ -176,7 +174,6 @@ def test_a_forgotten_password_is_replaced_through_the_mailed_link(
     assert "no longer works" in client.get(link, follow=True).text  # once only
 
 
-@pytest.mark.slow
 def test_a_new_password_ends_the_pause_after_too_many_guesses(client: Client, person: User) -> None:
     guess = {"login": person.email, "password": "a guess"}
     statuses = [client.post("/accounts/login/", guess).status_code for _ in range(6)]
@@ -284,7 +281,6 @@ def test_behind_a_proxy_nobody_can_stop_others_from_asking_for_links(
     assert [message.to for message in mail.outbox] == [[person.email]]
 
 
-@pytest.mark.slow
 def test_a_researcher_can_confirm_their_password(client: Client, person: User) -> None:
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
     assert "Confirm your password" in client.get("/accounts/reauthenticate/").text

@@ -327,7 +327,6 @@ def test_the_page_names_the_log_of_the_stack_that_runs_here(
         ({"MURMUR_PUBLIC_URL": "https://murmur.example:8443/"}, "https://murmur.example:8443"),
     ],
 )
-@pytest.mark.slow
 def test_the_public_address_is_the_first_allowed_host_unless_it_is_set(
     environment: dict[str, str], address: str, tmp_path: Path
 ) -> None:

@@ -172,7 +172,6 @@ def test_a_cookie_with_a_nul_is_no_session() -> None:
     assert SessionStore("\0" * 32).session_key is None
 
 
-@pytest.mark.slow
 def test_changing_the_password_ends_all_other_sessions(person: User) -> None:
     here, elsewhere = sign_in(person), sign_in(person)
     new = "an even longer passphrase"

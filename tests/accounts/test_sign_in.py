@@ -80,7 +80,6 @@ def test_signing_in_never_leads_to_another_site(client: Client, person: User, ta
     assert answer["Location"] == reverse("aggregator:home")
 
 
-@pytest.mark.slow
 def test_a_wrong_password_and_an_unknown_address_read_the_same(
     client: Client, person: User
 ) -> None:
@@ -109,7 +108,6 @@ def test_an_inactive_account_gets_an_explanation_and_is_not_signed_in(client: Cl
     assert not get_user(client).is_authenticated
 
 
-@pytest.mark.slow
 def test_the_sixth_failed_attempt_locks_sign_in(client: Client, person: User) -> None:
     assert guess_wrongly(client, 6) == [200, 200, 200, 200, 200, 429]
     locked = sign_in(client)  # even with the right password
@@ -119,7 +117,6 @@ def test_the_sixth_failed_attempt_locks_sign_in(client: Client, person: User) ->
     assert not get_user(client).is_authenticated
 
 
-@pytest.mark.slow
 def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) -> None:
     guess_wrongly(client, 6)
     set_again: list[object] = []
@@ -131,7 +128,6 @@ def test_the_pause_ends_even_if_attempts_continue(client: Client, person: User) 
     assert set_again == []  # the counter's hour did not start again
 
 
-@pytest.mark.slow
 def test_the_operator_ends_a_pause_on_every_network(
     client: Client, person: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,14 +160,12 @@ def test_an_address_with_a_zero_byte_is_no_failure(
     assert client.post("/accounts/reauthenticate/", fields).status_code == 200
 
 
-@pytest.mark.slow
 def test_a_stranger_cannot_lock_out_the_owner(client: Client, person: User) -> None:
     guess_wrongly(client, 8, address=ELSEWHERE)
     assert sign_in(client, address=HERE).status_code == 302
     assert get_user(client) == person
 
 
-@pytest.mark.slow
 def test_other_accounts_on_the_same_network_are_not_locked_out(
     client: Client, person: User
 ) -> None:
@@ -181,14 +175,12 @@ def test_other_accounts_on_the_same_network_are_not_locked_out(
     assert get_user(client) == colleague
 
 
-@pytest.mark.slow
 def test_another_spelling_of_the_address_counts_as_the_same(client: Client, person: User) -> None:
     guess_wrongly(client, 5)
     response = sign_in(client, email=" Rosa@EXAMPLE.org", password="guess")
     assert response.status_code == 429
 
 
-@pytest.mark.slow
 def test_signing_in_clears_earlier_failures(client: Client, person: User) -> None:
     guess_wrongly(client, 5)
     assert sign_in(client).status_code == 302
@@ -226,7 +218,6 @@ def test_there_is_no_sign_up_page(client: Client) -> None:
         assert "sign up" not in client.get(f"/accounts/{path}").text.lower()
 
 
-@pytest.mark.slow
 def test_behind_a_proxy_a_strangers_guesses_lock_out_only_the_stranger(
     client: Client, person: User, settings: Any
 ) -> None:
@@ -256,7 +247,6 @@ def test_behind_a_proxy_nobody_can_shut_sign_in_for_others(
     assert client.post(LOGIN, right, headers={"x-forwarded-for": HERE}).status_code == 302
 
 
-@pytest.mark.slow
 def test_addresses_of_one_ipv6_network_count_as_one(
     client: Client, person: User, settings: Any
 ) -> None:

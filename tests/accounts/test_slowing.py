@@ -77,7 +77,6 @@ def test_pauses_between_attempts_grow_to_a_minute() -> None:
     ]
 
 
-@pytest.mark.slow
 def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     client: Client, person: User, passing_time: Callable[[float], None]
 ) -> None:
@@ -98,7 +97,6 @@ def test_guesses_from_many_networks_slow_down_to_one_a_minute(
     assert sign_in(client, address="192.0.2.200").status_code == 302
 
 
-@pytest.mark.slow
 def test_a_browser_that_has_signed_in_before_does_not_wait_for_strangers(
     client: Client, person: User
 ) -> None:
@@ -112,7 +110,6 @@ def test_a_browser_that_has_signed_in_before_does_not_wait_for_strangers(
     assert get_user(client) == person
 
 
-@pytest.mark.slow
 def test_a_known_browser_has_a_count_of_its_own(client: Client, person: User) -> None:
     sign_in(client)
     sign_out(client)
@@ -124,7 +121,6 @@ def test_a_known_browser_has_a_count_of_its_own(client: Client, person: User) ->
     assert sign_in(Client()).status_code == 302
 
 
-@pytest.mark.slow
 def test_the_cookie_of_one_account_is_worth_nothing_for_another(
     client: Client, person: User
 ) -> None:
@@ -137,7 +133,6 @@ def test_the_cookie_of_one_account_is_worth_nothing_for_another(
     assert sign_in(client).status_code == 429
 
 
-@pytest.mark.slow
 def test_the_cookie_expires_after_a_year(
     client: Client, person: User, passing_time: Callable[[float], None]
 ) -> None:
@@ -160,7 +155,6 @@ def test_the_cookie_goes_to_the_pages_of_accounts_only_and_names_nobody(
     assert "rosa" not in cookie.value
 
 
-@pytest.mark.slow
 def test_a_reset_lets_this_browser_sign_in_while_strangers_guess(
     client: Client, person: User
 ) -> None:
@@ -177,7 +171,6 @@ def test_a_reset_lets_this_browser_sign_in_while_strangers_guess(
     assert sign_in(client, password=new, address="192.0.2.99").status_code == 302
 
 
-@pytest.mark.slow
 def test_the_operator_ends_the_pauses_of_an_account(client: Client, person: User) -> None:
     guess_from_everywhere(client, 30)
     assert sign_in(client).status_code == 429
@@ -185,7 +178,6 @@ def test_the_operator_ends_the_pauses_of_an_account(client: Client, person: User
     assert sign_in(client).status_code == 302
 
 
-@pytest.mark.slow
 def test_an_unknown_address_slows_down_like_a_known_one(client: Client) -> None:
     statuses = guess_from_everywhere(client, 40)
     assert Counter(statuses) == {200: 21, 429: 19}

@@ -172,7 +172,6 @@ def test_an_account_has_few_tokens(person: User) -> None:
         make_token(user=person, name="more", scopes=[Scope.RESULTS], days=30)
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_tokens_that_are_made_while_the_password_changes_end_with_it(
     postgres_server: Server, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.halves import end, open_wave_with_wards
 from tests.support.waves import send_many
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 HALF_MOMENTS: list[Moment] = [5, "before the commit", "after the commit"]
 PEOPLE = 60
 FILE = "chart.180mm.svg"

@@ -178,7 +178,6 @@ def test_on_sqlite_a_sweep_finds_due_rows_by_indexes() -> None:
         analyze()
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_on_postgresql_a_sweep_finds_due_rows_by_indexes(postgres_server: Server) -> None:
     with django_on(postgres_server.application_url):

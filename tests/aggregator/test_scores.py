@@ -171,7 +171,6 @@ def _read(client: Client, url: str, wave: Wave) -> str:
     return re.sub(SAID_OF_SCORES, "", text).replace("Your number is", "Your total is")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "make_plain", "group", "compared", "told"),
     [

@@ -730,7 +730,6 @@ def test_good_arguments_are_accepted(row: Row) -> None:
     function(**good)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "good", "argument", "value"),
     [

@@ -1,4 +1,4 @@
-"""A test's folder and fixtures determine its markers, so that no new test can lack one.
+"""A test's folder, fixtures and duration determine its markers, so that no new test can lack one.
 
 A test that starts a server or a browser without its marker fails at that point.
 """
@@ -14,6 +14,7 @@ from typing import TypeGuard
 import pytest
 
 TESTS = Path(__file__).parents[1]
+SLOW = frozenset((TESTS / "slow.txt").read_text("utf-8").split())
 # Tests of tests/system start Murmur's own processes, Redis among them.
 MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
 # Browser tests with this word in a parameter are long: by default, only their light versions run.
@@ -38,7 +39,13 @@ class MarkerMissing(BaseException):
 
 
 def add_markers(item: pytest.Item) -> None:
-    """Give a test the markers that its folder, its fixtures and their parameters imply."""
+    """Give a test the markers that its folder, its fixtures and their parameters imply.
+
+    tests/slow.txt lists the tests that were slow in an earlier run.
+    """
+    path, _, name = item.nodeid.partition("[")[0].partition("::")
+    if f"{path.removesuffix('.py').replace('/', '.')}.{name.replace('::', '.')}" in SLOW:
+        item.add_marker("slow")
     for folder, marker in MARKER_OF_FOLDER.items():
         if item.path.is_relative_to(folder):
             item.add_marker(marker)

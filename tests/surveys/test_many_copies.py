@@ -15,7 +15,7 @@ from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_user
 from tests.support.fielding import sign_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files"), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 OF_ANY = ("/", "/api/surveys")
 OF_DRAFTS = ("/surveys/{slug}/", "/surveys/{slug}/preview", "/surveys/{slug}/launch")
 OF_OPEN = ("/surveys/{slug}/results", "/s/{slug}", "/s/{slug}/check", "/s/{slug}/page.html")

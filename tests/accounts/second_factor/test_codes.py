@@ -165,13 +165,11 @@ def send_at_once(connect: Callable[[], AbstractContextManager[None]]) -> None:
     assert app_of(person).data["failures"] == FREE_FAILURES
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_code_sent_several_times_at_once_works_once() -> None:
     send_at_once(nullcontext)
 
 
-@pytest.mark.slow
 def test_on_postgresql_too(postgres_server: Server, django_db_blocker: DjangoDbBlocker) -> None:
     def connect() -> AbstractContextManager[None]:
         return django_on(postgres_server.application_url)

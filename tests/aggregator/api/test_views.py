@@ -56,7 +56,6 @@ def test_a_single_survey_is_described() -> None:
     assert row["questions"] == 2
 
 
-@pytest.mark.slow
 def test_results_are_unclipped_and_come_with_their_intervals() -> None:
     survey = field(make_launched_survey(), yes=[240, 500], total=1000)
     content = get(survey, "api_results").json()
@@ -81,7 +80,6 @@ def test_below_the_display_minimum_the_api_returns_a_problem(name: str) -> None:
         assert content["detail"] == "Too few responses to show."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("accept", ["*/*", "text/csv", "application/json"])
 def test_exports_are_the_same_files_as_on_the_pages(accept: str) -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
@@ -180,7 +178,6 @@ def test_the_intake_ignores_who_is_signed_in() -> None:
     assert not response.cookies
 
 
-@pytest.mark.slow
 def test_the_schema_is_valid_and_names_every_problem(tmp_path: Any) -> None:
     target = tmp_path / "schema.json"
     call_command(

@@ -69,7 +69,6 @@ def is_plausible(count: int, *, of: int, chance: float) -> bool:
     return float(stats.binomtest(count, of, chance).pvalue) > ONE_IN_A_MILLION
 
 
-@pytest.mark.slow
 def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> None:
     """K of 35 wait. Over 400 batches, each id waits as often as any other."""
     ids = sorted(ids_from(0, 35))
@@ -85,7 +84,6 @@ def test_each_report_goes_on_waiting_with_the_chance_that_the_sizes_give() -> No
         assert pvalue > ONE_IN_A_MILLION / 35, (position, waited[report_id])
 
 
-@pytest.mark.slow
 def test_of_those_that_wait_half_stay_each_time() -> None:
     """Of those left after the first batch, 1/2, 1/4 and 1/8 are left after each later one."""
     rounds, batches = 60, 3
@@ -102,7 +100,6 @@ def test_of_those_that_wait_half_stay_each_time() -> None:
         assert is_plausible(count, of=rounds * K, chance=0.5 ** (batch + 1)), stayed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [b"\x00" * 8, b"\xff" * 8])
 def test_ids_of_one_range_are_sealed_neither_first_nor_last(begin: bytes) -> None:
     rounds = 60

@@ -23,7 +23,6 @@ def test_unpacking_returns_the_same_reports_sorted(case: tuple[list[int], list[b
     assert [bytes(row) for row in matrix] == sorted(rows)
 
 
-@pytest.mark.slow
 @given(reports(), st.randoms())
 def test_packing_leaves_no_trace_of_the_order_of_arrival(case, random) -> None:  # type: ignore[no-untyped-def]
     ks, rows = case

@@ -27,7 +27,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, send_people
 from tests.support.files.charts import exists, list_marks, list_texts, make_file, read_svg
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 Kind = Comparison.Kind
 
 

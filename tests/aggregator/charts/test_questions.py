@@ -196,7 +196,6 @@ def test_only_a_demo_shows_the_truth_and_only_a_rehearsal_says_what_it_is(survey
     assert REHEARSAL in list_texts(read_svg(survey, "chart.180mm.svg"))
 
 
-@pytest.mark.slow
 def test_a_demo_shows_its_truth() -> None:
     wave = field_demo(REDBOOK, owner=make_user())
     send_people(wave, people=300)

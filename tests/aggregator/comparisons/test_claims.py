@@ -120,7 +120,6 @@ def test_claims_are_confirmed_on_the_sealed_half_alone_all_at_one_level() -> Non
     assert [one.finding for one in run_tests(wave)] == [one.finding for one in found]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_claims_about_declared_groups_go_from_the_form_to_verdicts() -> None:
     wave = make_wave_with_wards()

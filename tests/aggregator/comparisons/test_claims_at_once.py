@@ -30,7 +30,7 @@ from aggregator.results.snapshots import update_snapshot
 from scripts.attacks.linker.server import Server, django_on
 from tests.support.halves import end, open_wave_with_wards
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 ABOVE, MORE = (Claim(names=("q1", "q3.0"), is_higher=True, than=than) for than in (30, None))
 
 

@@ -142,7 +142,6 @@ def test_too_many_combinations_are_refused_before_anything_is_queued() -> None:
     assert refuse(manifest, "q1", "q2.all") == ""
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_a_regression_on_factors_from_the_menu_to_the_file(wave: Wave) -> None:
     answer(wave, people=30_000)
@@ -216,7 +215,6 @@ def test_empty_groups_are_left_out(wave: Wave) -> None:
         check_not_empty(counts, indicators)
 
 
-@pytest.mark.slow
 def test_a_reference_that_nobody_chose_leaves_the_other_predictors(wave: Wave) -> None:
     manifest, draw = wave.description, random.Random(3)
     send_rows(
@@ -250,7 +248,6 @@ def test_a_reference_that_nobody_chose_leaves_the_other_predictors(wave: Wave) -
     assert other.log_likelihood == pytest.approx(result.log_likelihood, abs=1e-4)
 
 
-@pytest.mark.slow
 def test_a_planned_factor_has_the_groups_that_the_rows_could_keep() -> None:
     survey = make_study()
     plan_comparison(survey=survey, names=["q1", "q4.all"])

@@ -56,7 +56,6 @@ pytestmark = pytest.mark.django_db
 Kind = Comparison.Kind
 
 
-@pytest.mark.slow
 def test_two_questions_are_compared_over_all_batches() -> None:
     wave = make_answered_wave()
     assert wave.batches.count() >= 2
@@ -83,7 +82,6 @@ def test_two_questions_are_compared_over_all_batches() -> None:
     assert found.result["difference"]["low"] == pytest.approx(again.difference.low)
 
 
-@pytest.mark.slow
 def test_an_outcome_is_regressed_on_its_predictors() -> None:
     found = compute(ask(make_answered_wave(people=4000), Kind.REGRESSION, "q1", "q2", "q3"))
     assert found.state == Comparison.State.DONE, found.problem
@@ -224,7 +222,6 @@ def test_an_estimation_that_does_not_converge_is_final_and_says_what_to_do(
     assert (found.state, found.problem) == (Comparison.State.FAILED, NOT_SETTLED)
 
 
-@pytest.mark.slow
 def test_a_worker_past_its_lease_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ask(make_answered_wave(), Kind.TABLE, "q1", "q2")
     real = jobs._compute

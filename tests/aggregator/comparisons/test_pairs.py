@@ -28,7 +28,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 Kind = Comparison.Kind
 
 
-@pytest.mark.slow
 def test_all_pairs_cover_every_type_and_say_what_they_leave_out() -> None:
     """Q1 asks for the group, Q2 decides whether Q3 is asked, Q5 is a number, Q7 has a follow-up."""
     wave = field_people(open_survey(survey=make_grouped_survey()), people=900)

@@ -132,7 +132,6 @@ def find_changed(before: dict[str, object], after: dict[str, object]) -> set[str
     return {name for name in before if before[name] != after[name]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("choices", [CHOICES[:2], pytest.param(CHOICES, marks=pytest.mark.long)])
 def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
     choices: Sequence[tuple[Comparison.Kind, list[str]]],
@@ -168,7 +167,6 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
     assert find_changed(opened, observe(wave)) >= {"owner", "files", "comparisons", "snapshots"}
 
 
-@pytest.mark.slow
 def test_no_code_at_all_changes_anything_before_the_end() -> None:
     wave = make_open_wave()
     send_people(wave, people=600)

@@ -224,7 +224,6 @@ def test_unknown_names_and_values_are_unreadable(
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-@pytest.mark.slow
 def test_anything_else_is_unreadable(stored: Any) -> None:
     for kind in Kind.values:
         with pytest.raises(UnreadableResult):
@@ -249,7 +248,6 @@ def spoil_row(comparison: Comparison, **changes: Any) -> None:
     [(Kind.TABLE, ["q1", "q2"]), (Kind.REGRESSION, ["q1", "q2"]), (Kind.PAIRS, [])],
 )
 @pytest.mark.parametrize("page", ["result", "result/panel", "result.csv"])
-@pytest.mark.slow
 def test_an_unreadable_result_waits_until_the_sweep_recomputes_it(
     kind: Comparison.Kind, names: list[str], page: str
 ) -> None:

@@ -68,7 +68,6 @@ def study() -> Survey:
     return send(wave, [randomize_answers(wave.description, one) for one in first + later])
 
 
-@pytest.mark.slow
 def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) -> None:
     reports, codebook = read_file(study, "reports"), read_codebook(study)
     assert list(codebook[0]) == list(CODEBOOK_COLUMNS)
@@ -86,7 +85,6 @@ def test_every_column_and_every_code_of_the_reports_is_explained(study: Survey) 
         assert (row["block"] == "") == (row["column"] == "q1")
 
 
-@pytest.mark.slow
 def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> None:
     """The codebook leads from a row of estimates.csv to the reports behind it."""
     reports, codebook = read_file(study, "reports"), read_codebook(study)
@@ -105,7 +103,6 @@ def test_the_counts_of_the_estimates_follow_from_the_reports(study: Survey) -> N
         assert estimate["other_probability"] == row["probability_if_not_true"]
 
 
-@pytest.mark.slow
 def test_the_codebook_speaks_plainly(study: Survey) -> None:
     codebook = {(row["column"], row["code"]): row for row in read_file(study, "codebook")}
     meanings = {key: row["meaning"] for key, row in codebook.items()}

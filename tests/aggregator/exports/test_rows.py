@@ -195,7 +195,6 @@ def test_a_block_that_few_were_asked_has_no_file() -> None:
     assert find_rows(results, number="2").kind == "reports_block_2"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("drawn", [None, 2, 4, 5])
 @pytest.mark.parametrize(("groups", "people", "minimum"), [
     ([], 150, 10), (["North", "South"], 150, 10), (["North", "South"], 400, 40), (EIGHT, 300, 20),

@@ -38,7 +38,6 @@ def rows(response: Any) -> list[dict[str, str]]:
 class TestFiles:
     pytestmark = DATABASE
 
-    @pytest.mark.slow
     def test_reports_reproduce_every_estimate(self) -> None:
         survey = field(make_launched_survey(), yes=[490, 812], total=1400)
         reports = rows(download(survey, "reports_csv"))
@@ -54,7 +53,6 @@ class TestFiles:
             ("driven_after", "1"), ("driven_after", "0"), ("children", "1"), ("children", "0"),
         ]  # fmt: skip
 
-    @pytest.mark.slow
     def test_estimates_cover_exactly_what_is_counted(self) -> None:
         wave = make_launched_survey()
         send_codes(wave, yes=[40, 50], total=100)
@@ -66,7 +64,6 @@ class TestFiles:
         estimates = rows(download(wave.survey, "estimates_csv"))
         assert {row["n"] for row in estimates} == {"90"}
 
-    @pytest.mark.slow
     def test_the_design_is_given_with_every_estimate(self) -> None:
         wave = make_launched_survey(cap=200)
         survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
@@ -86,7 +83,6 @@ class TestFiles:
         assert row["status"] == "ok"
         assert float(row["interval_low"]) < 0.3 < float(row["interval_high"])
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("ending", [Wave.Ending.CAP, Wave.Ending.OWNER])
     def test_only_a_fixed_end_has_inner_intervals(self, ending: Wave.Ending) -> None:
         survey = field(make_launched_survey(cap=200), yes=[80, 100], total=200, ending=ending)
@@ -96,7 +92,6 @@ class TestFiles:
             assert all(inner) == (ending == Wave.Ending.CAP)
             assert any(inner) == all(inner)
 
-    @pytest.mark.slow
     def test_an_estimate_below_0_stays_a_number_and_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[240, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
@@ -104,13 +99,11 @@ class TestFiles:
         assert row["status"] == "outside_0_1"
         assert row["reliability"] == "publishable"
 
-    @pytest.mark.slow
     def test_a_contradiction_is_marked(self) -> None:
         survey = field(make_launched_survey(), yes=[213, 500], total=1000)
         row = rows(download(survey, "estimates_csv"))[0]
         assert (row["status"], row["reliability"]) == ("contradiction", "not_shown")
 
-    @pytest.mark.slow
     def test_an_alarm_is_marked_only_for_its_question(self) -> None:
         survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
         statuses = [row["status"] for row in rows(download(survey, "estimates_csv"))]
@@ -133,7 +126,6 @@ class TestFiles:
             name = f"{survey.slug}_w1_{wave.manifest_hash_hex[:8]}_RANDOMIZED_{kind}.csv"
             assert response["Content-Disposition"] == f'attachment; filename="{name}"'
 
-    @pytest.mark.slow
     def test_lines_end_in_crlf_without_a_byte_order_mark(self) -> None:
         survey = field(make_launched_survey(), yes=[80, 100], total=200)
         for kind in ("reports", "codebook", "estimates"):
@@ -151,7 +143,6 @@ class TestFiles:
         for survey in (make_survey(), make_launched_survey().survey):
             assert download(survey, f"{kind}_csv").status_code == 409
 
-    @pytest.mark.slow
     def test_memory_use_stays_flat_for_any_number_of_batches(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -405,7 +405,6 @@ def walk_rare_paths(machine: IntakeMachine) -> None:
     machine.teardown()
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_every_history_ends_with_each_acknowledged_report_counted_once() -> None:
     class Machine(IntakeMachine):

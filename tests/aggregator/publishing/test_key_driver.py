@@ -389,7 +389,6 @@ def test_too_few_by_the_noisy_number_show_nothing() -> None:
     assert note == "Too few people for this key driver: it takes about 57."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("people", "truth"), [(60, 0.5), (400, 0.05), (1000, 0.9)])
 def test_intervals_cover_the_truth_whichever_rule_is_named(people: int, truth: float) -> None:
     """The intervals of all rules together promise at least .95, with noise of b = 4."""

@@ -27,7 +27,7 @@ from tests.support.factories import make_survey, open_survey
 from tests.support.sampling.audits import measure_loss
 from tests.support.waves import count_all, make_released_wave, send_many
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 RUNS = 20_000
 CROWD = [b"\0\1\0", b"\1\1\0"] * 20

@@ -143,7 +143,6 @@ def compare(before: Replies, after: Replies, *, at: str) -> None:
     assert changed == [], f"{at}: {changed}"
 
 
-@pytest.mark.slow
 def test_no_address_of_an_open_survey_changes_with_its_reports_and_seals() -> None:
     wave = make_study()
     survey = wave.survey
@@ -162,7 +161,6 @@ def test_no_address_of_an_open_survey_changes_with_its_reports_and_seals() -> No
     assert wave.snapshots.count() > 1
 
 
-@pytest.mark.slow
 def test_no_address_of_a_closed_survey_shows_how_many_came() -> None:
     """Nobody, too few to keep, too few to show, just enough, and many; counted or not yet."""
     wave = make_study()
@@ -197,7 +195,6 @@ def test_a_page_of_exact_results_does_show_them() -> None:
     assert Client().get(path).content != before
 
 
-@pytest.mark.slow
 def test_a_reservation_shows_only_from_the_next_day_on(monkeypatch: pytest.MonkeyPatch) -> None:
     wave = make_study()
     survey = wave.survey

@@ -98,7 +98,6 @@ def test_the_manifest_freezes_the_plan_and_a_copy_keeps_it() -> None:
     assert copied.planned_releases == PLAN
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("still")
 def test_the_same_is_public_however_many_came(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compared with a survey that nobody answered: K is 10, and C is 30."""

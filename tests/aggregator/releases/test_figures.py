@@ -252,7 +252,6 @@ def find_true(
     return truth[question.name][int(row.key)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [Mechanism.LAPLACE, Mechanism.GAUSSIAN])
 @pytest.mark.parametrize(("manifest", "people"), [(EVERY_KIND, 130), (SUBSET, 60)])
 def test_intervals_cover_the_truth_of_every_kind_of_question(
@@ -291,7 +290,6 @@ def test_intervals_cover_the_truth_of_every_kind_of_question(
         assert hits[key] >= least, key
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [Mechanism.LAPLACE, Mechanism.GAUSSIAN])
 @pytest.mark.parametrize("names", [("q1",), ("q1", "q3", "q4"), ("q2",)])
 def test_the_margin_holds_the_number_of_people(
@@ -317,7 +315,6 @@ def test_the_margin_holds_the_number_of_people(
     assert least <= inside < runs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("people", [12, 15, 19])
 @pytest.mark.parametrize(("kind", "share"), [(Kind.DECLARED, 0.0), (Kind.YES_NO, 0.3)])
 def test_of_too_few_people_few_shares_are_shown_and_wrong(

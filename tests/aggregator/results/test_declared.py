@@ -160,7 +160,6 @@ def test_few_who_decline_are_hidden_like_a_small_group(declinable: Wave) -> None
     assert read_groups(send(declinable, {0: 120, 1: 150, 2: 130, 3: 2})) == [None, 150, 130, None]
 
 
-@pytest.mark.slow
 def test_those_who_decline_are_among_the_others(declinable: Wave) -> None:
     send(declinable, {0: 120, 1: 150, 2: 130, 3: 110}, yes={0: 80, 1: 60, 2: 50, 3: 110})
     found = compute(ask(declinable, Kind.TABLE, "q2", "q1.0")).result
@@ -169,7 +168,6 @@ def test_those_who_decline_are_among_the_others(declinable: Wave) -> None:
     assert found["share_second"]["raw"] == pytest.approx(2 * 220 / 390 - 0.5, abs=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", [("q2", "q1.1"), ("q1.1", "q2")])
 def test_no_comparison_shows_how_many_of_a_hidden_few_declined(
     declinable: Wave, names: tuple[str, str]
@@ -183,7 +181,6 @@ def test_no_comparison_shows_how_many_of_a_hidden_few_declined(
     assert not sums & {2, 120, 122}
 
 
-@pytest.mark.slow
 def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     found = compute(ask(wave, Kind.TABLE, "q2", "q1.0")).result
@@ -202,7 +199,6 @@ def test_groups_are_compared_as_two_known_ones_would_be(wave: Wave) -> None:
     assert found["difference"]["high"] == pytest.approx(known.high, abs=0.03)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("static_files")
 def test_the_page_says_that_the_groups_are_known(wave: Wave) -> None:
     survey = send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
@@ -218,7 +214,6 @@ def test_the_page_says_that_the_groups_are_known(wave: Wave) -> None:
     assert {row["thresholds"].split(";")[1] for row in rows} == {"as_it_is"}
 
 
-@pytest.mark.slow
 def test_a_group_can_be_a_predictor(wave: Wave) -> None:
     send(wave, {0: 120, 1: 150, 2: 130}, yes={0: 80, 1: 60, 2: 50})
     found = compute(ask(wave, Kind.REGRESSION, "q2", "q1.0"))
@@ -229,7 +224,6 @@ def test_a_group_can_be_a_predictor(wave: Wave) -> None:
     assert effect["coefficient"] == pytest.approx(table["log_odds_ratio"]["estimate"], abs=1e-4)
 
 
-@pytest.mark.slow
 def test_hidden_groups_are_not_compared(wave: Wave) -> None:
     survey = send(wave, {0: 3, 1: 150, 2: 130})
     for name in ("q1.0", "q1.2"):

@@ -291,7 +291,6 @@ def check_truth(manifest: Manifest, people: list[Person], found: list[QuestionRe
     assert not any(result.alarm for result in found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fixed_end", [True, False])
 def test_exact_expected_counts_return_the_truth_of_every_estimand(fixed_end: bool) -> None:
     people = draw_people(EVERY_TYPE)
@@ -316,7 +315,6 @@ def check_what_is_stored(found: list[QuestionResult]) -> None:
         assert too_few == replace(result, total=0, alarm=False, estimates=())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fixed_end", [True, False])
 def test_people_who_were_not_drawn_do_not_count_in_random_subsets(fixed_end: bool) -> None:
     manifest = replace(EVERY_TYPE, drawn=4)
@@ -467,7 +465,6 @@ def test_a_rounded_number_is_estimated_from_its_bit(
     assert (row.method, row.effective_sample_size) == (method, None)
 
 
-@pytest.mark.slow
 def test_inner_intervals_lie_inside_and_simultaneous_ones_outside_for_every_estimand() -> None:
     people = draw_people(EVERY_TYPE)
     shown = sum(estimand.shown for estimand in list_estimands(EVERY_TYPE))
@@ -502,7 +499,6 @@ def test_the_alarm_watches_every_code_of_every_symbol() -> None:
     assert not found.alarm
 
 
-@pytest.mark.slow
 def test_the_alarm_level_counts_every_code_of_larger_questions() -> None:
     question = make_question("q1", "choice")
     mechanism = question.mechanism

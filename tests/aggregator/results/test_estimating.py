@@ -112,7 +112,6 @@ def test_few_reports_with_little_noise_get_the_guaranteed_interval() -> None:
     assert found.estimates[1].low == pytest.approx(float(expected.low), abs=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "flips", "total", "people"),
     [(16, 25, 100, 1), (16, 25, 100, 3), (16, 12, 100, 1), (5, 25, 50, 1), (2, 2, 50, 1)],

@@ -69,7 +69,6 @@ def test_drawing_without_noise_returns_the_true_answers(owner: User) -> None:
     assert len({e.report_id for e in envelopes}) == PEOPLE
 
 
-@pytest.mark.slow
 def test_a_quarter_of_all_answers_is_changed(owner: User) -> None:
     generator = random.Random(1974)
     wave = field_demo(REDBOOK, owner=owner)
@@ -97,7 +96,6 @@ def test_one_demo_uses_every_type_of_question_but_a_score(owner: User) -> None:
     assert STUDY.people() == STUDY.people()  # the same assumptions, the same people
 
 
-@pytest.mark.slow
 def test_envelopes_are_stored_before_sending_and_read_back(owner: User, tmp_path: Path) -> None:
     for demo in DEMOS:
         wave = field_demo(demo, owner=owner)

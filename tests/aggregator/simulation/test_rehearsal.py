@@ -50,7 +50,6 @@ def manifest(survey: Survey) -> Manifest:
     return build_manifest(survey=survey, wave_number=1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -47,7 +47,6 @@ def tables(report: StudyReport, anchor: str) -> list[Table]:
     return [part for part in find_section(report, anchor).parts if isinstance(part, Table)]
 
 
-@pytest.mark.slow
 def test_every_figure_is_that_of_the_results(study: Survey) -> None:
     blocks = [one for one in list_blocks(results_of(study)) if not one.is_declared]
     report = write_report(find_view(study))
@@ -63,7 +62,6 @@ def test_every_figure_is_that_of_the_results(study: Survey) -> None:
         assert block.asked_text in table.caption
 
 
-@pytest.mark.slow
 def test_table_1_has_the_number_share_and_interval_of_each_declared_group(study: Survey) -> None:
     (declared,) = results_of(study).declared
     (table,) = tables(write_report(find_view(study)), PARTICIPANTS)
@@ -92,7 +90,6 @@ def test_small_groups_are_not_shown_and_no_group_is_before_the_end() -> None:
     assert counts == {"A": "200", "B": NOT_SHOWN, "C": NOT_SHOWN}
 
 
-@pytest.mark.slow
 def test_protection_has_the_epsilon_of_every_question_and_the_hash(study: Survey) -> None:
     manifest: Manifest = results_of(study).manifest
     report = write_report(find_view(study))
@@ -159,7 +156,6 @@ def test_the_methods_have_the_parameters_the_reason_for_the_intervals_and_the_ru
     assert "Wilks" not in words
 
 
-@pytest.mark.slow
 def test_every_source_that_is_cited_is_listed_and_no_other(report: StudyReport) -> None:
     listed = text_of_section(report, REFERENCES)
     cited = "\n".join(

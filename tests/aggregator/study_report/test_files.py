@@ -36,7 +36,6 @@ from tests.aggregator.study_report.report_text import find_section
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, sign_in
 
-pytestmark = pytest.mark.slow
 MARKUP = '#panic("x") $a^2$ _b_ *c* =1+1 <script>alert(1)</script> @y \\ [z] `r` // "q" ~ {{ n }}'
 ARABIC, CHINESE = "مسح عن العمل", "关于工作的调查"
 

@@ -129,7 +129,6 @@ def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
     assert not (tmp_path / "copy.sqlite3").exists()
 
 
-@pytest.mark.slow
 def test_a_backup_taken_during_writes_shows_one_moment(tmp_path: Path) -> None:
     wave = make_wave()
     stop = threading.Event()

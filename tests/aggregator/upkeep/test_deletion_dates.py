@@ -236,7 +236,6 @@ MOMENTS: list[Moment] = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_at_any_moment_leaves_a_whole_survey_or_none(clock: Clock) -> None:
     now, ends = timezone.now(), []
@@ -266,7 +265,6 @@ def postgres_server(django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
         yield made
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_on_postgresql_workers_at_once_delete_once_while_others_seal(
     postgres_server: Server, clock: Clock
@@ -294,7 +292,6 @@ def test_on_postgresql_workers_at_once_delete_once_while_others_seal(
         )
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_on_postgresql_a_trigger_keeps_the_day(postgres_server: Server) -> None:
     with django_on(postgres_server.application_url):

@@ -12,7 +12,6 @@ from tests.support.waves import make_wave
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 
 
-@pytest.mark.slow
 def test_nothing_that_the_owner_can_fetch_changes_between_two_looks() -> None:
     wave = make_wave(questions=2, coins=True)
     coins = wave.survey.waves.manual().get()

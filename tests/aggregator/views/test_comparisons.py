@@ -101,7 +101,6 @@ def test_the_page_says_if_and_which_blocks_are_compared_where_few_share_them() -
     assert text_of(refused).count(BLOCKS_APART) > 1  # the notice, and at the form
 
 
-@pytest.mark.slow
 def test_two_questions_are_compared_from_the_form_to_the_sentence() -> None:
     wave = make_answered_wave(people=3000)
     client = sign_in(wave.survey.owner)
@@ -155,7 +154,6 @@ def test_too_few_people_are_told_instead_of_an_interval_from_0_to_100() -> None:
     }
 
 
-@pytest.mark.slow
 def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None:
     wave = make_answered_wave(people=4000, cap=4000, ending=Wave.Ending.CAP)
     client, comparison = compare(
@@ -170,7 +168,6 @@ def test_a_regression_shows_odds_ratios_and_says_what_they_do_not_mean() -> None
     assert "hold at 95 % for both predictors together" in words
 
 
-@pytest.mark.slow
 def test_the_page_of_all_pairs_links_to_each_pair() -> None:
     wave = make_answered_wave(people=3000)
     client, comparison = compare(wave, kind="pairs")

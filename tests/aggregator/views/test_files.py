@@ -203,7 +203,6 @@ def test_the_data_page_offers_the_charts_that_exist(survey: Survey) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_the_charts_of_coins_are_files_of_their_own() -> None:
     wave = make_launched_survey(coins=True)
     manual = wave.survey.waves.get(mode=Wave.Mode.MANUAL)

@@ -49,7 +49,6 @@ def list_comparison_names(survey: Survey) -> dict[str, int]:
     return {"pk": survey.waves.electronic().get().comparisons.get().pk}
 
 
-@pytest.mark.slow
 def test_every_page_of_results_says_so_at_the_top(rehearsal: Survey) -> None:
     one = list_comparison_names(rehearsal)
     for name, names in (
@@ -64,7 +63,6 @@ def test_every_page_of_results_says_so_at_the_top(rehearsal: Survey) -> None:
         assert MARK in text_of(get(rehearsal, name, **names))
 
 
-@pytest.mark.slow
 def test_lists_and_tags_name_it(rehearsal: Survey) -> None:
     client = sign_in(rehearsal.owner)
     tag = '<span class="tag">Rehearsal</span>'
@@ -77,7 +75,6 @@ def test_lists_and_tags_name_it(rehearsal: Survey) -> None:
         assert NOTICE not in page
 
 
-@pytest.mark.slow
 def test_every_row_of_every_file_says_so(rehearsal: Survey) -> None:
     one = list_comparison_names(rehearsal)
     files = {
@@ -99,7 +96,6 @@ def test_every_row_of_every_file_says_so(rehearsal: Survey) -> None:
         assert (first["column"], first["code"]) == ("data", origin)
 
 
-@pytest.mark.slow
 def test_the_api_says_so(rehearsal: Survey) -> None:
     assert get(rehearsal, "api_survey").json()["rehearsal"] is True
     assert get(rehearsal, "api_results").json()["rehearsal"] is True

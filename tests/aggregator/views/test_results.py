@@ -43,7 +43,6 @@ def read(survey: Survey, name: str = "results", **options: Any) -> Any:
     return sign_in(survey.owner).get(reverse(f"aggregator:{name}", args=[survey.slug]), **options)
 
 
-@pytest.mark.slow
 def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> None:
     survey = field(make_launched_survey(), yes=[490, 700], total=1400)
     words = text_of(read(survey))
@@ -54,7 +53,6 @@ def test_every_estimate_comes_with_its_interval_and_effective_sample_size() -> N
     assert words.count("How the interval is computed") == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "reason"), [(Wave.Ending.DATE, FIXED_END), (Wave.Ending.CAP, AT_CAP)]
 )
@@ -69,7 +67,6 @@ def test_a_survey_that_ended_as_fixed_says_once_when_its_intervals_are_valid(
     assert "50 % interval" in words
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cap", "reason"), [(1000, CLOSED_EARLY), (None, CLOSED_WITHOUT_END)])
 def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, reason: str) -> None:
     wave = make_launched_survey(cap=cap)
@@ -81,7 +78,6 @@ def test_closing_by_hand_keeps_the_wide_interval_and_says_why(cap: int | None, r
     assert sum(other in words for other in (AT_CAP, FIXED_END, WATCHED)) == 0
 
 
-@pytest.mark.slow
 def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
     """Q1 allows every value, and Q2 is clear."""
     wave = make_launched_survey()
@@ -92,7 +88,6 @@ def test_a_closed_survey_invites_nobody_to_wait_or_to_close_it() -> None:
         assert re.search(phrase, words) is None, phrase
 
 
-@pytest.mark.slow
 def test_an_open_survey_says_that_its_intervals_are_valid_while_you_watch() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=200)
@@ -157,7 +152,6 @@ def test_what_too_few_reports_say_has_no_value_no_interval_and_no_method() -> No
     assert page.count('class="unknown"') == 2
 
 
-@pytest.mark.slow
 def test_codes_that_contradict_the_design_are_reported_as_such() -> None:
     survey = field(make_launched_survey(), yes=[1000, 500], total=1000)
     words = text_of(read(survey))
@@ -176,7 +170,6 @@ def test_below_the_display_minimum_nothing_is_shown(name: str) -> None:
         assert figure not in words, figure
 
 
-@pytest.mark.slow
 def test_the_frozen_settings_are_on_the_page() -> None:
     wave = make_launched_survey(cap=200, display_minimum=123)
     survey = field(wave, yes=[80, 100], total=200, ending=Wave.Ending.CAP)
@@ -257,7 +250,6 @@ def test_html_in_text_is_shown_as_text() -> None:
     assert page.count("</script>") == page.count("<script")
 
 
-@pytest.mark.slow
 def test_only_the_demo_shows_the_true_values() -> None:
     wave = make_launched_survey(questions=["a?", "b?", "c?", "d?"])
     survey = field(wave, yes=[90, 80, 100, 110], total=200)
@@ -275,7 +267,6 @@ def panel(survey: Survey, seen: str) -> Any:
     return read(survey, "results_panel", query_params={"seen": seen})
 
 
-@pytest.mark.slow
 def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
     wave = make_launched_survey()
     send_codes(wave, yes=[40, 50], total=100)
@@ -292,7 +283,6 @@ def test_the_panel_answers_204_until_a_batch_is_sealed() -> None:
     assert find_view(wave.survey).seen in response.content.decode()
 
 
-@pytest.mark.slow
 def test_the_panel_stops_polling_once_everything_is_final() -> None:
     survey = field(make_launched_survey(), yes=[80, 100], total=200)
     response = panel(survey, find_view(survey).seen)
@@ -355,7 +345,6 @@ def test_results_of_other_owners_are_not_found_and_visitors_must_sign_in(name: s
     assert visitor["Location"] == f"{reverse('account_login')}?next={address}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("questions", [1, 40])
 def test_the_number_of_queries_does_not_grow_with_the_questions(
     questions: int, django_assert_num_queries: Any

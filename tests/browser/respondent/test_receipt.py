@@ -191,7 +191,6 @@ def test_the_self_test_distinguishes_a_correct_generator_from_a_faulty_one(
     expect(page.locator("progress")).to_be_hidden()
 
 
-@pytest.mark.slow
 def test_the_self_test_has_a_line_for_each_way_of_scrambling(visitor: Visitor) -> None:
     visitor.context.add_init_script(NOTE_PROGRESS)
     page = run_test(visitor, make_branching_survey())

@@ -126,7 +126,6 @@ def test_only_what_the_author_asks_for_is_asked(
     assert heading(page) == QUESTION
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 def test_a_text_of_10_000_characters_can_be_read_on_every_screen(
     chromium: Browser, live: LiveApplication, width: int, scheme: str

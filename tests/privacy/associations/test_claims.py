@@ -46,7 +46,6 @@ def count_table(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[
     return np.bincount(2 * first + second, minlength=4).reshape(2, 2)
 
 
-@pytest.mark.slow
 def test_false_claims_that_were_searched_for_are_confirmed_in_at_most_five_of_100_surveys() -> None:
     """All answers are independent, so every claim is false; the author claims the largest effects.
 

@@ -84,7 +84,6 @@ TRUTH = true_table([-0.4, 0.8, -0.6, 0.0], sizes=[2, 2, 2])
 SURVEYS = surveys_of(TRUTH, [PLAIN] * 4, people=20_000, surveys=10, seed=60)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [*range(10), "demo"])
 def test_another_implementation_finds_the_same(number: int | str) -> None:
     counts = marriage() if number == "demo" else SURVEYS[int(number)]

@@ -59,7 +59,6 @@ def test_shares_after_a_fixed_end_are_covered(
     assert covered / RUNS >= LEAST
 
 
-@pytest.mark.slow
 def test_ratios_after_a_fixed_end_are_covered() -> None:
     """Shares of those who answered, by the conditional likelihood."""
     mechanism = RandomizedResponse.from_flips(symbols=3, flips=25)

@@ -236,7 +236,6 @@ def test_nearly_the_same_channel_gives_nearly_the_same_interval() -> None:
     assert (unlike.low, unlike.high) == pytest.approx((same.low, same.high), abs=2e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(0.3, 0.1), (0.02, 0.02)])
 def test_with_different_channels_the_interval_covers_the_true_difference(
     first: float, second: float

@@ -81,7 +81,6 @@ def test_an_end_that_the_reports_do_not_determine_is_infinite() -> None:
     assert fit.adjusted[0].share.low < 1e-6
 
 
-@pytest.mark.slow
 def test_with_one_factor_the_intervals_are_those_of_the_whole_table() -> None:
     """Also where nobody in a small group may have the event, so its odds ratio is unbounded."""
     share, event = np.array([0.6, 0.32, 0.08]), 0.1

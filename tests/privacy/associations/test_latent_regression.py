@@ -160,7 +160,6 @@ def test_standard_errors_and_intervals_hold_in_repeated_surveys(
     assert (covered >= binom.ppf(ONE_IN_A_MILLION, surveys, 0.94)).all()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_adjusted")
 def test_the_test_of_a_predictor_with_no_effect_keeps_its_level(
     monkeypatch: pytest.MonkeyPatch,

@@ -18,7 +18,6 @@ from tests.support.latent_tables import PLAIN, joint_channel, tables, two_by_two
 from tests.support.sampling.estimates import fit_alone
 
 
-@pytest.mark.slow
 def test_em_finds_the_closed_form_for_one_question() -> None:
     random = np.random.default_rng(3)
     for _ in range(300):
@@ -32,7 +31,6 @@ def test_em_finds_the_closed_form_for_one_question() -> None:
         assert found.joint_shares == pytest.approx(exact, abs=1e-6), counts
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(tables())
 def test_no_other_table_is_more_likely(case: tuple[list[Variable], NDArray[np.int64]]) -> None:

@@ -106,7 +106,6 @@ def test_identical_reports_are_no_evidence_against_independence(
     assert independence_test(counts=counts, variables=[PLAIN, PLAIN]).p_value == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "variables", "people"),
     [
@@ -143,7 +142,6 @@ def test_strong_dependence_is_found() -> None:
 # Independence among those who answer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("both_refuse", "first", "second", "people"),
     [(0.3, 0.4, 0.4, 2000), (0.25, 0.5, 0.5, 3000), (0.3, 0.1, 0.2, 1000)],
@@ -166,7 +164,6 @@ def test_people_who_refuse_both_do_not_make_their_answers_dependent(
     assert naive > most_rejections(surveys, level=0.5)
 
 
-@pytest.mark.slow
 def test_dependent_answers_are_found_among_those_who_answer() -> None:
     truth = np.zeros((3, 3))
     truth[2, 2] = 0.2
@@ -199,7 +196,6 @@ def test_expected_counts_of_independent_answers_fit_perfectly() -> None:
 # Several tests at once
 
 
-@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_adjusted_p_values_match_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats import multitest

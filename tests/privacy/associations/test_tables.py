@@ -41,7 +41,6 @@ def test_a_two_by_two_table_gives_its_standard_errors() -> None:
 # The unbiased estimate
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(st.data())
 def test_exact_expected_counts_return_the_truth(data: st.DataObject) -> None:
@@ -111,7 +110,6 @@ def test_margins_of_a_table_equal_the_estimates_of_its_questions(
         assert covariance == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(tables(), st.randoms(use_true_random=False))
 def test_relabelling_answers_or_questions_relabels_the_table(case, random) -> None:  # type: ignore[no-untyped-def]
@@ -174,7 +172,6 @@ def test_gathering_codes_adds_up_rows_of_the_channel(
             assert lumped[:, code] == pytest.approx(variable.channel()[:, column], abs=1e-14)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 300), min_size=20, max_size=20).filter(any))
 def test_gathering_codes_first_equals_adding_up_estimates_afterwards(counts: list[int]) -> None:

@@ -111,7 +111,6 @@ def test_direct_questions_reproduce_the_demo_data() -> None:
     assert found.difference.raw == pytest.approx(0.339, abs=0.0005)
 
 
-@pytest.mark.slow
 def test_two_coins_on_the_demo_data_cover_all_estimates() -> None:
     reported = np.kron(PLAIN.channel(), PLAIN.channel()) @ AFFAIRS.ravel() / AFFAIRS.sum()
     counts = np.random.default_rng(21).multinomial(AFFAIRS.sum(), reported).reshape(2, 2)
@@ -242,7 +241,6 @@ def likeliest_ends(
     return np.array([differences.min(), differences.max()])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "counts",
     [
@@ -267,7 +265,6 @@ def test_no_likely_table_lies_outside_the_interval(counts: list[list[int]]) -> N
 # Coverage
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "people"),
     [

@@ -91,14 +91,12 @@ def test_the_bound_is_above_the_true_loss_as_rarely_as_stated() -> None:
 # Correct mechanisms. Each loses nearly all that it may, so the audit would see a larger loss.
 
 
-@pytest.mark.slow
 def test_a_count_with_laplace_noise_keeps_its_promise(sampler: IntegerSampler) -> None:
     fewer, more = (repeat(lambda: sampler.discrete_laplace(Fraction(2))) for _ in range(2))
     measured = measure_loss(more + 1 >= 1, fewer >= 1)
     assert 0.9 * EPSILON < measured <= EPSILON
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-6, 1e-2])
 def test_a_count_with_gaussian_noise_keeps_its_promise(
     sampler: IntegerSampler, delta: float
@@ -111,7 +109,6 @@ def test_a_count_with_gaussian_noise_keeps_its_promise(
     assert 0.3 < measured <= 1
 
 
-@pytest.mark.slow
 def test_a_leader_keeps_its_promise(sampler: IntegerSampler) -> None:
     rate = selection_rate(epsilon=HALF, monotone=True)
     tie, led = (
@@ -133,7 +130,6 @@ def median(sampler: IntegerSampler, *, monotone: bool) -> tuple[Draws, Draws]:
     return fewer, more
 
 
-@pytest.mark.slow
 def test_a_median_keeps_its_promise(sampler: IntegerSampler) -> None:
     fewer, more = median(sampler, monotone=False)
     measured = measure_loss(more == 0, fewer == 0)
@@ -151,7 +147,6 @@ def table_of_two(sampler: IntegerSampler, scale: Fraction) -> tuple[NDArray[np.b
     return tuple(event)
 
 
-@pytest.mark.slow
 def test_a_table_loses_twice_as_much_if_a_report_is_replaced(sampler: IntegerSampler) -> None:
     one, other = table_of_two(sampler, Fraction(2))
     assert 0.9 * 2 * EPSILON < measure_loss(one, other) <= 2 * EPSILON
@@ -160,26 +155,22 @@ def test_a_table_loses_twice_as_much_if_a_report_is_replaced(sampler: IntegerSam
 # Faulty builds, each of which promises epsilon = .5
 
 
-@pytest.mark.slow
 def test_a_sensitivity_of_one_for_replaced_reports_is_caught(sampler: IntegerSampler) -> None:
     """The same draws, claimed to be .5-private for replaced reports."""
     assert measure_loss(*table_of_two(sampler, Fraction(2))) > EPSILON
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [HALF, Fraction(1)], ids=["upside-down", "half"])
 def test_a_wrong_scale_is_caught(sampler: IntegerSampler, scale: Fraction) -> None:
     fewer, more = (repeat(lambda: sampler.discrete_laplace(scale)) for _ in range(2))
     assert measure_loss(more + 1 >= 1, fewer >= 1) > EPSILON
 
 
-@pytest.mark.slow
 def test_scores_that_may_fall_at_the_rate_of_counts_are_caught(sampler: IntegerSampler) -> None:
     fewer, more = median(sampler, monotone=True)
     assert measure_loss(more == 0, fewer == 0) > EPSILON
 
 
-@pytest.mark.slow
 def test_noise_that_is_drawn_for_each_view_is_caught(sampler: IntegerSampler) -> None:
     """The mean of 25 views; one view of the same draws keeps the promise."""
     fewer, more = (
@@ -216,7 +207,6 @@ def can_come_from(count: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 400])
 def test_noise_in_floats_is_caught_even_if_it_is_rounded_afterwards(count: int) -> None:
     """The event: the share is one that noise on the neighbouring count cannot give."""

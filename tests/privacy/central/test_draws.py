@@ -23,8 +23,6 @@ from privacy.central.selection import (
 from tests.support.sampling.frequencies import among, chi_squared_p
 from tests.support.sampling.integer_sampler import IntegerSampler
 
-pytestmark = pytest.mark.slow
-
 RUNS = 100_000
 BY_CHANCE = 1e-6
 SCORES = (52, 50, 45, 40)

@@ -74,7 +74,6 @@ def list_moves(score: Callable[..., Sequence[Score]], points: int) -> list[Score
     return moves
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 7, 10, 20])
 def test_one_report_of_any_code_moves_no_score_by_more_than_the_sensitivity(points: int) -> None:
     for c in channels(points):
@@ -82,7 +81,6 @@ def test_one_report_of_any_code_moves_no_score_by_more_than_the_sensitivity(poin
         assert max(moves) == median_sensitivity(points, other_probability=c)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 10])
 @pytest.mark.parametrize("factor", [1, 7, 1000])
 def test_rounded_scores_have_the_sensitivity_that_allows_for_rounding(
@@ -142,7 +140,6 @@ def test_exactly_the_medians_of_answers_that_are_not_scrambled_have_the_score_0(
     assert [point for point, score in enumerate(scores) if score == 0] == list(range(low, high + 1))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("people", [[3, 0, 2], [0, 5, 1], [4, 1, 0, 3], [1, 1, 1, 1], [6, 0, 0, 0]])
 def test_half_the_distance_is_the_number_who_would_have_to_answer_differently(
     people: list[int],

@@ -156,7 +156,6 @@ def test_a_simulated_table_meets_the_simultaneous_bound() -> None:
     assert binom.cdf(misses, runs, 0.0464) > 1e-6
 
 
-@pytest.mark.slow
 def test_the_bound_agrees_with_opendp() -> None:
     import opendp.prelude as dp
 

@@ -232,7 +232,6 @@ def binomial_delta(mechanism: RandomizedResponse, others: tuple[int, int], epsil
     return max(hockey_stick(yes, no, epsilon), hockey_stick(no, yes, epsilon))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("people", "local"), [(30, log(3)), (60, 2.0), (200, log(3))])
 def test_the_bound_holds_whatever_the_others_answer(people: int, local: float) -> None:
     mechanism = channel(2, local)

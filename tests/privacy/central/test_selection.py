@@ -199,7 +199,6 @@ def test_permute_and_flip_is_never_further_from_the_best_on_average(
 # Privacy, exactly: at rate ln 2, e**epsilon is 2 for counts and 4 for scores that may fall
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("options", "top"), [(2, 12), (3, 5), (4, 2)])
 def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
     options: int, top: int
@@ -208,7 +207,6 @@ def test_one_report_changes_the_chance_of_a_leader_by_at_most_e_to_the_epsilon(
     assert largest_ratio(options, (0, 1), top) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("options", "top"), [(2, 12), (3, 5), (4, 1)])
 def test_scores_that_may_rise_and_fall_lose_twice_as_much_at_the_same_rate(
     options: int, top: int

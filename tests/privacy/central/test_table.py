@@ -267,7 +267,6 @@ def lowest_allowed(runs: int) -> float:
     return 0.93 - 4.9 * sqrt(0.93 * 0.07 / runs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1 / 3, 1.0, 2.0, 10.0, 20.0])
 @pytest.mark.parametrize("epsilon", [0.5, log(3), 2.0, 2.94, None])
 def test_intervals_with_laplace_noise_cover_the_true_share(
@@ -288,7 +287,6 @@ def test_intervals_with_laplace_noise_cover_the_true_share(
                 assert hits / shown > lowest_allowed(shown)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("symbols", [9, 30])
 @pytest.mark.parametrize("epsilon", [0.5, log(3), 2.94, None])
 def test_intervals_with_gaussian_noise_cover_the_true_share(
@@ -315,7 +313,6 @@ def highest_allowed(runs: int) -> float:
     return 0.04 + 4.9 * sqrt(0.04 * 0.96 / runs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0, 10.0, 20.0])
 @pytest.mark.parametrize("epsilon", [0.5, log(3), 2.94, None])
 def test_with_fewer_people_a_share_is_seldom_both_published_and_wrong(

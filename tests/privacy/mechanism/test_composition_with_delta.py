@@ -56,7 +56,6 @@ def test_composition_gives_known_values(
     assert f"{exact_composition(epsilons=epsilons, delta=1e-6):.9f}" == exact
 
 
-@pytest.mark.slow
 @given(st.lists(st.floats(0.01, 3), min_size=1, max_size=7), st.floats(0, 6))
 def test_mixed_epsilons_agree_with_enumerating_every_pattern(
     epsilons: list[float], epsilon: float
@@ -97,7 +96,6 @@ def test_a_hundred_different_epsilons_are_bounded_closely() -> None:
     assert bound < exact_composition(epsilons=[1.1] * 100, delta=1e-6)
 
 
-@pytest.mark.slow
 @given(st.lists(EPSILONS, min_size=1, max_size=8), st.floats(1e-12, 0.5), st.randoms())
 def test_exact_is_at_most_basic_in_any_order(
     epsilons: list[float], delta: float, random: Any

@@ -75,7 +75,6 @@ def test_the_number_of_draws_does_not_depend_on_the_symbol(k: int) -> None:
         assert len(used) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("k", "symbol"), [(2, 0), (2, 1), (3, 2), (7, 0)])
 def test_many_draws_follow_the_channel(k: int, symbol: int) -> None:
     mechanism = RandomizedResponse.from_flips(symbols=k, flips=25)

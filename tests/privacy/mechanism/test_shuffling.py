@@ -79,7 +79,6 @@ def test_two_coins_give_known_values(people: int, epsilon: float) -> None:
     assert bound == pytest.approx(epsilon, abs=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3, 0.6, 1.0])
 @pytest.mark.parametrize("people", [1, 2, 5, 40])
 @pytest.mark.parametrize("flips", [10, 25, 40])
@@ -113,7 +112,6 @@ def test_two_symbols_out_of_three_must_not_be_compared_alone() -> None:
     assert shuffle_delta(mechanism=THREE, people=3, epsilon=1.0) >= true
 
 
-@pytest.mark.slow
 def test_a_simulation_of_the_blanket_agrees() -> None:
     # Simulate the expectation in the docstring of `shuffle_delta`: n = 300, k = 4, 10**6 draws.
     mechanism = RandomizedResponse.from_flips(symbols=4, flips=25)
@@ -139,7 +137,6 @@ def test_using_few_points_raises_the_bound_only_slightly(symbols: int) -> None:
     assert every_count * (1 - 1e-9) <= few <= every_count * (1 + 1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [COINS, THREE], ids=["k2", "k3"])
 def test_a_million_people_take_seconds(mechanism: RandomizedResponse) -> None:
     started = time.process_time()
@@ -152,7 +149,6 @@ def test_a_million_people_take_seconds(mechanism: RandomizedResponse) -> None:
     assert spent < 30
 
 
-@pytest.mark.slow
 @given(mechanisms(), st.integers(1, 3000), st.floats(1e-12, 0.1))
 @settings(deadline=None, max_examples=25)
 def test_shuffling_never_costs_more_and_meets_delta(
@@ -177,7 +173,6 @@ def test_more_people_mean_less_delta(
     assert many <= few * (1 + 1e-6) + 1e-12
 
 
-@pytest.mark.slow
 @given(mechanisms(), st.integers(1, 1000), st.floats(0, 3), st.floats(0, 1))
 @settings(deadline=None, max_examples=50)
 def test_a_larger_epsilon_needs_a_smaller_delta(
@@ -231,7 +226,6 @@ def test_the_closed_form_matches_the_published_formula() -> None:
     assert bound == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.slow
 @given(mechanisms(), st.integers(1000, 100_000))
 @settings(deadline=None, max_examples=10)
 def test_the_closed_form_is_never_below_the_numeric_bound(

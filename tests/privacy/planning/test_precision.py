@@ -155,7 +155,6 @@ def test_more_people_narrow_a_watched_interval(
     assert wide <= 0.5 / mechanism.slope
 
 
-@pytest.mark.slow
 @given(shares, st.floats(0.005, 0.5), mechanisms)
 def test_the_watched_number_of_people_is_the_smallest_and_never_below_the_fixed_one(
     share: float, wanted: float, mechanism: RandomizedResponse

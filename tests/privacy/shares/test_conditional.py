@@ -41,7 +41,6 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
 # Estimates
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(cases(most=50))
 def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[str, Any]) -> None:
@@ -56,7 +55,6 @@ def test_exact_expected_counts_return_the_true_share_among_answers(case: dict[st
     assert found.low - 1e-9 <= truth <= found.high + 1e-9
 
 
-@pytest.mark.slow
 def test_the_standard_error_matches_the_spread_of_repeated_surveys() -> None:
     for truth in ((0.2, 0.4, 0.1, 0.3), (0.02, 0.5, 0.4, 0.08), (0.5, 0.0, 0.0, 0.5)):
         question: dict[str, Any] = {"mechanism": FOUR, "symbol": 0, "among": (0, 1, 2)}
@@ -85,7 +83,6 @@ def test_without_a_positive_share_of_answers_there_is_no_ratio() -> None:
 # Properties
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(case=cases(), random=st.randoms())
 def test_relabelling_the_codes_changes_nothing(case: dict[str, Any], random: Any) -> None:
@@ -119,7 +116,6 @@ def test_with_two_answers_the_interval_of_one_mirrors_that_of_the_other(
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6)
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(case=cases())
 def test_a_higher_level_gives_a_wider_interval(case: dict[str, Any]) -> None:

@@ -158,7 +158,6 @@ def test_the_guaranteed_interval_is_not_empty_or_contradicts(case: dict[str, Any
         assert found.low == found.high == round(min(1, max(0, raw_share(case))))
 
 
-@pytest.mark.slow
 @every_method
 @given(case=data())
 def test_intervals_of_higher_levels_contain_those_of_lower_ones(

@@ -69,7 +69,6 @@ def find_by_cells(
     )
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 5000), min_size=3, max_size=3).filter(any),
@@ -103,7 +102,6 @@ def test_counts_that_the_mechanism_cannot_produce_still_have_an_interval(counts:
     assert found.low < found.high
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, log(3), 2.0, 3.0, 4.0])
 @pytest.mark.parametrize(("k", "answers"), [(3, 2), (6, 4)])
 def test_the_interval_covers_at_two_hundred_reports(epsilon: float, k: int, answers: int) -> None:

@@ -45,7 +45,6 @@ def test_looking_at_every_batch_misses_as_often_as_expected(last: int, expected:
     accept(int(missed.sum()), runs=runs, expected=expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("truth", "expected"), [(0.2, 0.493), (0.02, 0.500), (0.5, 0.515)])
 def test_wald_s_interval_watched_after_every_report_misses_in_half_of_all_surveys(
     truth: float, expected: float

@@ -81,7 +81,6 @@ FIGURES: dict[str, Callable[[float, float, float, float], float]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 def test_estimates_of_a_table(
     figure: str, related: list[NDArray[np.int64]], associations: list[Association]
@@ -99,7 +98,6 @@ def test_estimates_of_a_table(
 # Comparison
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pair", [(COINS, COINS), (COINS, LIGHT)], ids=["alike", "unlike"])
 def test_the_difference_of_groups(pair: tuple[RandomizedResponse, RandomizedResponse]) -> None:
     shares, totals = (0.3, 0.1), [400, 700]
@@ -148,7 +146,6 @@ def test_a_weighted_share() -> None:
     accept([each.share for each in found], [each.standard_error for each in found], truth=0.4)
 
 
-@pytest.mark.slow
 def test_a_post_stratified_share() -> None:
     shares, totals, weights = (0.1, 0.5, 0.3), [300, 150, 500], [0.5, 0.3, 0.2]
     drawn = draw_successes([COINS] * 3, shares, totals, runs=2000)

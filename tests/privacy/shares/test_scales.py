@@ -44,7 +44,6 @@ def expected_reports(mechanism: RandomizedResponse, truth: ArrayLike, total: int
 # Estimates
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(case=cases(most=50))
 def test_exact_expected_counts_return_the_true_mean_of_those_who_answered(
@@ -61,7 +60,6 @@ def test_exact_expected_counts_return_the_true_mean_of_those_who_answered(
     assert found.high - found.low < 1e-3 * (points[-1] - points[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "truth"),
     [(FIVE, (0.1, 0.3, 0.2, 0.3, 0.1)), (SIX, (0.4, 0.1, 0.0, 0.1, 0.2, 0.2))],
@@ -84,7 +82,6 @@ def test_the_standard_error_matches_the_spread_of_repeated_surveys(
 # With two points, the mean is a share
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(0, 400), st.integers(1, 400), st.integers(2, 45), st.floats(0.5, 0.999))
 def test_two_points_that_everybody_answers_are_a_share(
@@ -146,7 +143,6 @@ def test_with_three_points_the_profile_falls_by_half_the_quantile_at_the_ends(
             assert height(end) == pytest.approx(limit, abs=1e-5)
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(cases(most=40))
 def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any]) -> None:
@@ -167,7 +163,6 @@ def test_a_general_search_over_the_table_finds_the_same_ends(case: dict[str, Any
 # Properties
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(case=cases())
 def test_reversing_the_scale_reverses_the_interval(case: dict[str, Any]) -> None:
@@ -185,7 +180,6 @@ def test_reversing_the_scale_reverses_the_interval(case: dict[str, Any]) -> None
         assert other.standard_error == pytest.approx(one.standard_error, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(case=cases())
 def test_a_higher_level_gives_a_wider_interval_within_the_scale(case: dict[str, Any]) -> None:

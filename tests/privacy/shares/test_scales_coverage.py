@@ -18,7 +18,6 @@ SIX = RandomizedResponse.from_flips(symbols=6, flips=25)
 ONE_TO_FIVE = (1, 2, 3, 4, 5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("total", [100, 1000])
 @pytest.mark.parametrize("epsilon", [log(3), 4.0])
 @pytest.mark.parametrize(

@@ -71,7 +71,6 @@ def test_shares_outside_the_unit_interval_are_not_clipped() -> None:
     assert combined.share == pytest.approx(-0.1, abs=1e-15)
 
 
-@pytest.mark.slow
 def test_post_stratification_corrects_a_skewed_sample_and_its_error_is_right() -> None:
     # Two strata of equal size, true shares .1 and .5, but 80 % of reports from the first.
     size = 20_000

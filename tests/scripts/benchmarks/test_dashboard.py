@@ -26,7 +26,6 @@ def count(questions: int, reports: int, *, is_open: bool, page: str) -> int:
     return count_queries(sign_in(owner), f"/surveys/{wave.survey.slug}/{page}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
 @pytest.mark.parametrize("page", ["results"])
 def test_the_number_of_queries_depends_on_neither_reports_nor_questions(

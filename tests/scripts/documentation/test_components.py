@@ -41,7 +41,6 @@ def packages(written: str) -> dict[str, dict[str, Any]]:
     return {part["name"]: part for part in components if part["type"] == "library"}
 
 
-@pytest.mark.slow
 def test_the_list_has_every_pinned_package_with_its_version_and_hashes_and_no_other(
     written: str, packages: dict[str, dict[str, Any]]
 ) -> None:
@@ -58,7 +57,6 @@ def test_the_list_has_every_pinned_package_with_its_version_and_hashes_and_no_ot
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written) is None
 
 
-@pytest.mark.slow
 def test_every_installed_package_has_a_licence(packages: dict[str, dict[str, Any]]) -> None:
     unlicensed = {name for name, part in packages.items() if not part.get("licenses")}
     # Packages that only another Python or system needs are not installed.
@@ -66,7 +64,6 @@ def test_every_installed_package_has_a_licence(packages: dict[str, dict[str, Any
     assert packages["typst"]["licenses"] == [{"expression": "Apache-2.0"}]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "carried"),
     [
@@ -85,14 +82,12 @@ def test_the_list_names_what_wheels_carry(
     assert package not in parts
 
 
-@pytest.mark.slow
 def test_a_library_has_the_version_that_it_tells(packages: dict[str, dict[str, Any]]) -> None:
     (openssl,) = (p for p in packages["psycopg-binary"]["components"] if p["name"] == "libcrypto")
     assert re.fullmatch(r"3\.\d+\.\d+", openssl["version"])
     assert {name for name, part in packages.items() if part.get("properties")} >= {"lxml", "uvloop"}
 
 
-@pytest.mark.slow
 def test_nothing_is_installed_where_murmur_runs(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     for file in ("requirements.txt", "requirements-embedded.txt"):

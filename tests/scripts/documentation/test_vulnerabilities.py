@@ -55,7 +55,6 @@ def write_list(folder: Path, *names: str) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_only_a_known_vulnerability_fails(
     tmp_path: Path, database: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -149,7 +149,6 @@ def test_shares_of_several_processes_add_up() -> None:
     assert len({share.seed for share in shares}) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("[a-z]*.py")), ids=lambda path: path.stem)
 def test_every_benchmark_starts_without_settings(path: Path) -> None:
     """Outside Django, as scripts/bench runs it."""

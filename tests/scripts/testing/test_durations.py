@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.testing.durations import describe
+from scripts.testing.durations import describe, list_slow
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.test_one" name="a" time="90.0"/>
@@ -22,3 +22,14 @@ def test_parts_are_added_up_and_the_slowest_modules_come_first(tmp_path: Path) -
         ["tests.test_one", "91.0", "s"],
         ["tests.test_two", "29.0", "s"],
     ]
+
+
+def test_a_test_is_slow_if_its_cases_are_on_average(tmp_path: Path) -> None:
+    path = tmp_path / "without-servers.xml"
+    cases = '<testcase classname="tests.test_two" name="b[1]" time="0.3"/>' + "".join(
+        f'<testcase classname="tests.test_two" name="b[{number}]" time="0.1"/>' for number in (2, 3)
+    )
+    path.write_text(REPORT.replace("</testsuite>", f"{cases}</testsuite>", 1))
+    assert list_slow(path) == ["tests.test_one.a", "tests.test_one.c", "tests.test_two.b"]
+    path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    assert list_slow(path) == []

@@ -9,7 +9,6 @@ from surveys.models import Survey
 from tests.support.factories import make_launched_survey
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("turn", ["first", "second"])
 def test_a_database_is_migrated_and_empty(postgres_server: Server, turn: str) -> None:

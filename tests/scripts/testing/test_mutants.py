@@ -76,7 +76,6 @@ def test_the_same_seed_draws_the_same_mutants_and_text_finds_them_again(tmp_path
     assert find_again(results, [moved]) == [moved]
 
 
-@pytest.mark.slow
 def test_a_mutant_is_killed_by_the_test_that_notices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,6 @@ def test_the_bytes_of_a_yes_no_survey_never_change() -> None:
     )
 
 
-@pytest.mark.slow
 def test_drafts_with_yes_no_questions_contain_no_new_keys(db: None) -> None:
     content = json.loads(serialize_manifest(manifest_of(make_survey())))
     assert "drawn" not in content

@@ -403,7 +403,6 @@ def test_all_types_are_shown_correctly_before_and_after_opening(
             assert sentence in text, sentence
 
 
-@pytest.mark.slow
 def test_each_question_leads_to_the_planner_with_its_own_codes(
     author: Client, everything: Survey
 ) -> None:

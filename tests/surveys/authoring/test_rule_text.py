@@ -155,7 +155,6 @@ def test_items_are_written_as_one_list() -> None:
         assert write_rule(rule, questions=EARLIER) == typed
 
 
-@pytest.mark.slow
 @given(RULES)
 def test_a_written_rule_is_read_as_the_same_rule(rule: Rule) -> None:
     text = write_rule(rule, questions=EARLIER)
@@ -164,7 +163,6 @@ def test_a_written_rule_is_read_as_the_same_rule(rule: Rule) -> None:
     assert write_rule(again, questions=EARLIER) == text
 
 
-@pytest.mark.slow
 @given(
     st.one_of(
         st.text(max_size=60),

@@ -143,7 +143,6 @@ def test_whoever_changed_a_field_is_preselected_and_nothing_typed_later_is_lost(
     assert survey.questions.get(pk=question.pk).type == "scale"
 
 
-@pytest.mark.slow
 def test_a_question_of_another_type_is_mine_or_theirs(author: Client, survey: Survey) -> None:
     for kind, typed in GOOD.items():
         other = "scale" if kind != "scale" else "choice"

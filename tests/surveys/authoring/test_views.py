@@ -148,7 +148,6 @@ def test_a_move_without_a_direction_is_refused(author: Client, survey: Survey) -
     assert texts(survey) == list(QUESTIONS)
 
 
-@pytest.mark.slow
 def test_the_hundredth_question_is_the_last(author: Client, owner: User) -> None:
     survey = make_survey(owner=owner, questions=[f"Number {n}?" for n in range(MAX_QUESTIONS - 1)])
     assert (

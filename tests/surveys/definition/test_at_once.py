@@ -19,7 +19,7 @@ from surveys.definition.replacing import hash_definition, replace_draft
 from surveys.models import HistoryRow, Kind, Question, Survey, Verb
 from tests.support.factories import make_survey
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def run_at_once(url: str, acts: list[Callable[[], object]]) -> list[object]:

@@ -243,7 +243,6 @@ def _check_mutant(random: Random, source: dict[str, Any], owner: Any) -> str:
     return "taken by both"
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("mutants", [60, pytest.param(300, marks=pytest.mark.long)])
 def test_server_and_schema_agree_on_mutants(mutants: int) -> None:

@@ -49,7 +49,6 @@ def _check_round_trip(seed: int, stored: Survey) -> set[str]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "count"), [(14, 8), pytest.param(22, 52, marks=pytest.mark.long)]
 )

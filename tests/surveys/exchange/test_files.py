@@ -112,7 +112,6 @@ def test_the_child_writes_no_more_than_its_parent_may_hold(
         assert name in json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.slow
 def test_the_child_reads_without_secrets_and_ends_at_its_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -41,7 +41,7 @@ from tests.support.questionnaires import (
 )
 from tests.support.reading import text_of, words_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files"), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 UPLOAD = "/surveys/import"
 CONTENT = write_csv(DICTIONARY)
 WORDS_OF_OURS = 60

@@ -45,7 +45,6 @@ def name_column(rows: Rows, sheet: str, place: int) -> str:
     return list(HEADS)[place] if sheet == "" else str(rows[0][place])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_sentinel_in_each_cell_is_in_the_draft_or_in_the_lists(name: str, step: int) -> None:

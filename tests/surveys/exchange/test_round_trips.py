@@ -135,7 +135,6 @@ def list_valid(count: int) -> list[dict[str, Any]]:
     return valid[:count]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [25, pytest.param(100, marks=pytest.mark.long)])
 def test_drafts_come_back_from_both_formats(count: int) -> None:
     for definition in list_valid(count):
@@ -179,7 +178,6 @@ def test_translations_title_and_agreement_come_back_from_an_xlsform() -> None:
         assert found[key] == definition[key]
 
 
-@pytest.mark.slow
 def test_pyxform_accepts_the_workbooks_without_a_warning(tmp_path: Any) -> None:
     path = tmp_path / "form.xlsx"
     for definition in list_valid(8):

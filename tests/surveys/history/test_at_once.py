@@ -19,7 +19,7 @@ from surveys.lifecycle.services import close_wave, state_people_invited
 from surveys.models import HistoryRow, Survey, Verb, Wave
 from tests.support.factories import make_launched_survey
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_numbers_have_no_gaps_and_each_reader_one_row(postgres_server: Server) -> None:

@@ -29,7 +29,7 @@ from surveys.models import HistoryRow, Survey, Verb, Wave
 from tests.support.factories import make_launched_survey, make_user
 from tests.support.fielding import sign_in
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 MIDNIGHT = datetime(2031, 5, 6, tzinfo=UTC)
 CAP = 40
 CAPPED, OTHER = "capped", "other"

@@ -53,7 +53,6 @@ def as_python(rule: Rule) -> str:
     return f"(codes.get({rule['name']!r}) in {rule['is']!r})"
 
 
-@pytest.mark.slow
 @given(all_rules(), ANSWERS)
 def test_a_rule_holds_exactly_if_the_python_expression_is_true(rule: Rule, codes: Codes) -> None:
     assert holds(rule, codes) == eval(as_python(rule), {"codes": codes})
@@ -66,7 +65,6 @@ def test_a_missing_answer_matches_no_code(code: str | None) -> None:
     assert holds({"not": {"name": "a", "is": [0, 1]}}, codes)
 
 
-@pytest.mark.slow
 @given(all_rules())
 def test_renaming_back_and_forth_changes_nothing(rule: Rule) -> None:
     there = rename(rule, lambda name: f"x{name}")
@@ -74,7 +72,6 @@ def test_renaming_back_and_forth_changes_nothing(rule: Rule) -> None:
     assert rename(there, lambda name: name[1:]) == rule
 
 
-@pytest.mark.slow
 @given(all_rules(), ANSWERS)
 def test_a_renamed_rule_means_the_same(rule: Rule, codes: Codes) -> None:
     renamed = {f"x{name}": code for name, code in codes.items()}
@@ -123,7 +120,6 @@ def drafts(draw: st.DrawFn) -> list[Asked]:
     ]
 
 
-@pytest.mark.slow
 @given(all_rules(), drafts())
 def test_possible_outcomes_are_those_found_by_trying_everything(
     rule: Rule, earlier: list[Asked]
@@ -144,7 +140,6 @@ def test_a_rule_over_everything_is_settled_quickly() -> None:
     assert outcomes(rule, earlier=earlier) == (True, True)
 
 
-@pytest.mark.slow
 def test_a_rule_that_takes_too_long_to_check_is_given_up() -> None:
     earlier = [Asked(name=f"q{n}", symbols={f"q{n}": 2}) for n in range(30)]
     last = [{"name": "q29", "is": [code]} for code in (0, 1)]

@@ -49,7 +49,6 @@ def list_sums(manifest: Manifest, names: set[str]) -> list[Fraction]:
     return [sum(chosen, Fraction(0)) for chosen in combinations(blocks.values(), drawn)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("surveys", [300, pytest.param(2000, marks=pytest.mark.long)])
 def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(surveys: int) -> None:
     random = Random(34)

@@ -17,7 +17,7 @@ from surveys.models import Survey, Wave
 from surveys.models.asked_questions import AskedBefore
 from tests.support.factories import make_launched_survey, make_survey, make_user, open_survey
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def end(wave: Wave) -> Survey:

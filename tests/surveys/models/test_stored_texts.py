@@ -34,7 +34,6 @@ def get(path: str, *, encoding: str = "gzip") -> Any:
     return Client(headers={"host": "localhost", "accept-encoding": encoding}).get(path)
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
 def test_after_the_launch_no_request_makes_or_compresses_anything(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,

@@ -167,7 +167,6 @@ def test_questions_move_and_leave_no_gaps() -> None:
     ]
 
 
-@pytest.mark.slow
 def test_a_survey_has_a_maximum_number_of_questions() -> None:
     survey = copy_survey(survey=make_wave(questions=1).survey)
     for _ in range(MAX_QUESTIONS - 1):

@@ -13,7 +13,7 @@ from surveys.models import Membership, Role, Survey, Team, TeamMember, TeamSurve
 from tests.support.factories import make_survey, make_user
 from tests.support.fielding import at
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files"), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("static_files")]
 TEAMS, SURVEYS = 200, 5000
 
 

@@ -268,7 +268,6 @@ def test_a_draft_passes_its_least_precise_question_and_its_end_to_the_planner(
     assert f'{reverse("surveys:plan")}?{query}"' in page.content.decode()
 
 
-@pytest.mark.slow
 @settings(deadline=None)
 @given(
     share=st.integers(1, 999),

@@ -103,7 +103,6 @@ def list_worst(manifest: Manifest, level: str) -> list[ManifestQuestion]:
     return [one for one in asked if manifest.statement_epsilon(one) > limit]
 
 
-@pytest.mark.slow
 def test_no_line_of_2000_random_surveys_promises_more_than_its_weakest_question() -> None:
     random = Random(35)
     seen: Counter[str] = Counter()

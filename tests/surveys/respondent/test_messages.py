@@ -50,7 +50,6 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FOLDER, tmp_path / "locale"))
 
 
-@pytest.mark.slow
 def test_the_translations_are_complete() -> None:
     assert find_problems() == []
 
@@ -162,7 +161,6 @@ def translate(source: str, translation: str) -> Callable[[str], str]:
     return alter
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alter", "problem"),
     [
@@ -205,7 +203,6 @@ def test_a_placeholder_for_scripts_must_stay_too(copy: Path) -> None:
     assert find_problems(copy) == [f"de: the placeholders differ: “{source}”"]
 
 
-@pytest.mark.slow
 def test_arabic_needs_six_forms_and_may_leave_out_the_number_in_three(copy: Path) -> None:
     def cut(form: int, translation: str) -> Callable[[str], str]:
         start = r'msgid "about %\(count\)s minute"\n(?:msgid_plural|msgstr)(?:.*\n)*?'

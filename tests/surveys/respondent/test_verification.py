@@ -119,7 +119,6 @@ def test_a_page_that_names_other_surveys_or_a_rehearsal_matches_too() -> None:
     assert problems(address(wave)) == []
 
 
-@pytest.mark.slow
 def test_a_page_that_says_fewer_other_surveys_than_the_manifest_is_found() -> None:
     first = make_launched_survey()
     for _ in range(2):
@@ -132,7 +131,6 @@ def test_a_page_that_says_fewer_other_surveys_than_the_manifest_is_found() -> No
         assert problems(address(wave), change)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "old", "new", "found"),
     [
@@ -169,7 +167,6 @@ def test_the_script_with_the_parts_of_this_survey_is_compared() -> None:
     assert finding.what.startswith("the page")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "header", "value"),
     [
@@ -272,7 +269,6 @@ def make_translated_survey() -> Wave:
     return open_survey(survey=survey)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ["", "/fr"])
 def test_all_languages_are_compared(language: str) -> None:
     wave = make_translated_survey()
@@ -285,7 +281,6 @@ def test_all_languages_are_compared(language: str) -> None:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["/en", "/fr", "/ar", "/check?lang=en", "/check?lang=ar", "/page.html?lang=fr"]
 )
@@ -297,7 +292,6 @@ def test_a_change_in_any_language_is_found(path: str, given: str) -> None:
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
-@pytest.mark.slow
 def test_a_change_for_people_who_ask_for_another_language_is_found() -> None:
     wave = make_translated_survey()
     old, new = b'data-language="fr"', b'data-language="fr" onclick="x"'
@@ -311,7 +305,6 @@ def test_a_change_for_people_who_ask_for_another_language_is_found() -> None:
     assert finding.what.startswith(f"the page /s/{wave.survey.slug} ")
 
 
-@pytest.mark.slow
 def test_words_that_differ_from_the_frozen_ones_are_found() -> None:
     wave = make_translated_survey()
     word = read_words(wave.words["fr"])[wave.survey.title]
@@ -377,7 +370,6 @@ def test_an_exit_that_the_survey_does_not_have_is_found() -> None:
     assert all("bytes were sent" in finding.problem for finding in found)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("others", [0, 3])
 def test_how_many_other_surveys_ask_the_same_is_reported(others: int) -> None:
     wave = make_launched_survey()
@@ -521,7 +513,6 @@ def check_manifest(wave: Wave, content: bytes) -> None:
 YES_NO = [{"code": 1, "text": "Yes"}, {"code": 0, "text": "No"}]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

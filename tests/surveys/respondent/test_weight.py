@@ -24,7 +24,7 @@ from tests.support.browser.every_type import make_branching_survey
 from tests.support.factories import make_survey, open_survey
 from tests.support.six_languages import HAPPENED, make_survey_in_six_languages
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 REPORT = 164  # bytes of a report with ten codes, the most here
 
 

@@ -218,7 +218,6 @@ def test_where_blocks_have_their_own_files_only_their_own_equations_count() -> N
 
 
 @pytest.mark.django_db
-@pytest.mark.slow
 def test_sixty_four_groups_and_as_many_questions_as_there_can_be() -> None:
     texts = [f"Question {number}?" for number in range(99)]
     survey = make_survey(questions=texts, flips=45, display_minimum=MINIMUM)

@@ -37,8 +37,6 @@ from tests.support.manifests import make_manifest, protect
 from tests.support.sampling.audits import RUNS, measure_loss
 from tests.support.sampling.frequencies import among, chi_squared_p
 
-pytestmark = pytest.mark.slow
-
 BY_CHANCE = 1e-6
 TOGETHER = 1000
 FEW_OR_ALL = [RUNS // 5, pytest.param(RUNS, marks=pytest.mark.long)]

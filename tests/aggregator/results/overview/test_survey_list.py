@@ -35,7 +35,6 @@ def test_a_new_researcher_is_invited_to_create_a_survey() -> None:
     assert reverse("surveys:create") in response.content.decode()
 
 
-@pytest.mark.slow
 def test_a_researchers_surveys_are_listed_with_state_and_sealed_reports() -> None:
     owner = make_user()
     make_survey(owner=owner, title="A draft")

@@ -333,7 +333,6 @@ def test_translations_are_checked_against_the_manifest(
     assert f"wave 1: {'; '.join(faults)}. It is row " in str(difference)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("change", "expected"), CHANGES, ids=lambda v: getattr(v, "__name__", ""))
 def test_each_change_and_nothing_else_is_reported(
     wave: Wave, finished: Wave, change: Callable[[], None], expected: list[tuple[str, str]]
@@ -426,7 +425,6 @@ def test_verifying_holds_no_transaction_and_reads_few_batches_at_a_time(
     assert len([text for text in statements if '"packed"' in text]) == 2  # three batches
 
 
-@pytest.mark.slow
 def test_the_command_says_that_everything_agrees(
     wave: Wave, finished: Wave, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -439,7 +439,6 @@ def test_an_old_sheet_differs_visibly_from_the_form() -> None:
 
 
 class TestStratum:
-    @pytest.mark.slow
     def test_each_mode_is_sealed_and_estimated_separately(self) -> None:
         wave = make_coins()
         electronic = wave.survey.find_wave()
@@ -457,7 +456,6 @@ class TestStratum:
             assert results.snapshot.total == total
             assert results.questions[0].shown[0].value == pytest.approx(share)
 
-    @pytest.mark.slow
     def test_a_mode_below_its_own_minimum_shows_nothing(self) -> None:
         wave = make_coins(display_minimum=100)
         electronic = wave.survey.find_wave()
@@ -560,7 +558,6 @@ class TestStratum:
         assert self.read(survey, "coin_results").status_code == 404
         assert "two coins" not in words_of(self.read(survey, "results"))
 
-    @pytest.mark.slow
     def test_file_names_say_which_mode_they_are_from(self, closed: Survey) -> None:
         survey = closed
         response = self.read(survey, "coin_estimates_csv")

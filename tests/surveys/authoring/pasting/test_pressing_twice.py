@@ -12,7 +12,7 @@ from surveys.authoring.pasting.creating import create_pasted
 from surveys.authoring.pasting.reading import read_paste
 from tests.support.factories import make_survey
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "A?\nB?\n- x\n- y"
 
 
