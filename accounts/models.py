@@ -91,7 +91,7 @@ class ApiToken(models.Model):
 
 
 class AccountMail(models.Model):
-    """An email to an account, which a worker has to send. It stores neither address nor token.
+    """An email that a worker has to send to an account. It stores neither address nor token.
 
     The row is deleted when the email is sent, or after a day. A request to reset the password of an
     unknown address also writes a row, for account 0, which does not exist.

@@ -62,7 +62,8 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     ),
     Kind.ACCESS_GIVEN: (
         "Your Murmur account has a new API token",
-        "A program can use this token to work with your surveys. It was made on your account page.",
+        "A program can use the token to work with your surveys. "
+        "The token was made on your account page.",
     ),
 }
 # Titles of surveys are left out, because they can reveal what people are asked about.
@@ -79,9 +80,9 @@ The person who runs this Murmur site closed an account that owned a survey on wh
 Someone else who works on that survey is now its owner. The survey is in your list:""",
     ),
     Kind.OWNER_INVITED: (
-        "Someone was invited to become the owner of your surveys on Murmur",
+        "Someone was invited to become an owner of your surveys on Murmur",
         """\
-The person who runs this Murmur site invited someone to become the owner of your surveys, and will
+The person who runs this Murmur site invited someone to become an owner of your surveys, and will
 close your account once the invitation is accepted. Until then, you can withdraw the invitation on
 the page “People” of a survey:""",
     ),

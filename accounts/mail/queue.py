@@ -1,4 +1,4 @@
-"""Emails to accounts, which pages and commands request and a worker sends.
+"""Emails to accounts, requested by pages and commands and sent by a worker.
 
 A web process that waited for the mail server would block a thread. A request therefore only stores
 a row, and takes as long for an unknown address as for a known one. The worker makes links when it
@@ -42,7 +42,7 @@ def is_mail_due() -> bool:
 
 
 def send_next_mail() -> None:
-    """Send one email and delete its row; if sending fails, all wait before the next attempt."""
+    """Send one email and delete its row; if sending fails, all emails wait for the next attempt."""
     now = timezone.now()
     AccountMail.objects.filter(asked_at__lt=now - KEPT).delete()
     until = now + RETRY_AFTER
