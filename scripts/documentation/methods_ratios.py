@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def fails(self) -> bool:
-        """Return whether it is so far below .93 that chance explains one cell in a million."""
+        """Return whether it is further below .93 than happens by chance once in a million cells."""
         if not self.runs:
             return self.coverage < LEAST
         return bool(binom.cdf(round(self.coverage * self.runs), self.runs, LEAST) < ALMOST_NEVER)

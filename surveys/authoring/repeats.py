@@ -136,8 +136,8 @@ def describe_elsewhere(survey: Survey, manifest: Manifest) -> Iterator[str]:
     deleted = count_deleted(manifest=manifest, survey=survey.pk)
     if deleted:
         yield (
-            f"One of these questions was also asked in {deleted} of your deleted surveys. "
-            "Respondents are told so, because someone who answered both reveals more."
+            f"{deleted} of your deleted surveys also asked one of these questions. Respondents are "
+            "told so, because someone who answered both reveals more."
         )
 
 

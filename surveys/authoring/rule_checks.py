@@ -109,7 +109,7 @@ def _find_scale_problem(
     if others[0] != question:
         return f"{named} already has a second code. A scale has one or two codes."
     if question.output == scale.output:
-        return f"{called} would send the same code as {named}. Choose another output."
+        return f"{called} would send the same kind of code as {named}. Choose another output."
     if problem := find_output_problem(question, scale=score):
         return (
             f"{called} is a second code of {named}, and does not fit its totals: {problem} To "

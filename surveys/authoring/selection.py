@@ -96,7 +96,8 @@ def set_declining(*, survey: Survey, keys: Collection[int], allowed: bool) -> Sw
 def set_together(*, survey: Survey, keys: Collection[int], together: bool) -> Switched:
     """Ask neighbouring questions on one page where they fit together, or each on its own page.
 
-    A question that has the type of the previous one but does not fit it is left as it was.
+    A question that does not fit the previous one is left as it was. `left` are the numbers of
+    those with the same type.
     """
     questions = _find(survey, keys)
     described = build_questions(questions)

@@ -218,7 +218,8 @@ def _check_not_decided(manifest: Manifest, chosen: Sequence[Indicator], *, field
             if _decides(manifest, other, one):
                 raise NotComparable(
                     f"Answers to Q{other.number} decide whether Q{one.number} is asked, so some "
-                    "combinations of the two never occur. Choose questions that do not depend on "
-                    f"each other. The results page shows Q{one.number} among those who were asked.",
+                    "combinations of the two never occur. Choose questions of which none decides "
+                    f"whether another is asked. The results page shows Q{one.number} among those "
+                    "who were asked.",
                     field=field,
                 )

@@ -38,7 +38,7 @@ class Names(Mapping[str, int]):
         return -self[name] - 1
 
     def split(self, name: str) -> tuple[str, str]:
-        """Split a name in a rule into question and item. No question's name ends in a number."""
+        """Split a name in a rule into question and item. No question is named like an item."""
         question, _, item = name.rpartition("_")
         return (question, item) if name not in self and question in self else (name, "")
 

@@ -252,7 +252,7 @@ def _describe_stored(name: str, stored: models.Field[Any, Any]) -> Schema:
         return {
             "type": "string",
             "pattern": f"^{_DAY}{_END}",
-            "description": "A date, such as 2027-03-31.",
+            "description": "Write a date, such as 2027-03-31.",
         }
     if stored.choices:
         return {"enum": [str(value) for value, _ in stored.flatchoices]}

@@ -105,8 +105,8 @@ TYPES: Mapping[str, TypeDescription] = {
         has_points=True,
     ),
     QuestionType.SEVERAL: TypeDescription(
-        explanation="Several of 2 to 20 answers. Each answer costs as much protection as a "
-        "separate yes/no question.",
+        explanation="None, one or several of 2 to 20 answers. Each answer costs as much protection "
+        "as a separate yes/no question.",
         has_options=True,
         first_code=1,
         has_items=True,

@@ -45,7 +45,7 @@ def find_teams_owned_alone(account: int) -> QuerySet[Team]:
 
 
 def find_colleagues(account: int) -> QuerySet[User]:
-    """Find the people in the account's teams and on its surveys, whom pages show to it."""
+    """Find the people in the account's teams and on surveys it owns, whom pages show to it."""
     teams = TeamMember.objects.filter(account=account).values("team")
     surveys = find_surveys_for(account, Action.PEOPLE).values("pk")
     return (

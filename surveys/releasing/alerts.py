@@ -1,4 +1,4 @@
-"""Alerts: daily looks at whether more than a given share of people gave an answer."""
+"""Alerts: daily looks, until one finds that more than a given share of people gave an answer."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def _check_questions(request: ReleaseRequest, manifest: Manifest) -> None:
     candidates = {one.name for one in list_candidates(manifest, ReleaseKind(request.kind))}
     unfit = [known[name].called for name in request.questions if name not in candidates]
     if unfit:
-        why = ", because some people are not asked" if _is_drawn_apart(request, manifest) else ""
+        why = ", which some people are not asked" if _is_drawn_apart(request, manifest) else ""
         raise NotReleasable(f"A release of this kind cannot be about {join_list(unfit)}{why}.")
     if request.kind == ReleaseKind.KEY_DRIVER:
         if len(request.questions) < LEAST_COMPARED:

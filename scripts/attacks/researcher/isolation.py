@@ -68,7 +68,7 @@ class Watcher:
         return new
 
     def _count_people(self, before: Sight, sight: Sight) -> int:
-        """Count new people by the question in which most of them differ from the fakes."""
+        """Infer the number of new people: the most who differ from the fakes in any question."""
         return max(self._differing(before, sight))
 
     def _differing(self, before: Sight, sight: Sight) -> list[int]:

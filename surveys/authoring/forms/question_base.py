@@ -385,7 +385,7 @@ class RowForm(ProtectedForm):
 
     @property
     def offers_together(self) -> bool:
-        """Whether the switch is shown, if it is on or if the question before has the same type."""
+        """Whether to show the switch: it is on, or the question before has the same type."""
         before = self.earlier[-1:]
         return bool(self["together"].value()) or any(one.type == self.type for one in before)
 

@@ -87,5 +87,5 @@ def describe_dropped(count: int) -> str:
     if count == 0:
         return ""
     if count == 1:
-        return "A planned comparison was removed because its answer no longer exists."
-    return f"{count} planned comparisons were removed because their answers no longer exist."
+        return "A planned comparison was removed because an answer in it no longer exists."
+    return f"{count} planned comparisons were removed because answers in them no longer exist."

@@ -118,8 +118,8 @@ def _describe_alert(request: ReleaseRequest, manifest: Manifest) -> str:
         else "less often than 9 times in 10, even if all say so"
     )
     return (
-        f"The alert comes {when}. If the share is not above the limit, it comes at most {WRONG} "
-        "times in 100."
+        f"The alert comes {when}. If no more than {request.percent}\N{NO-BREAK SPACE}% say so, it "
+        f"comes at most {WRONG} times in 100."
     )
 
 

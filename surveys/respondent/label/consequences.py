@@ -187,7 +187,7 @@ def _describe_elsewhere(surveys: int) -> str:
         "The same question is asked in %(count)s other survey by this author. "
         "Answering both reveals more about you.",
         "The same questions are asked in %(count)s other surveys by this author. "
-        "Answering several of them reveals more about you.",
+        "Answering several of these surveys reveals more about you.",
         surveys,
     )
     return asked % {"count": write_whole(surveys)}

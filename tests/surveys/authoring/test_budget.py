@@ -377,7 +377,7 @@ def test_a_subset_that_breaks_a_key_driver_says_why() -> None:
     assert reason == (
         "If each person is asked 5 of 12 questions: Key driver of Q1 among Q2 and Q3 cannot be "
         "released. A release of this kind cannot be about question 1, question 2 and question 3, "
-        "because some people are not asked. You can remove it."
+        "which some people are not asked. You can remove it."
     )
     # A rule prevents the plan too, so the subset is not the reason.
     first, *_, last = survey.questions.all()[:3]

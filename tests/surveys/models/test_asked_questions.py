@@ -258,6 +258,6 @@ def test_another_number_than_the_launch_page_showed_opens_nothing(owner: User) -
     with pytest.raises(ChangedMeanwhile):
         launch_survey(survey=survey, expected_hash=page.context["manifest_hash"])
     shown_again = author.get(reverse("surveys:launch", args=[survey.slug]))
-    assert "was also asked in 1 of your deleted surveys" in shown_again.content.decode()
+    assert "1 of your deleted surveys also asked one of these" in shown_again.content.decode()
     expected = shown_again.context["manifest_hash"]
     assert launch_survey(survey=survey, expected_hash=expected).manifest_hash_hex == expected
