@@ -23,7 +23,7 @@ STATES = ("draft", "scheduled", "open", "closed")
 
 
 class SurveySerializer(serializers.Serializer[Any]):
-    """One survey in a list; `sealed` grows only at a look."""
+    """A survey and its progress; `sealed` grows only at a look."""
 
     slug = serializers.CharField()
     title = serializers.CharField()

@@ -146,7 +146,7 @@ def stamp_claims(claims: Iterable[Claim]) -> str:
 
 
 def ask_to_open(*, wave: Wave, seen: str) -> None:
-    """Ask a worker to test all claims on the sealed half; after that, claims cannot change.
+    """Request the test of all claims on the sealed half; after the request, they cannot change.
 
     `seen` is the stamp of the claims on the author's page.
     """

@@ -95,7 +95,7 @@ class PlannedResult:
     """One planned comparison; `comparison` is None until it is requested, after the wave ends.
 
     `sentence` is the finding; it is empty until there is a result that may be used. `problem` says
-    why there is no such result.
+    why there will be none.
     """
 
     title: str

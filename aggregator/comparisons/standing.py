@@ -129,7 +129,7 @@ def _find_withdrawal(comparison: Comparison, manifest: Manifest) -> str:
 
 
 def _is_of_half(comparison: Comparison) -> bool:
-    """Whether an open half allows this comparison (all pairs, or a table of large groups)."""
+    """Whether an open half allows this (all pairs without groups, or a table of large groups)."""
     if comparison.kind == Comparison.Kind.TABLE:
         through_batch = comparison.through_batch
         return find_half_with_groups(comparison.wave, through_batch=through_batch) is not None

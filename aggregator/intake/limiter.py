@@ -131,7 +131,7 @@ class Limiter:
         return bytes(key)
 
     def _name_counter(self, network: bytes) -> bytes:
-        # Networks of different widths have names of different lengths, which are never equal.
+        # Networks of different widths have different lengths, so their counters never share a name.
         return PREFIX + hmac.digest(self._key, network, "sha256")[:16]
 
     def close(self) -> None:

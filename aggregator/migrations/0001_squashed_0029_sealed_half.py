@@ -52,8 +52,8 @@ def keep_no_statistics(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> N
 class Migration(migrations.Migration):
 
     initial = True
-    # A database may have all of these or none (aggregator/upkeep/missing_migrations.py). The first two names are
-    # those with which older files began.
+    # A database may have all of these or none (aggregator/upkeep/missing_migrations.py). The first
+    # two names are those with which older files began.
     replaces = [
         ("aggregator", "0001_initial"),
         ("aggregator", "0001_squashed_0020_what_sweeps_read_is_indexed"),

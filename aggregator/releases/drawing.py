@@ -57,7 +57,7 @@ NEVER_AGAIN = (
     "survey opens."
 )
 CONTRADICTED = (
-    "The database and the file that counts draws contradict each other, as they do after a backup "
+    "The database and the file that counts draws contradict each other, as they may after a backup "
     "is restored. Figures that are no longer in the database may be known, so everything that this "
     "survey may publish counts as spent, and nothing more is drawn."
 )

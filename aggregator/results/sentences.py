@@ -1,6 +1,6 @@
 """Sentences about findings: what an estimate says, how certain it is, and why to trust it.
 
-Pages, charts and the API use the same words. They show values that `Estimate.displayed` clips.
+Pages, charts and the API use the same words, about values that `Estimate.displayed` clips.
 """
 
 from __future__ import annotations

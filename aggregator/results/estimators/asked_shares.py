@@ -1,4 +1,4 @@
-"""Estimate how many people were asked a question behind a rule, for all pages and files.
+"""Estimate how many people were asked a question behind a rule, alike for all pages and files.
 
 Earlier answers decide who is asked, so the share is estimated from these answers. The question's
 own code "not asked" is used only where that is impossible.

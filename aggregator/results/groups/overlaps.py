@@ -7,9 +7,9 @@ many. For example, two lists may divide the same people in ways that differ for 
 Groups, and marks that divide people into cells, span a space of functions on people. A function's
 support is the set of people for whom it is not 0. The smallest support is as hard to find as the
 lightest word of a code, so the same search is used (information-set decoding). In a random order,
-people enter a basis as long as they are independent. For each of them, one function is 1 for this
-person and 0 for all others in the basis. A support is found if at most one of its people comes
-before the basis is complete. A support of one person is found in every order.
+each person who is independent of the basis so far enters it. For each of them, one function is 1
+for this person and 0 for all others in the basis. A support is found if at most one of its people
+comes before the basis is complete. A support of one person is found in every order.
 
 The fewer groups and the more people, the earlier a basis is complete. Orders are drawn until only
 about one search in a million would miss a support of a given size. If that would take too many
