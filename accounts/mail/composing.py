@@ -62,8 +62,7 @@ you out everywhere. Sign in with your password, and set up a new second factor."
     ),
     Kind.ACCESS_GIVEN: (
         "Your Murmur account has a new API token",
-        "A program can use the token to work with your surveys. "
-        "The token was made on your account page.",
+        "A program can use this token, made on your account page, to work with your surveys.",
     ),
 }
 # Titles of surveys are left out, because they can reveal what people are asked about.
