@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from aggregator.models import Release, ReleaseLedger, today
-from aggregator.releases.ledger import read_account, reserve_release
+from aggregator.releases.counters import name_start
+from aggregator.releases.ledger import list_keys, read_account, reserve_release
 from aggregator.upkeep.deleting import delete_survey
 from privacy.central.composition import zcdp_epsilon
 from surveys.manifest.manifest import Publication
@@ -148,3 +149,11 @@ def test_readers_see_it_the_day_after_and_invented_answers_at_once() -> None:
     assert reserve_release(wave=wave, request=ask("q1")).public_from == today() + timedelta(days=1)
     Survey.objects.update(rehearsal=True)
     assert reserve_release(wave=wave, request=ask("q2")).public_from == today()
+
+
+def test_the_file_of_draws_must_know_where_a_first_look_began() -> None:
+    alert = Release(key="0b" * 32, kind=ReleaseKind.ALERT)
+    known = {alert.key, name_start(alert.key)}
+    assert list_keys([alert]) == (known, set())
+    alert.looked_on = today()
+    assert list_keys([alert]) == (known, {name_start(alert.key)})
