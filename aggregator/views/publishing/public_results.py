@@ -44,7 +44,7 @@ def public_results(request: HttpRequest, slug: str, mode: Mode = Mode.ELECTRONIC
             raise NothingToShow("open")
         return serve(request, build_exact_page(wave, build_context(wave)), content_type=HTML)
     except NothingToShow as nothing:
-        return _explain(request, wave, "nothing", why=nothing.args[0])
+        return _explain(request, wave, "no_results", why=nothing.args[0])
 
 
 @require_safe
@@ -81,7 +81,7 @@ def _choose_language(request: HttpRequest, wave: Wave) -> str:
 def _explain(
     request: HttpRequest, wave: Wave, page: str, *, why: str = "", status: int = OK
 ) -> HttpResponse:
-    """Say why there are no results: they are `off`, or `nothing` is published yet."""
+    """Say why there are no results: they are `off`, or there are `no_results` yet."""
     language = _choose_language(request, wave)
     context = build_translated_context(wave, language) | {"why": why}
     content = render_in(language, f"results/public_{page}.html", context).encode()
