@@ -96,7 +96,7 @@ def test_the_form_offers_scales_that_come_before_and_checks_their_totals(survey:
         ({"options": "0–4 Low\n5–11 High"}, "options", "must end at 12"),
         ({"options": ""}, "options", "at least 2 bands"),
         ({"output": "cut_off", "cut_off": "13"}, "cut_off", "from 1 to 12"),
-        ({"output": "total"}, "__all__", "the same code as question 2"),
+        ({"output": "total"}, "__all__", "the same kind of code as question 2"),
         ({"same_fact": f"{survey.questions.all()[0].pk}"}, "same_fact", "Choose an earlier scale"),
         ({"same_fact": ""}, "same_fact", "Choose an earlier scale"),
     ):
