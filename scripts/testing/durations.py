@@ -21,7 +21,7 @@ from scripts.stack.stack import ROOT
 SHOWN = 15
 SECONDS = 60
 # Of a whole run on two processors, in which tests with servers run at the same time.
-SLOW_SECONDS = 0.15
+SLOW_SECONDS = 0.1
 SLOW_TESTS = ROOT / "tests" / "slow.txt"
 
 
