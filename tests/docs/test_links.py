@@ -128,3 +128,10 @@ def test_every_file_that_contributing_names_exists() -> None:
     known = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")}
     assert len(named) > 100
     assert named <= known
+
+
+def test_every_number_is_set_where_contributing_says() -> None:
+    rows = re.findall(r"\| `(\w+)` in `([\w./]+)` \|", (ROOT / "CONTRIBUTING.md").read_text())
+    assert len(rows) >= 15
+    for name, path in rows:
+        assert re.search(rf"^ *(def )?{name}( =|:|\()", (ROOT / path).read_text(), re.M), name
