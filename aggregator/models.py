@@ -138,7 +138,7 @@ class Snapshot(models.Model):
     estimates: models.JSONField[list[dict[str, Any]]] = models.JSONField()
     # The declared questions whose sizes are shown (results.groups.told), after the close.
     told: models.JSONField[list[str]] = models.JSONField(default=list)
-    # This is a day, never a time, so that nobody can date a batch to the minute.
+    # A day, not a time, so that no one can tell in which minute a batch was sealed.
     day = models.DateField(default=today)
 
     class Meta:

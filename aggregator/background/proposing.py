@@ -6,9 +6,9 @@ same then holds for every union of combinations, including complements, so every
 qualifies.
 
 Questions are added one after another, those of planned comparisons first. Each step adds the
-question that keeps most of its own information. Levels of too few people merge with a neighbour, so
-that ordered answers such as ages stay in order. A question is not added if subtracting a group of
-another figure from its rows could leave few people.
+question that loses the smallest part of its information. Levels with too few people are merged with
+a neighbour, so that ordered answers such as ages stay in order. A question is not added if
+subtracting a group of another figure from its rows could leave few people.
 """
 
 from __future__ import annotations

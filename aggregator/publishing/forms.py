@@ -20,8 +20,8 @@ from surveys.releasing.words import KINDS
 # The price is for this many people if the survey does not say how many it expects.
 USUAL_PEOPLE = 1000
 PEOPLE_HELP = (
-    "Used only for the preview. Do not choose ε by how many people came: it would reveal something "
-    "about that number to readers."
+    "For the preview only. If you choose ε by how many people came, readers learn something about "
+    "that number."
 )
 
 
@@ -56,8 +56,7 @@ class ReleaseForm(forms.Form):
         self.fields["epsilon"] = Hundredths(
             most=left,
             label="ε to spend",
-            help_text=f"{cap(left)} is left. A larger ε makes the figures more exact, but protects "
-            "less.",
+            help_text=f"{cap(left)} is left. A larger ε is more exact but protects less.",
         )
         self.order_fields(["questions", "epsilon", "people"])
 

@@ -29,6 +29,7 @@ SOURCES = (
     "tests/support/**/*",
     "tests/vectors/**/*",
     "tests/conftest.py",
+    "tests/slow.txt",
     "scripts/stack/*.py",
     "scripts/testing/passes.py",
     "config/settings.py",

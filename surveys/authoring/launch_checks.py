@@ -39,8 +39,8 @@ def find_launch_problems(
 ) -> list[str]:
     """List everything that prevents the survey from opening, and how to fix each problem.
 
-    If the manifest is not given, it is built without a count of other surveys, because no problem
-    depends on it.
+    If the manifest is not given, it is built without a count of other surveys. That count and the
+    acknowledged limits change no problem, except that they add a few bytes to the manifest's size.
     """
     if manifest is None:
         manifest = build_uncounted_manifest(survey=survey, wave_number=1)

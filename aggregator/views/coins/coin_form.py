@@ -127,7 +127,7 @@ def _take(request: HttpRequest, slug: str, *, newest: Wave) -> HttpResponse:
 def _ask_again(
     request: HttpRequest, wave: Wave, *, trouble: str, sheet: CoinSheet | None = None
 ) -> HttpResponse:
-    """Show the form again only if reports are accepted, so that nobody tosses coins for nothing."""
+    """Show the form again only if reports are accepted, so that no one tosses coins needlessly."""
     standing = _standing(wave)
     if standing:
         return show_notice(request, standing, wave=wave, status=_STATUSES[standing])

@@ -75,8 +75,8 @@ class ReleasePlanForm(forms.Form):
             most=left,
             label="ε to spend",
             initial=cap(min(left, USUAL_RELEASE_EPSILON // 2)),
-            help_text=f"{cap(left)} of the cap is left. A larger ε makes the figures more exact, "
-            "but protects less.",
+            help_text=f"{cap(left)} of the cap is left. "
+            "A larger ε is more exact but protects less.",
         )
         self.fields["answer"].choices = [  # type: ignore[attr-defined]
             ("", "Choose an answer"),

@@ -27,7 +27,8 @@ def test_parts_are_added_up_and_the_slowest_modules_come_first(tmp_path: Path) -
 def test_a_test_is_slow_if_its_cases_are_on_average(tmp_path: Path) -> None:
     path = tmp_path / "without-servers.xml"
     cases = '<testcase classname="tests.test_two" name="b[1]" time="0.15"/>' + "".join(
-        f'<testcase classname="tests.test_two" name="b[{number}]" time="0.05"/>' for number in (2, 3)
+        f'<testcase classname="tests.test_two" name="b[{number}]" time="0.05"/>'
+        for number in (2, 3)
     )
     path.write_text(REPORT.replace("</testsuite>", f"{cases}</testsuite>", 1))
     assert list_slow(path) == ["tests.test_one.a", "tests.test_one.c", "tests.test_two.b"]

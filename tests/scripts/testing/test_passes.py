@@ -38,17 +38,19 @@ def test_other_content_or_another_interpreter_is_another_pass(
     keys = {passes.make_key("", root=tmp_path)}
     file.write_text("2")
     keys.add(passes.make_key("", root=tmp_path))
-    (tmp_path / "requirements-dev.txt").write_text("numpy")
-    keys.add(passes.make_key("", root=tmp_path))
-    for module, name, value in (
+    (tmp_path / "tests").mkdir()
+    for name in ("requirements-dev.txt", "tests/slow.txt"):
+        (tmp_path / name).write_text("numpy")
+        keys.add(passes.make_key("", root=tmp_path))
+    for module, attribute, value in (
         (sys, "version", "4"),
         (sys, "executable", "/python"),
         (platform, "platform", lambda: "else"),
         (passes, "distributions", list),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, value)
+            patch.setattr(module, attribute, value)
             keys.add(passes.make_key("", root=tmp_path))
     monkeypatch.setenv("HYPOTHESIS_PROFILE", "search")
     keys.add(passes.make_key("", root=tmp_path))
-    assert len(keys) == 8
+    assert len(keys) == 9

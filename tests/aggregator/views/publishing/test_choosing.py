@@ -173,7 +173,7 @@ def test_a_release_that_shows_nothing_is_warned_of(client: Client, wave: Wave) -
     data = {"questions": ["q1"], "epsilon": "0.05", "people": "100"}
     words = words_of(client.get(address_of(wave.survey), data))
     assert "Too much noise for 100 people." in words
-    assert "At least 200 are needed." in words
+    assert "With fewer than 200, readers see no figure" in words
     assert "Spend ε = 0.10 or more" in words
 
 
