@@ -79,7 +79,7 @@ def find_answered(manifest: Manifest, question: ManifestQuestion) -> Loss:
     reveal. The result is the smallest of four bounds, each of which is valid on its own.
 
     1. Replace the codes that depend on the answer one after another. The reader's ε for each code
-       adds up (decision 49 has the proof for δ).
+       adds up (docs/methods/releases.md has the proof for δ).
     2. The joint distributions of these codes under two answers differ in total variation by at
        most the sum of the slopes.
     3. Replace the whole report.
