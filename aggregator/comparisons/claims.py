@@ -156,7 +156,7 @@ def ask_to_open(*, wave: Wave, seen: str) -> None:
             raise ClaimsChanged
         half.asked_on, half.obstacle = today(), ""
         half.save(update_fields=["asked_on", "obstacle"])
-        record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)
+        record(wave.survey, Verb.ASKED_TO_OPEN, Kind.SEALED_HALF)
 
 
 def _lock(wave: Wave) -> SealedHalf:
