@@ -31,13 +31,13 @@ from privacy.central.table import (
     table_interval,
     table_standard_error,
 )
+from privacy.level import LEVEL
 from privacy.shares.intervals import simultaneous_level
 from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion, Symbol
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.noise import (
-    LEVEL,
     Mechanism,
     Noise,
     find_bound,
