@@ -14,11 +14,11 @@ from django.db import transaction
 from aggregator.batches.columns import Columns
 from aggregator.batches.halves import HalfIsOpen
 from aggregator.comparisons.choice import check_claim
+from aggregator.comparisons.empty_groups import NOBODY
 from aggregator.comparisons.jobs import QUEUE, compute_again
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
 from aggregator.comparisons.stored import UnreadableResult, read_result
-from aggregator.comparisons.too_few import NOBODY
 from aggregator.comparisons.words.two_questions_sentences import (
     NO_VARIATION,
     NOTHING_TO_TEST,

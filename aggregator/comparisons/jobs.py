@@ -42,11 +42,16 @@ from aggregator.comparisons.choice import (
     settle_answers,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.empty_groups import check_not_empty
 from aggregator.comparisons.pairs import PairCodes
-from aggregator.comparisons.result import PairsResult, StoredResult, TwoQuestionsResult
+from aggregator.comparisons.result import (
+    PairsResult,
+    StoredResult,
+    TooFewToShow,
+    TwoQuestionsResult,
+)
 from aggregator.comparisons.segments import analyse_segments
 from aggregator.comparisons.stored import read_result, write_result
-from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.models import Batch, Comparison, RowsFile, SealedHalf, Snapshot
 from aggregator.results.snapshots import (
     METHOD_VERSION,

@@ -15,10 +15,10 @@ from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
 from surveys.authoring.forms.rule_choice import RuleChoice
-from surveys.authoring.naming import conform_name, find_name_problem
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
 from surveys.authoring.usual import find_usual_strength
+from surveys.authoring.variable_names import conform_name, find_name_problem
 from surveys.form_fields import PlainText
 from surveys.manifest.names import MAX_LABEL_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
