@@ -27,7 +27,7 @@ from aggregator.comparisons.words.two_questions_sentences import (
     name_groups,
     shows_test,
 )
-from aggregator.models import Comparison, SealedHalf, today
+from aggregator.models import Comparison, SealedHalf
 from aggregator.results.groups.halves import MOST_CLAIMS
 from surveys.access import Action, ask_again
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
@@ -35,7 +35,7 @@ from surveys.comparing.indicators import NO, YES, Indicator, find_indicators, li
 from surveys.formatting import percent
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
-from surveys.models import Kind, Verb, Wave
+from surveys.models import Kind, Verb, Wave, today
 
 ALREADY_CLAIMED = "A claim about these two answers already exists. To change it, remove it first."
 NO_SHARE = (
