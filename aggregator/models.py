@@ -6,7 +6,6 @@ that the respondent's browser drew, so they do not show who answered when.
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 from django.db import models
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from surveys.leases import UNFINISHED, Job
 from surveys.manifest.releases import ReleaseKind
-from surveys.models import Wave
+from surveys.models import Wave, today
 from surveys.releasing.noise import Mechanism
 
 ID_BYTES = 32
@@ -100,10 +99,6 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"batch {self.number}"
-
-
-def today() -> date:
-    return timezone.now().date()
 
 
 class Snapshot(models.Model):

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from rest_framework import exceptions
 
-from aggregator import problems
-
 
 class TooFewResponses(exceptions.APIException):
     """The survey exists, but has too few responses to show."""
-
-    status_code = problems.TOO_FEW_RESPONSES.status
-    default_detail = "Too few responses to show."
 
 
 class SurveyNotCounted(exceptions.APIException):
     """The survey has results, but its rows exist only after the close."""
 
-    status_code = problems.SURVEY_NOT_COUNTED.status
-    default_detail = problems.SURVEY_NOT_COUNTED.advice
-
 
 class BackgroundNotChosen(exceptions.APIException):
     """The rows exist only once the survey's owner has chosen their background questions."""
 
-    status_code = problems.BACKGROUND_NOT_CHOSEN.status
-    default_detail = problems.BACKGROUND_NOT_CHOSEN.advice
-
 
 class NoSuchRows(exceptions.APIException):
     """The request names a block though there is one file, or none though each has its own file."""
-
-    status_code = problems.NO_SUCH_ROWS.status
-    default_detail = problems.NO_SUCH_ROWS.advice
 
 
 class InvalidToken(exceptions.AuthenticationFailed):
@@ -51,8 +37,6 @@ class WrongScope(exceptions.PermissionDenied):
 class IfMatchMissing(exceptions.APIException):
     """Without If-Match, a program could overwrite what someone else has just saved."""
 
-    status_code = problems.IF_MATCH_MISSING.status
-
 
 class DefinitionTooLarge(exceptions.APIException):
-    status_code = problems.DEFINITION_TOO_LARGE.status
+    """The body is larger than any definition may be."""

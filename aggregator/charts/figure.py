@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import surveys.axis
+from privacy.level import SIGNIFICANCE
 
 Tick = tuple[float, str]
 # An axis of shares ends at the first number of a pair, with ticks at multiples of the second.
@@ -17,7 +18,7 @@ _TOPS = (
 MOST_TICKS = 7
 # Intervals of ratios that extend beyond these values end in arrows.
 LEAST_RATIO, GREATEST_RATIO = 0.01, 100.0
-SIGNIFICANT, LEAST_P = 0.05, 1e-4  # smaller p-values are drawn at the end of the axis
+LEAST_P = 1e-4  # smaller p-values are drawn at the end of the axis
 _FINE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 _COARSE = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -151,14 +152,14 @@ def make_ratio_axis(values: Sequence[float]) -> Axis:
 
 def make_p_axis() -> Axis:
     """Make an axis of p-values, placed at 1/p: the smaller p is, the further to the right."""
-    marks = (1.0, SIGNIFICANT, 0.01, 0.001, LEAST_P)
+    marks = (1.0, SIGNIFICANCE, 0.01, 0.001, LEAST_P)
     return Axis(
         least=1.0,
         greatest=1 / LEAST_P,
         is_ratio=True,
         ticks=tuple((1 / one, f"{one:.4g}") for one in marks),
         title="p, adjusted (logarithmic axis)",
-        reference=1 / SIGNIFICANT,
+        reference=1 / SIGNIFICANCE,
     )
 
 

@@ -22,7 +22,6 @@ from aggregator.comparisons.result import (
     UntestedPair,
     name_contrast,
 )
-from aggregator.results.estimating import LEVEL
 from privacy.associations.contradictions import (
     CONTRADICTION_LEVEL,
     Contradiction,
@@ -38,6 +37,7 @@ from privacy.associations.significance import (
 )
 from privacy.associations.tables import MAX_CELLS, estimate_table
 from privacy.associations.two_questions import associate
+from privacy.level import LEVEL
 from privacy.shares.intervals import simultaneous_level
 from privacy.shares.looks import repeated_level
 from surveys.comparing.choice import are_of_one_scale, decide, is_table

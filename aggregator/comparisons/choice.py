@@ -32,9 +32,10 @@ NO_PAIR_ASKED = (
     "Each person was asked one block of questions, and no block has two questions that can be "
     "compared. So there are no pairs to test."
 )
+_FEW_TOGETHER = "Too few people were asked the same blocks, so"
+_APART = f"{_FEW_TOGETHER} questions from different blocks are not compared."
 NO_PAIR_TOGETHER = (
-    "Too few people were asked the same blocks, so questions from different blocks are not "
-    "compared. No block has two questions that can be compared, so there are no pairs to test."
+    f"{_APART} No block has two questions that can be compared, so there are no pairs to test."
 )
 NO_PAIR = "No two questions of this survey can be compared, so there are no pairs to test."
 MOST_PAIRS = 20_000
@@ -75,12 +76,9 @@ ONE_GROUP = (
     "The file of rows distinguishes too few groups of Q{number} to compare all of them. Choose one "
     "group, or a different question."
 )
-BLOCKS_APART = (
-    "Too few people were asked the same blocks, so questions from different blocks are not "
-    "compared. Choose questions from one block."
-)
+BLOCKS_APART = f"{_APART} Choose questions from one block."
 TWO_BLOCKS = (
-    "Too few people were asked the same blocks, so a comparison across blocks can use only one "
+    f"{_FEW_TOGETHER} a comparison across blocks can use only one "
     "question from each of two blocks. Choose two questions, or questions from one block."
 )
 # A third question could belong to a third block, and fewer people were asked all three blocks.

@@ -14,11 +14,11 @@ from django.db import transaction
 from aggregator.batches.columns import Columns
 from aggregator.batches.halves import HalfIsOpen
 from aggregator.comparisons.choice import check_claim
+from aggregator.comparisons.empty_groups import NOBODY
 from aggregator.comparisons.jobs import QUEUE, compute_again
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.sentences import IMPOSSIBLE, adjust_p, write_p
 from aggregator.comparisons.stored import UnreadableResult, read_result
-from aggregator.comparisons.too_few import NOBODY
 from aggregator.comparisons.words.two_questions_sentences import (
     NO_VARIATION,
     NOTHING_TO_TEST,
@@ -27,7 +27,7 @@ from aggregator.comparisons.words.two_questions_sentences import (
     name_groups,
     shows_test,
 )
-from aggregator.models import Comparison, SealedHalf, today
+from aggregator.models import Comparison, SealedHalf
 from aggregator.results.groups.halves import MOST_CLAIMS
 from surveys.access import Action, ask_again
 from surveys.comparing.choice import GROUP, OUTCOME, NotComparable
@@ -35,7 +35,7 @@ from surveys.comparing.indicators import NO, YES, Indicator, find_indicators, li
 from surveys.formatting import percent
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import Manifest
-from surveys.models import Kind, Verb, Wave
+from surveys.models import Kind, Verb, Wave, today
 
 ALREADY_CLAIMED = "A claim about these two answers already exists. To change it, remove it first."
 NO_SHARE = (
@@ -156,7 +156,7 @@ def ask_to_open(*, wave: Wave, seen: str) -> None:
             raise ClaimsChanged
         half.asked_on, half.obstacle = today(), ""
         half.save(update_fields=["asked_on", "obstacle"])
-        record(wave.survey, Verb.OPENED, Kind.SEALED_HALF)
+        record(wave.survey, Verb.ASKED_TO_OPEN, Kind.SEALED_HALF)
 
 
 def _lock(wave: Wave) -> SealedHalf:

@@ -20,7 +20,7 @@ from accounts.acting import acting_account
 from aggregator.background.levels import find_levels, read_background
 from aggregator.background.rows_files import find_rows_file
 from aggregator.batches.columns import Columns
-from aggregator.batches.combinations import count_combinations
+from aggregator.batches.combinations import BATCHES_AT_ONCE, count_combinations
 from aggregator.batches.halves import find_half_with_groups
 from aggregator.comparisons.analysis import (
     analyse_pairs,
@@ -42,11 +42,16 @@ from aggregator.comparisons.choice import (
     settle_answers,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.empty_groups import check_not_empty
 from aggregator.comparisons.pairs import PairCodes
-from aggregator.comparisons.result import PairsResult, StoredResult, TwoQuestionsResult
+from aggregator.comparisons.result import (
+    PairsResult,
+    StoredResult,
+    TooFewToShow,
+    TwoQuestionsResult,
+)
 from aggregator.comparisons.segments import analyse_segments
 from aggregator.comparisons.stored import read_result, write_result
-from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.models import Batch, Comparison, RowsFile, SealedHalf, Snapshot
 from aggregator.results.snapshots import (
     METHOD_VERSION,
@@ -75,7 +80,6 @@ QUEUE = Queue(model=Comparison, lease=timedelta(minutes=6), pause=timedelta(seco
 find_comparisons_to_run = QUEUE.find_due
 KEPT_PER_WAVE = 100
 # The number of batches read together: 64 full batches of a hundred yes/no questions take 52 MB.
-BATCHES_AT_ONCE = 64
 GAVE_UP = (
     "This comparison could not be computed. The results of the survey are complete and nothing is "
     "lost. Try again. If it fails again, ask the server’s administrator to look at the log."

@@ -7,7 +7,7 @@ from scipy.special import ndtri
 from aggregator.comparisons.result import Profile, Term, TwoQuestionsResult
 from aggregator.results.reliability import WIDE, Reliability, rate
 from privacy.associations.two_questions import AssociationEstimate
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from surveys.planning.figures import WIDEST
 
 # A ratio whose interval is wider than this factor says next to nothing.

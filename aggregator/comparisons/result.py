@@ -20,6 +20,10 @@ STORED_AS = "stored_as"
 INTERCEPT = "intercept"
 
 
+class TooFewToShow(Exception):
+    """Too few people, or none, are behind the result. The message says what to choose instead."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """One combination of categories: 0 is No, 1 is Yes, 2 is no answer."""

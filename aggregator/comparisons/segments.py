@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.comparisons.result import Profile, SegmentsResult
-from aggregator.comparisons.too_few import TooFewToShow
+from aggregator.comparisons.result import Profile, SegmentsResult, TooFewToShow
 from privacy.associations.contradictions import find_contradiction
 from privacy.associations.segments import MOST_QUESTIONS, TooFewRowsError, estimate_segments
 from surveys.comparing.choice import NotComparable, check_together, list_symbols

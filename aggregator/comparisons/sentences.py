@@ -57,7 +57,6 @@ IMPOSSIBLE = (
 SELDOM_BY_CHANCE = "Chance alone causes this in fewer than 1 in 100 comparisons."
 MINUS = "\N{MINUS SIGN}"
 UNCLEAR = "no clear relation"
-SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)

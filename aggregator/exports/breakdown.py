@@ -19,6 +19,7 @@ from aggregator.exports.report_codes import list_columns
 from aggregator.models import Comparison
 from aggregator.results.display import Results
 from aggregator.results.estimands import Estimand, list_estimands
+from privacy.level import LEVEL
 from surveys.downloads import attach
 from surveys.manifest.questions import ManifestQuestion
 
@@ -46,7 +47,6 @@ COLUMNS = (
     "status",
 )
 SAMPLE_SHARE = "share_of_people"
-COUNT_LEVEL = 0.95
 
 
 def respond_with_breakdown(
@@ -169,6 +169,6 @@ def _list_crossed_cells(
         "value": crossed.count / people if people else None,
         "low": crossed.low,
         "high": crossed.high,
-        "level": COUNT_LEVEL,
+        "level": LEVEL,
         "method": SAMPLE_SHARE,
     }

@@ -105,10 +105,9 @@ def check_source(headers: Mapping[str, str]) -> None:
     # Another site's page must not send reports through its visitors' browsers.
     schemes = ("https",) if settings.HTTPS else ("https", "http")
     own = {f"{scheme}://{host}".lower() for scheme in schemes}
-    if origin is not None and origin.lower() not in own:
-        raise Refused(problems.CROSS_SITE, "Reports are accepted from this site's own pages only.")
-    if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-        raise Refused(problems.CROSS_SITE, "Reports are accepted from this site's own pages only.")
+    is_own = origin is None or origin.lower() in own
+    if not is_own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise Refused(problems.CROSS_SITE, f"{problems.CROSS_SITE.title}.")
 
 
 def _is_served(host: str) -> bool:

@@ -1,12 +1,12 @@
 """All tables, with nothing that shows in which order reports arrived or outlives them."""
 
-import aggregator.models
 import django.db.models.deletion
 import django.utils.timezone
 from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
+import surveys.models.surveys
 
 KEYED_BY_CHANCE = ("aggregator_raw_report", "aggregator_spent_id")
 WITHOUT_STATISTICS = (
@@ -236,7 +236,7 @@ class Migration(migrations.Migration):
                 ('library', models.CharField(blank=True, max_length=40)),
                 ('noisy_threshold', models.BigIntegerField(null=True)),
                 ('looked_on', models.DateField(null=True)),
-                ('reserved_on', models.DateField(default=aggregator.models.today)),
+                ('reserved_on', models.DateField(default=surveys.models.surveys.today)),
                 ('public_from', models.DateField()),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='releases', to='surveys.wave')),
             ],
@@ -300,7 +300,7 @@ class Migration(migrations.Migration):
                 ('tables', models.JSONField(null=True)),
                 ('estimates', models.JSONField()),
                 ('told', models.JSONField(default=list)),
-                ('day', models.DateField(default=aggregator.models.today)),
+                ('day', models.DateField(default=surveys.models.surveys.today)),
                 ('wave', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='snapshots', to='surveys.wave')),
             ],
             options={

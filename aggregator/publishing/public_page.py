@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import override
 
-from aggregator.models import Release, today
+from aggregator.models import Release
 from aggregator.publishing.public_releases import (
     Charged,
     describe_all_readers,
@@ -41,7 +41,7 @@ from surveys.manifest.languages import direction, language_tag, translate_manife
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.modes import Mode
 from surveys.manifest.releases import ReleaseRequest
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from surveys.models.stored_texts import Text, make_key, read_text
 from surveys.releasing.words import name_request
 from surveys.respondent.label.label import describe_in_english, describe_protection

@@ -29,7 +29,7 @@ from aggregator.releases.figures import (
 from aggregator.releases.sentences import build_asked_cells, describe_people
 from aggregator.results.blocks import BlockRow, RowKind, row_of_share
 from aggregator.results.estimands import name_answer
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from surveys.axis import Axis
 from surveys.formatting import decimal, whole
 from surveys.manifest.questions import ManifestQuestion

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from privacy.central.table import SpreadParts
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from surveys.formatting import points
 
 NONE = noop("none")  # such as scrambling, for an answer that was sent as it is

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from aggregator.batches.committed import count_committed
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from aggregator.releases.counters import append_key, find_file, name_start, read_keys
 from aggregator.releases.drawing import (
     NEVER_AGAIN,
@@ -38,7 +38,7 @@ from aggregator.releases.noise import AlertSampler, prepare_alert_sampler
 from aggregator.releases.queries import table_cells
 from surveys.leases import Literal
 from surveys.manifest.releases import ReleaseRequest
-from surveys.models import Wave
+from surveys.models import Wave, today
 from surveys.releasing.alerts import MOST_LOOKS, Target, find_target, find_threshold
 
 logger = logging.getLogger(__name__)

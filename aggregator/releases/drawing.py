@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from aggregator.releases.agreeing import find_agreeing
 from aggregator.releases.counters import (
     DamagedFile,
@@ -39,6 +39,7 @@ from aggregator.releases.queries import (
 from privacy.central.key_driver import list_rules
 from surveys.leases import Literal
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
+from surveys.models import today
 from surveys.releasing.choice import OFFERED
 from surveys.releasing.noise import plan_table_of_choice
 

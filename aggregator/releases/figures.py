@@ -31,13 +31,13 @@ from privacy.central.table import (
     table_interval,
     table_standard_error,
 )
+from privacy.level import LEVEL
 from privacy.shares.intervals import simultaneous_level
 from surveys.formatting import whole
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import REFUSED_TEXT, ManifestQuestion, Symbol
+from surveys.manifest.questions import NOT_ASKED_TEXT, REFUSED_TEXT, ManifestQuestion, Symbol
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.noise import (
-    LEVEL,
     Mechanism,
     Noise,
     find_bound,
@@ -47,7 +47,6 @@ from surveys.releasing.noise import (
 )
 from surveys.releasing.words import find_group, name_question
 
-NOT_ASKED_TEXT = "Not asked"
 MEAN_TEXT = noop("Mean")
 NEEDS_TABLE = noop("It is shown only beside a table of the same question.")
 # With probability 95 %, the noise of two or more cells is within this many standard deviations. Two

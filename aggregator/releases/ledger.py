@@ -21,7 +21,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from aggregator.batches.grouped_cells import Cells
-from aggregator.models import Discard, Release, ReleaseLedger, Snapshot, today
+from aggregator.models import Discard, Release, ReleaseLedger, Snapshot
 from aggregator.releases.counters import KEY_BYTES, name_start
 from privacy.central.composition import advanced_sum, zcdp_epsilon
 from privacy.mechanism.composition_with_delta import exact_composition
@@ -30,7 +30,7 @@ from surveys.formatting import cap
 from surveys.history.recording import lock_survey, record
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, USUAL_RELEASE_DELTA, Manifest
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Kind, Survey, Verb, Wave
+from surveys.models import Kind, Survey, Verb, Wave, today
 from surveys.releasing.choice import NotReleasable, check_beside, check_requested
 from surveys.releasing.noise import Mechanism, ReleasePlan, plan_release
 

@@ -18,11 +18,11 @@ from aggregator.results.estimators.marginal_shares import (
     find_contradiction_level,
 )
 from aggregator.results.estimators.ratios import estimate_ratio
+from privacy.level import LEVEL
 from privacy.shares.intervals import simultaneous_level
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 
-LEVEL = 0.95
 # Narrower intervals inside the main one cover less reliably at small n. Intervals that hold at all
 # looks together have none, because readers would take a 50 % interval for even odds at this look.
 INNER_LEVELS = (0.5, 0.8)

@@ -16,6 +16,7 @@ from aggregator.results.estimate import FAKE_SHARE, Estimate, Interval, Question
 from aggregator.results.people import find_effective_size, find_people
 from aggregator.results.reliability import Reliability
 from aggregator.results.snapshots import ended_as_frozen, ended_at_cap
+from privacy.level import Z_95
 from privacy.mechanism.fake_reports import Band
 from surveys.formatting import join_list, moment, percent, points, whole
 from surveys.manifest.manifest import Manifest
@@ -38,7 +39,8 @@ _COUNTED = (
 EXACT = "exact"
 COUNTED = "counted"
 EARLIER = "confidence_sequence"  # in snapshots of earlier versions
-_USUAL = 1.97  # standard errors; more of them mean a level that was raised for few reports
+# Standard errors; more of them mean a level that was raised for few reports.
+_USUAL = round(Z_95 + 0.01, 2)
 # The sections of the methods that explain each kind of interval.
 ANCHORS: Mapping[str, str] = {
     EARLIER: "intervals-at-looks",

@@ -13,6 +13,7 @@ from scipy.special import chdtrc, chdtri, ndtri
 
 from privacy.associations.significance import NO_VARIATION, SignificanceTest, homogeneity_test
 from privacy.checks import check_level, check_whole
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 
 _HALVINGS = 60
@@ -53,7 +54,7 @@ def compare_groups(
     successes: Sequence[int],
     totals: Sequence[int],
     mechanisms: Sequence[RandomizedResponse],
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> GroupDifference:
     """Compare the share of a symbol in two groups whose members are known.
 
@@ -162,7 +163,7 @@ def pool_strata(
     successes: Sequence[int],
     totals: Sequence[int],
     mechanisms: Sequence[RandomizedResponse],
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> PooledShare:
     """Estimate one share from strata whose reports went through different channels.
 

@@ -18,6 +18,7 @@ from privacy.associations.latent_profiles import Estimand, LatentProfiles
 from privacy.associations.significance import SignificanceTest
 from privacy.associations.tables import Variable, prepare_table
 from privacy.checks import Floats, check_level
+from privacy.level import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +121,7 @@ def fit_latent_logistic(
     variables: Sequence[Variable],
     trends: Collection[int] = (),
     names: Sequence[str] | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     after_each: Callable[[], None] = lambda: None,
 ) -> LatentLogisticFit:
     """Regress a randomized yes/no answer on other randomized answers.

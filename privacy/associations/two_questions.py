@@ -18,6 +18,7 @@ from privacy.associations.profiles import LikelyShares
 from privacy.associations.significance import SignificanceTest, latent_independence_test
 from privacy.associations.tables import TableEstimates, Variable, estimate_table, prepare_table
 from privacy.checks import Floats, check_level, check_share, check_whole
+from privacy.level import LEVEL
 
 _NOBODY = 1e-9  # a share of people below this is a rounding error
 
@@ -95,7 +96,7 @@ def associate(
     event: int,
     first: int,
     second: int,
-    level: float = 0.95,
+    level: float = LEVEL,
     supposed: float = 0.2,
 ) -> Association:
     """Compare the share of an event between two groups that are themselves randomized.

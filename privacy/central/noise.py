@@ -20,6 +20,7 @@ from privacy.checks import (
     check_whole,
     check_whole_counts,
 )
+from privacy.level import LEVEL
 
 # Largest variance whose tails are summed term by term: a standard deviation of two million.
 MOST_VARIANCE = 2.0**42
@@ -128,7 +129,7 @@ def discrete_laplace_variance(*, scale: float | Fraction) -> float:
     return 2 * exp(-rate) / gap / gap
 
 
-def discrete_laplace_bound(*, scale: float | Fraction, level: float = 0.95) -> int:
+def discrete_laplace_bound(*, scale: float | Fraction, level: float = LEVEL) -> int:
     """Find the distance from zero that discrete Laplace noise rarely reaches.
 
     Parameters
@@ -165,7 +166,7 @@ def discrete_laplace_bound(*, scale: float | Fraction, level: float = 0.95) -> i
     return z
 
 
-def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = 0.95) -> float:
+def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = LEVEL) -> float:
     """Bound the noise of all cells of a table together.
 
     Parameters

@@ -21,6 +21,7 @@ from privacy.checks import (
     check_share,
     check_whole_counts,
 )
+from privacy.level import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ def table_mean(
     other_probability: float,
     slope: float,
     noise_variance: float,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> TableMean:
     """Estimate the mean of a scale from the noisy counts of all of its codes.
 

@@ -27,6 +27,7 @@ from privacy.checks import (
     check_whole,
     check_whole_counts,
 )
+from privacy.level import LEVEL
 
 _SCALES = 10  # a release needs this many people for each unit of the noise's scale
 
@@ -143,7 +144,7 @@ def table_interval(
     other_probability: float,
     slope: float,
     noise_variance: float,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> TableInterval:
     """Find the intervals of shares from the noisy counts of a protected table.
 

@@ -20,6 +20,7 @@ from privacy.checks import (
     check_symbols,
     check_whole,
 )
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import normal_quantile, round_up_people
 from privacy.shares.joint.weights import efficient_weights
@@ -315,7 +316,7 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
     return sqrt(max(variance, 0.0)) / float(reports.counted @ reports.truth)
 
 
-def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = 0.95) -> float:
+def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = LEVEL) -> float:
     """Find the half-width with which a share among those who answer will be known.
 
     Parameters
@@ -354,7 +355,7 @@ def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = 0.
 
 
 def people_for_ratio_half_width(
-    *, reports: ExpectedReports, half_width: float, level: float = 0.95
+    *, reports: ExpectedReports, half_width: float, level: float = LEVEL
 ) -> int:
     """Find how many people must take part when some will not answer.
 

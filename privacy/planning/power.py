@@ -12,6 +12,7 @@ from typing import Literal
 from scipy.special import ndtr, ndtri
 
 from privacy.checks import check_share, check_whole
+from privacy.level import SIGNIFICANCE
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import smallest_number
 
@@ -24,7 +25,7 @@ def power_two_samples(
     second: float,
     people: int,
     mechanism: RandomizedResponse,
-    significance: float = 0.05,
+    significance: float = SIGNIFICANCE,
     sides: Sides = 2,
 ) -> float:
     """Compute the power to detect a difference between two groups of equal size.
@@ -88,7 +89,7 @@ def people_for_power_two_samples(
     second: float,
     power: float = 0.8,
     mechanism: RandomizedResponse,
-    significance: float = 0.05,
+    significance: float = SIGNIFICANCE,
     sides: Sides = 2,
 ) -> int:
     """Find how many people each of two groups needs to detect their difference.

@@ -13,6 +13,7 @@ from math import ceil, floor, sqrt
 from scipy.special import ndtri
 
 from privacy.checks import MOST_REPORTS, check_level, check_positive, check_share, check_whole
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import clopper_pearson
 from privacy.shares.looks import planned_times, repeated_level
@@ -21,7 +22,7 @@ _TINY = 1e-12
 
 
 def half_width(
-    *, share: float, people: int, mechanism: RandomizedResponse, level: float = 0.95
+    *, share: float, people: int, mechanism: RandomizedResponse, level: float = LEVEL
 ) -> float:
     """Find the half-width with which a share will be known.
 
@@ -71,7 +72,7 @@ def half_width(
 
 
 def people_for_half_width(
-    *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = 0.95
+    *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = LEVEL
 ) -> int:
     """Find how many people must answer for a desired precision.
 
@@ -127,7 +128,7 @@ def watched_half_width(
     people: int,
     mechanism: RandomizedResponse,
     expected: float | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> float:
     """Find the half-width with which a share will be known in a watched survey.
 
@@ -192,7 +193,7 @@ def watched_half_width(
     return float(length) / (2 * mechanism.slope)
 
 
-def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
+def watched_level(level: float = LEVEL, *, time: float = 1.0) -> float:
     """Find the level of one interval at one of the usual looks.
 
     Parameters
@@ -221,7 +222,7 @@ def watched_level(level: float = 0.95, *, time: float = 1.0) -> float:
 
 
 def people_for_watched_half_width(
-    *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = 0.95
+    *, share: float, half_width: float, mechanism: RandomizedResponse, level: float = LEVEL
 ) -> int:
     """Find how many people must answer for a desired precision in a watched survey.
 

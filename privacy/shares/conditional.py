@@ -13,6 +13,7 @@ from math import log, sqrt
 from scipy.special import chdtri
 
 from privacy.checks import check_level, check_whole
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.ratio_cells import conditional_cells
 
@@ -55,7 +56,7 @@ def likelihood_ratio_share(
     mechanism: RandomizedResponse,
     symbol: int,
     among: Sequence[int],
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> ConditionalShare:
     """Estimate the share of a symbol among a set of symbols, even where few answers are swapped.
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, chdtri, xlog1py
 
 from privacy.checks import Floats, check_level, check_whole
+from privacy.level import LEVEL
 from privacy.shares.code_counts import check_counts, search_ends
 
 Method = Literal["likelihood_ratio", "clopper_pearson"]
@@ -52,7 +53,7 @@ def likelihood_ratio(
     total: ArrayLike,
     other_probability: ArrayLike,
     slope: ArrayLike,
-    level: ArrayLike = 0.95,
+    level: ArrayLike = LEVEL,
     effective: bool = False,
 ) -> Intervals:
     """Find the shares in [0, 1] that a likelihood-ratio test does not reject.
@@ -129,7 +130,7 @@ def clopper_pearson(
     total: ArrayLike,
     other_probability: ArrayLike,
     slope: ArrayLike,
-    level: ArrayLike = 0.95,
+    level: ArrayLike = LEVEL,
     effective: bool = False,
 ) -> Intervals:
     """Find the guaranteed interval: its coverage is at least its level at every share and n.

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, roots_legendre
 
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
+from privacy.level import SIGNIFICANCE
 
 # Parts of the error spent until the expected number of reports, and by all later looks.
 _UNTIL_EXPECTED, _LATER = 0.8, 0.2
@@ -70,7 +71,7 @@ def spent_error(time: ArrayLike) -> Floats:
     return spent
 
 
-def critical_values(times: Sequence[float], *, error: float = 0.05) -> tuple[float, ...]:
+def critical_values(times: Sequence[float], *, error: float = SIGNIFICANCE) -> tuple[float, ...]:
     """Find how many standard errors an interval must reach at each look.
 
     Parameters

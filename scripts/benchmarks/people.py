@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy.checks import Floats
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.precision import (
     normal_quantile,
@@ -29,7 +30,7 @@ from privacy.shares.intervals import clopper_pearson
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.likelihood import joint_share
 
-FLIPS, SHARE, HALF_WIDTH, LEVEL = 25, 0.2, 0.05, 0.95
+FLIPS, SHARE, HALF_WIDTH = 25, 0.2, 0.05
 REFUSING = 0.05  # share of the people asked
 ANSWERING = 0.8  # at a gate
 # A scale of nine items, such as PHQ-9, with the shares of each answer to an item.

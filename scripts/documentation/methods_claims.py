@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from privacy.associations.claims import count_possible_claims
+from privacy.level import LEVEL
 from privacy.shares.intervals import simultaneous_level
 
 SEED = 20261128
@@ -48,7 +49,7 @@ def count_confirmed(design: Design, *, people: int, claims: int, runs: int = RUN
     size = people // 2 // GROUPS
     shares = np.array([design.share, design.others])
     counts = generator.binomial(size, FALSE_YES + KEPT * shares, size=(runs, GROUPS))
-    level = simultaneous_level(0.95, shares=count_possible_claims(claims, misses=1))
+    level = simultaneous_level(LEVEL, shares=count_possible_claims(claims, misses=1))
     return float(is_confirmed(counts, size=size, line=design.line, level=level).mean())
 
 

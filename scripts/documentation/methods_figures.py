@@ -11,9 +11,10 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from aggregator.charts.text_widths import measure
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import exact_coverage
-from scripts.documentation.methods_tables import GRID, LEVEL, NAMES, PEOPLE, RUNS, Watching
+from scripts.documentation.methods_tables import GRID, NAMES, PEOPLE, RUNS, Watching
 
 PAPER, INK, MUTED, LINE = "#fffdf9", "#25213a", "#5d5870", "#e6dfd3"
 COLORS = ["#b4571f", "#5a2a63", "#2f7f79"]

@@ -18,6 +18,7 @@ from scipy.special import bdtr, bdtrc
 from scipy.stats import binom
 
 from privacy.checks import Floats
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.alarms import find_contradictions
 from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
@@ -39,7 +40,7 @@ from scripts.documentation.ratio_designs import (
     scale_follow_up,
 )
 
-LEVEL, SMALLEST = 0.95, 50
+SMALLEST = 50
 EXPECTED = (150, 300, 1000, 3000)
 RUNS, AGAIN, WORST = 4000, 20_000, 3  # the worst states are simulated again with more surveys
 SYMBOLS = (2, 3, 5, 16)

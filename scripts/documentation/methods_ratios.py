@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import binom
 
 from privacy.checks import Floats
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.joint.fallback import joint_share_covers, relaxed_likelihood_covers
 from privacy.shares.joint.weights import fixed_weights
@@ -37,7 +38,7 @@ from scripts.documentation.ratio_designs import (
     scale_follow_up,
 )
 
-LEVEL, LIMIT = 0.95, find_limit(0.95)
+LIMIT = find_limit(LEVEL)
 SEED, RUNS = 2001, 4000
 EPSILONS = ((0.5, "0.5"), (log(3), "ln 3"), (2.0, "2"))
 ANSWERS = (2, 3, 5, 16)

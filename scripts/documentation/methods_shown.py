@@ -17,7 +17,7 @@ import numpy as np
 
 from aggregator.results.reliability import Reliability, rate
 from privacy.checks import Floats
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.planning.answerers import assume_share, one_report_ratio_spread
 from scripts.documentation.many_surveys import joint_statistic, maximize
 from scripts.documentation.methods_ratios import LIMIT, RUNS, SEED

@@ -15,13 +15,13 @@ from scipy.special import chdtri, expit, ndtri, xlog1py, xlogy
 
 from privacy.associations.latent_regression import LatentLogisticFit, fit_latent_logistic
 from privacy.associations.tables import Variable, kronecker
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.coverage import FixedEndMethod, choose_fixed_end_method, exact_coverage
 from privacy.shares.intervals import clopper_pearson
 from privacy.shares.looks import repeated_level
 from scripts.documentation.many_surveys import list_looks
 
-LEVEL = 0.95
 GRID = np.linspace(0.0, 1.0, 1001)
 EPSILONS = ((0.5, "0.5"), (1.0, "1"), (log(3), "ln 3"), (2.0, "2"), (4.0, "4"))
 SYMBOLS = (2, 5)

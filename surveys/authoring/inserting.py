@@ -9,9 +9,9 @@ from django.db import transaction
 
 from surveys.authoring.answer_options import call_all
 from surveys.authoring.errors import InsertionOutdated
-from surveys.authoring.naming import conform_name
 from surveys.authoring.services import add_questions, list_content, lock_draft
 from surveys.authoring.stamps import stamp_insertion
+from surveys.authoring.variable_names import conform_name
 from surveys.manifest.names import split_name
 from surveys.manifest.rules import leaves
 from surveys.models import Question, QuestionContent, Survey

@@ -37,7 +37,8 @@ OWN_COLUMNS = frozenset(
 )
 
 _R = "break else false for function if in inf na nan next null repeat true while"
-_STATA = "byte double float if in int long strl using with"  # str1 to str2045 are in naming.py
+# str1 to str2045 are in variable_names.py.
+_STATA = "byte double float if in int long strl using with"
 _SPSS = "all and by eq ge gt le lt ne not or to with"
 # Words that SQL-92, PostgreSQL or SQLite reserves.
 _SQL = """

@@ -14,6 +14,8 @@ from surveys.manifest.names import split_name
 from surveys.manifest.rules import Asked, Rule, TooComplex, leaves, outcomes
 from surveys.models import Question
 
+HAS_TWO = "already has a second code. A scale has one or two codes."
+
 
 @dataclass(frozen=True, kw_only=True)
 class RuleProblem:
@@ -107,7 +109,7 @@ def _find_scale_problem(
         )
     others = [one for one in questions if one.is_second and one.same_fact == question.same_fact]
     if others[0] != question:
-        return f"{named} already has a second code. A scale has one or two codes."
+        return f"{named} {HAS_TWO}"
     if question.output == scale.output:
         return f"{called} would send the same kind of code as {named}. Choose another output."
     if problem := find_output_problem(question, scale=score):

@@ -10,7 +10,6 @@ from typing import Any, TypedDict
 from surveys.authoring.answer_options import call_all, number_all, number_answered
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import SelectionRefused, TooManyQuestions
-from surveys.authoring.naming import conform_name
 from surveys.authoring.planned.following import describe_dropped, find_plans
 from surveys.authoring.planned.release_card import drop_from_releases
 from surveys.authoring.services import (
@@ -23,6 +22,7 @@ from surveys.authoring.services import (
     switch_refusals,
 )
 from surveys.authoring.stamps import stamp_order
+from surveys.authoring.variable_names import conform_name
 from surveys.manifest.grids import fits
 from surveys.models import MAX_QUESTIONS, Kind, PlannedRelease, Question, Survey
 

@@ -28,7 +28,6 @@ from surveys.authoring.errors import (
     TooManyQuestions,
 )
 from surveys.authoring.launch_checks import find_launch_problems
-from surveys.authoring.naming import find_name_problem, suggest_name
 from surveys.authoring.planned.following import (
     describe_dropped,
     follow_alerts,
@@ -44,6 +43,7 @@ from surveys.authoring.stamps import (
     stamp_settings,
     stamp_translation,
 )
+from surveys.authoring.variable_names import find_name_problem, suggest_name
 from surveys.comparing.choice import check_planned
 from surveys.comparing.indicators import split_indicator
 from surveys.formatting import join_list

@@ -10,7 +10,7 @@ from typing import Any, cast
 from django.db import models
 
 from surveys.authoring.drafts import build_manifest, load_draft
-from surveys.authoring.naming import suggest_name
+from surveys.authoring.variable_names import suggest_name
 from surveys.comparing.indicators import indicator_name
 from surveys.definition.format import (
     FORMAT,

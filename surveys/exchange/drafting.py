@@ -22,6 +22,7 @@ from surveys.exchange.names import Names
 from surveys.exchange.reading.conditions import Condition
 from surveys.exchange.reading.lines import Line, cut, show
 from surveys.exchange.reading.questions import Item, Parsed
+from surveys.exchange.reading.reasons import NO_RULE
 from surveys.exchange.scoring import settle_scores
 from surveys.manifest.languages import name_language
 from surveys.manifest.names import item_name, rename_question
@@ -191,7 +192,7 @@ class _Drafter:
                 raise _NoRule("Background groups are asked of everyone.")
             return write_rule(self._resolve(item.rule), questions=self.known)
         except _NoRule as problem:
-            self._note_rule(item, f"The rule is left out, so everyone is asked. {problem}")
+            self._note_rule(item, f"{NO_RULE} {problem}")
             return ""
 
     def _note_rule(self, item: Item, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surveys.authoring.naming import conform_name, suggest_name
+from surveys.authoring.variable_names import conform_name, suggest_name
 from surveys.manifest.names import MAX_SOURCE_LENGTH
 
 

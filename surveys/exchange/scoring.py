@@ -14,12 +14,13 @@ from typing import Any
 from django.utils.translation import gettext, override
 
 from surveys.authoring.forms.questions import ScoreForm
+from surveys.authoring.rule_checks import HAS_TWO
 from surveys.authoring.scale_lines import REVERSED, build_score
 from surveys.exchange.codes import Codes, NoCodes, find_codes
 from surveys.exchange.reading.conditions import list_names
 from surveys.exchange.reading.lines import cut
 from surveys.exchange.reading.questions import Item, Parsed
-from surveys.exchange.reading.reasons import NO_SCORE
+from surveys.exchange.reading.reasons import NO_SCORE, NO_SUM
 from surveys.manifest.plain_text import fold
 from surveys.manifest.question_types import NO, YES
 from surveys.manifest.scores import LEAST_ITEMS, MOST_ITEMS, MOST_OPTIONS, MOST_WEIGHT, Output
@@ -133,7 +134,7 @@ class _Settler:
                 if total.terms:
                     return self._check_total(total, item)
         if len(names) < LEAST_ITEMS:
-            raise _NoScore("It does not add earlier answers.")
+            raise _NoScore(NO_SUM)
         return item
 
     def _check_total(self, total: Item, item: Item) -> Item:
@@ -187,7 +188,7 @@ class _Settler:
         if len(self.named[scale.name]) > 1:
             raise _NoScore(f"The name {called} is used in {len(self.named[scale.name])} rows.")
         if scale.line in self.have_seconds:
-            raise _NoScore(f"{called} already has a second code. A scale has one or two codes.")
+            raise _NoScore(f"{called} {HAS_TWO}")
         if item.rule not in (None, scale.rule):
             raise _NoScore(f"Its rule differs from the rule of {called}.")
         codes = _find_codes(item, scale=scale.content)

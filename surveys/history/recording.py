@@ -31,7 +31,7 @@ LOGGED: Mapping[tuple[Verb, Kind], str] = {
     (Verb.PUBLISHED, Kind.PUBLIC_PAGE): "public-results-on",
     (Verb.CHANGED, Kind.BACKGROUND): "background",
     (Verb.RELEASED, Kind.RELEASE): "release-reserved",
-    (Verb.OPENED, Kind.SEALED_HALF): "sealed-half-opened",
+    (Verb.ASKED_TO_OPEN, Kind.SEALED_HALF): "sealed-half-opened",
 }
 DOWNLOAD = "export"
 # The names of changes whose values are account numbers. Pages show the names of these accounts.

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 from django.db.models import TextChoices
 
+from privacy.mechanism.mechanisms import MAX_SYMBOLS
+
+MOST_SEVERAL, MOST_GROUPS = 20, 8  # options of a question; other lists have MAX_SYMBOLS
+
 
 class QuestionType(TextChoices):
     """The values are stored in the database and in manifests; the labels are for authors."""
@@ -94,7 +98,8 @@ TYPES: Mapping[str, TypeDescription] = {
         is_yes_or_no=True,
     ),
     QuestionType.CHOICE: TypeDescription(
-        explanation="One of 2 to 64 answers. Each extra option makes all results less precise.",
+        explanation=f"One of 2 to {MAX_SYMBOLS} answers. Each extra option makes all results less "
+        "precise.",
         has_options=True,
     ),
     QuestionType.SCALE: TypeDescription(
@@ -105,8 +110,8 @@ TYPES: Mapping[str, TypeDescription] = {
         has_points=True,
     ),
     QuestionType.SEVERAL: TypeDescription(
-        explanation="None, one or several of 2 to 20 answers. Each answer costs as much protection "
-        "as a separate yes/no question.",
+        explanation=f"None, one or several of 2 to {MOST_SEVERAL} answers. Each answer costs as "
+        "much protection as a separate yes/no question.",
         has_options=True,
         first_code=1,
         has_items=True,
@@ -138,8 +143,8 @@ TYPES: Mapping[str, TypeDescription] = {
         "cut-off. Both codes are about one fact, so their ε add up.",
     ),
     QuestionType.DECLARED: TypeDescription(
-        explanation="A group such as a department, chosen from 2 to 8 texts and sent as it is. "
-        "Anyone who sees a report sees the group.",
+        explanation=f"A group such as a department, chosen from 2 to {MOST_GROUPS} texts and sent "
+        "as it is. Anyone who sees a report sees the group.",
         is_scrambled=False,
         has_options=True,
     ),

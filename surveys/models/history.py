@@ -21,6 +21,7 @@ class Verb(models.TextChoices):
     CREATED = "created", "created"
     CHANGED = "changed", "changed"
     OPENED = "opened", "opened"
+    ASKED_TO_OPEN = "asked-to-open", "asked to open"  # a worker opens it, or refuses
     CLOSED = "closed", "closed"
     ENDED = "ended", "closed by its end"
     SAW = "saw", "first saw that day"

@@ -54,7 +54,7 @@ class Question(models.Model):
     survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="questions")
     position = models.PositiveSmallIntegerField()
     type = models.CharField(max_length=16, choices=Type.choices, default=Type.YES_NO)
-    # The variable in files (surveys.authoring.naming). Empty for information texts, and for
+    # The variable in files (surveys.authoring.variable_names). Empty for information texts, and for
     # questions of surveys that were opened before questions had names.
     name = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
     # The name in an imported file; exports use the name again.

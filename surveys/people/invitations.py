@@ -1,7 +1,8 @@
 """Invitations: an address gets a role once the reader of its mailbox accepts.
 
 The link is in one email and nowhere else; the database has only its hash. An invitation works once,
-for a week, for this address only, and only while the person who sent it could still give the role.
+for the time VALID, for this address only, and only while the person who sent it could still give
+the role.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from surveys.people.members import grant, person
 from surveys.people.teams import join_team, lock_team
 
 VALID = timedelta(days=7)
+VALID_FOR = "a week" if VALID.days == 7 else f"{VALID.days} days"
 
 
 def hash_token(token: str) -> bytes:

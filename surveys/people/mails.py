@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.mail.sending import send_or_log
 from surveys.models import Invitation, Role
-from surveys.people.invitations import draw_token, hash_token, list_accepted_with
+from surveys.people.invitations import VALID_FOR, draw_token, hash_token, list_accepted_with
 
 # A server that does not answer costs a worker EMAIL_TIMEOUT each time.
 RETRY_AFTER = timedelta(minutes=2)
@@ -21,7 +21,7 @@ SUBJECT = "An invitation to Murmur"
 # anything.
 MESSAGE = (
     "Someone invites you to work on {what} on Murmur, as {role}. To accept, open this link within "
-    "a week:\n\n{link}\n\n"
+    "{time}:\n\n{link}\n\n"
     "The link works once and only for this address. If you do not expect an invitation, ignore "
     "this email. Nothing will happen.\n"
 )
@@ -74,6 +74,7 @@ def _send(invitation: Invitation, token: str) -> bool:
     told = {
         "what": one if number < 2 else f"{number} surveys",
         "role": Role(invitation.role).label.lower(),
+        "time": VALID_FOR,
         # A stranger could set the host in a request.
         "link": settings.PUBLIC_URL + reverse("surveys:invitation", args=[token]),
     }

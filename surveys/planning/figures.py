@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.answerers import (
     ExpectedReports,
@@ -20,7 +21,6 @@ from privacy.planning.precision import (
     watched_level,
 )
 
-LEVEL = 0.95
 HALF = 0.5  # an interval of ± 50 points says nothing
 # Results hide a figure if its 95 % interval would be wider than this at a share of COMPARED_AT.
 COMPARED_AT = 0.2

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.mechanism.accounting import Entry, basic_epsilon
 from privacy.mechanism.attacks import attacker_success, posterior
 from privacy.mechanism.composition_with_delta import exact_composition

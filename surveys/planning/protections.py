@@ -10,7 +10,7 @@ from privacy.central.calibration import choose_table_noise
 from privacy.central.reader import strength_for_reader
 from privacy.central.table import SpreadParts, least_people, table_standard_error
 from privacy.checks import MOST_REPORTS
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.planning.precision import round_up_people
 from privacy.planning.protections import (
     Protection,

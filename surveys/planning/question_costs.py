@@ -46,7 +46,8 @@ class QuestionCost:
 
     `epsilon` is what its codes reveal. `statement` is what all codes reveal about the fact that the
     question asks for. If people may toss coins instead, both describe the way of answering that
-    reveals more. `lines` say where the ε comes from. `switches` say what each active switch adds.
+    reveals more. `lines` say where the ε comes from. `switches` say what each active switch adds;
+    a second code has no switches, because its scale has them.
     """
 
     epsilon: float
@@ -78,9 +79,9 @@ def find_question_cost(manifest: Manifest, question: ManifestQuestion) -> Questi
     statement = max(manifest.statement_epsilon(question), manifest.coin_statement_epsilon(question))
     strength = describe_strength(question.flips, symbols=question.k, statement=statement)
     switches = []
-    if question.refusal:
+    if question.refusal and not question.is_second:
         switches.append(describe_refusal_cost(manifest, question))
-    if question.rule is not None:
+    if question.rule is not None and not question.is_second:
         switches.append(describe_rule_cost(manifest, question))
     return QuestionCost(
         epsilon=max(question.epsilon, coins),

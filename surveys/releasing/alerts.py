@@ -19,7 +19,7 @@ MOST_LOOKS = 366
 # The probability that scrambling and chance cause no false alert, and the probability that noise
 # causes none.
 PART_LEVEL = 0.975
-WRONG = 5  # of 100, for both causes together
+WRONG = round(200 * (1 - PART_LEVEL))  # of 100, for both causes together
 NOTICED = 0.9
 _YES = 1
 

@@ -21,12 +21,12 @@ from privacy.central.median import FACTOR, scaled_sensitivity
 from privacy.central.noise import discrete_gaussian_variance, discrete_laplace_variance
 from privacy.central.selection import selection_bound
 from privacy.central.table import least_people
+from privacy.level import LEVEL
 from privacy.mechanism.drawing import SCALE
 from surveys.manifest.manifest import HUNDREDTHS, NANOS, Manifest, largest_release_delta
 from surveys.manifest.questions import ManifestQuestion, Symbol
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 
-LEVEL = 0.95
 KEY_DRIVER_DRAWS = 2
 
 

@@ -19,13 +19,12 @@ from aggregator.models import (
     Rendering,
     RowsFile,
     Snapshot,
-    today,
 )
 from aggregator.results.snapshots import METHOD_VERSION
 from aggregator.upkeep.deletion_dates import is_deletion_mail_due
 from aggregator.upkeep.due import find_due_work
 from scripts.attacks.linker.server import Server, django_on
-from surveys.models import Wave
+from surveys.models import Wave, today
 from tests.support.waves import make_wave
 
 WAVES, ROWS_PER_WAVE, RAW_REPORTS = 200, 40, 8_000

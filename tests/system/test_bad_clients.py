@@ -7,13 +7,13 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from scripts.attacks.fuzz.target import Target, running_intake
+from scripts.attacks.fuzz.target import Target, running_intake, wait_for
 
 HEAD = b"POST /api/reports HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -104,13 +104,6 @@ def open_sockets(target: Target) -> int:
     return sum(link.startswith("socket:") for link in links)
 
 
-def wait_until(what: Callable[[], bool], *, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     target: Target, crowd: Crowd
 ) -> None:
@@ -121,7 +114,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     headers = crowd.hang(HEAD[:-20], count=200) + crowd.hang(b"", count=50)
     bodies = crowd.hang(half_body, count=200) + crowd.hang(half_page, count=20)
     # The slow clients are still connected while others are served.
-    wait_until(lambda: open_sockets(target) >= before + 400, seconds=BODY_DEADLINE)
+    wait_for(lambda: open_sockets(target) >= before + 400, seconds=BODY_DEADLINE)
     assert_others_are_served(target)
     served = time.monotonic() - started
     replies = [read_to_the_end(one) for one in bodies]
@@ -130,7 +123,7 @@ def test_half_sent_requests_delay_no_one_and_are_cut_off_in_time(
     assert BODY_DEADLINE < time.monotonic() - started < served + BODY_DEADLINE + SLACK
     assert {read_to_the_end(one) for one in headers} == {b""}
     assert HEADER_DEADLINE < time.monotonic() - started < served + HEADER_DEADLINE + SLACK
-    wait_until(lambda: open_sockets(target) <= before + 2, seconds=SLACK)
+    wait_for(lambda: open_sockets(target) <= before + 2, seconds=SLACK)
 
 
 @pytest.mark.long
@@ -186,7 +179,7 @@ def test_silently_dead_clients_are_dropped(target: Target, crowd: Crowd) -> None
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     assert_others_are_served(target, pages=5, reports=20)
-    wait_until(lambda: open_sockets(target) <= before + 2, seconds=HEADER_DEADLINE + SLACK)
+    wait_for(lambda: open_sockets(target) <= before + 2, seconds=HEADER_DEADLINE + SLACK)
     if os.geteuid() != 0:
         pytest.skip(
             "not tested: clients that go without a word, which only root can play; those that "

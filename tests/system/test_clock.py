@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.opening import open_surveys
 from scripts.stack.stack import Stack, StackError, free_port
 from scripts.stack.world import World
@@ -38,13 +38,6 @@ def world(tmp_path: Path) -> Iterator[World]:
         stack.stop()
 
 
-def wait_until(what: Callable[[], bool], *, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def test_sealing_goes_on_after_the_clock_was_set_back_and_readyz_tells_while_it_does_not(
     world: World,
 ) -> None:
@@ -62,7 +55,7 @@ def test_sealing_goes_on_after_the_clock_was_set_back_and_readyz_tells_while_it_
 
         send(2 * K)
         world.wait_for(lambda tally: tally.sealed == K)
-        wait_until(is_ready)
+        wait_for(is_ready, seconds=30)
 
         world.stack.kill("worker")
         (world.stack.var / "clock").write_text(BACK)
@@ -74,6 +67,6 @@ def test_sealing_goes_on_after_the_clock_was_set_back_and_readyz_tells_while_it_
 
         world.stack.start("worker")
         world.wait_for(lambda tally: tally.sealed == 2 * K)
-        wait_until(is_ready)
+        wait_for(is_ready, seconds=30)
     assert "The clock was set back" in (world.stack.var / "log" / "beat.log").read_text()
     world.stack.manage("verify")

@@ -7,14 +7,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.disks import SmallDisk, small_disk
 from scripts.stack.opening import OpenWave, open_surveys
 from scripts.stack.prepared import prepare
@@ -100,13 +100,6 @@ def murmur(tmp_path: Path) -> Iterator[Murmur]:
             yield started
         finally:
             started.stop()
-
-
-def wait_for(holds: Callable[[], bool], *, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def wait_for_deaths(murmur: Murmur, deaths: int) -> None:

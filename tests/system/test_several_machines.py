@@ -14,10 +14,9 @@ import secrets
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 import psycopg
@@ -25,6 +24,7 @@ import pytest
 
 from aggregator.batches.packing import unpack_reports
 from aggregator.simulation.sending import send_reports
+from scripts.attacks.fuzz.target import wait_for
 from scripts.load.command import run_share
 from scripts.load.plan import Plan, Tally
 from scripts.stack.opening import OpenWave, open_surveys
@@ -75,12 +75,13 @@ class Machines:
         return time.monotonic() - start
 
     def wait_until_final(self, wave: OpenWave) -> None:
-        wait_until(
+        wait_for(
             lambda: bool(
                 self.world.query(
                     f"SELECT 1 FROM aggregator_snapshot WHERE wave_id = {wave.pk} AND final"
                 )
-            )
+            ),
+            seconds=45,
         )
 
     def sealed(self, wave: OpenWave) -> Counter[bytes]:
@@ -100,13 +101,6 @@ class Machines:
     def spent(self, wave: OpenWave) -> set[bytes]:
         rows = self.world.query(f"SELECT id FROM aggregator_spent_id WHERE wave_id = {wave.pk}")
         return {bytes(report_id) for (report_id,) in rows}
-
-
-def wait_until(holds: Callable[[], Any], *, seconds: float = 45) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +206,7 @@ def test_both_workers_seal_and_every_report_counts_once(machines: Machines) -> N
         stack.kill("worker")
         before = machines.sealers(wave)
         send(bodies[500 * number : 500 * (number + 1)])
-        wait_until(lambda n=alive, b=before: machines.sealers(wave)[n] > b[n])  # type: ignore[misc]
+        wait_for(lambda n=alive, b=before: machines.sealers(wave)[n] > b[n], seconds=45)  # type: ignore[misc]
         assert machines.sealers(wave)[dead] == before[dead]
         stack.start("worker")
     machines.second.start("beat")
@@ -257,7 +251,7 @@ def test_closing_succeeds_while_both_machines_are_fully_loaded(machines: Machine
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool, machines.world.signed_in() as client:
         sending = pool.submit(run_share, plan)
-        wait_until(lambda: len(machines.spent(wave)) > 4000)
+        wait_for(lambda: len(machines.spent(wave)) > 4000, seconds=45)
         seconds = machines.close(wave, client=client, url=machines.second.url)
         [(taken,)] = machines.world.query(
             f"SELECT count(*) FROM aggregator_spent_id WHERE wave_id = {wave.pk}"

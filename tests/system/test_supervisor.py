@@ -8,12 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.stack import ROOT, free_port
 
 
@@ -79,13 +79,6 @@ def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, Path, 
         interrupt(process)
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def interrupt(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
@@ -102,10 +95,10 @@ def test_the_first_start_shows_a_password_once_and_ctrl_c_stops_everything(
     assert match is not None
     password = match[2].encode()
     # The supervisor, two Redis servers, web, the worker and its child, and beat.
-    wait_until(lambda: len(processes_of(var)) >= 7)
+    wait_for(lambda: len(processes_of(var)) >= 7)
     interrupt(process)
     assert process.returncode == 0
-    wait_until(lambda: not processes_of(var))
+    wait_for(lambda: not processes_of(var))
     for path in var.rglob("*"):
         if path.is_file():
             assert password not in path.read_bytes(), path

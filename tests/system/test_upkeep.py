@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import redis
 
 from aggregator.batches.packing import unpack_reports
 from aggregator.intake.wire import encode_report
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.opening import open_surveys
 from scripts.stack.postgres import Postgres
 from scripts.stack.stack import ROOT, Stack, free_port
@@ -145,13 +146,6 @@ def ask(world: World, query: str = "") -> tuple[int, dict[str, Any]]:
     return reply.status_code, reply.json()
 
 
-def wait(what: Callable[[], bool], *, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def sealed(world: World) -> int:
     return world.tally().sealed
 
@@ -167,21 +161,21 @@ def pids(world: World) -> dict[str, int]:
 def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: World) -> None:
     """The broker is down for two minutes, after which /readyz says so."""
     [wave] = launch(world)
-    wait(lambda: ask(world, "?late=503")[0] == 200, seconds=60)
+    wait_for(lambda: ask(world, "?late=503")[0] == 200, seconds=60)
     before = pids(world)
 
     world.stack.kill("broker")
     send_over_http(world, draw_reports(40))  # the intake needs no broker
     world.stack.manage("shell", "-v", "0", "-c", LOOK)
     assert ask(world) == (200, {"status": "ok"})
-    wait(lambda: ask(world, "?late=503")[0] == 503, seconds=240)
+    wait_for(lambda: ask(world, "?late=503")[0] == 503, seconds=240)
     # Reports can be accepted: the load balancer keeps this process.
     assert ask(world) == (200, {"status": "late"})
     assert sealed(world) == 0
 
     world.stack.start("broker")
-    wait(lambda: sealed(world) == 30, seconds=60)
-    wait(lambda: ask(world, "?late=503")[0] == 200, seconds=60)
+    wait_for(lambda: sealed(world) == 30, seconds=60)
+    wait_for(lambda: ask(world, "?late=503")[0] == 200, seconds=60)
 
     more = draw_reports(40, first=40)
     broker = redis.Redis.from_url(world.stack.redis_url)
@@ -189,7 +183,7 @@ def test_work_continues_after_the_broker_was_unavailable_and_emptied(world: Worl
     for _ in range(4):
         broker.flushall()
         time.sleep(0.2)
-    wait(lambda: sealed(world) == 70, seconds=60)
+    wait_for(lambda: sealed(world) == 70, seconds=60)
     assert pids(world) == before
     world.stack.manage("verify")
 
@@ -223,16 +217,18 @@ def test_sealing_and_estimating_never_wait_for_a_long_job(world: World) -> None:
         return [state for (state,) in world.query("SELECT state FROM aggregator_comparison")]
 
     put(world, first, draw_reports(40))
-    wait(lambda: settled(first) and not world.query("SELECT 1 FROM aggregator_duework"), seconds=60)
+    wait_for(
+        lambda: settled(first) and not world.query("SELECT 1 FROM aggregator_duework"), seconds=60
+    )
     world.stack.signal("leisure", signal.SIGSTOP)  # as in the middle of an endless job
     try:
         world.stack.manage("shell", "-v", "0", "-c", COMPARE.format(wave=first))
         put(world, second, draw_reports(40))
-        wait(lambda: settled(second), seconds=60)
+        wait_for(lambda: settled(second), seconds=60)
         assert states() == ["waiting"]
     finally:
         world.stack.signal("leisure", signal.SIGCONT)
-    wait(lambda: states() == ["done"], seconds=60)
+    wait_for(lambda: states() == ["done"], seconds=60)
 
 
 def verify_until_done(world: World, *, total: int) -> int:
@@ -290,21 +286,21 @@ def stand_still_in_the_middle_of_sealing(twin: World) -> None:
             # row locked, until this transaction ends.
             gate.execute("LOCK TABLE aggregator_batch IN EXCLUSIVE MODE")
             put(twin, wave, reports[:40])
-            wait(lambda: find_sealer(gate) == "waits", seconds=60)
+            wait_for(lambda: find_sealer(gate) == "waits", seconds=60)
             twin.stack.signal("worker", signal.SIGSTOP)
         # The insert succeeds on the server; the worker is never told, and never commits.
-        wait(lambda: find_sealer(gate) == "idle in transaction", seconds=4)
+        wait_for(lambda: find_sealer(gate) == "idle in transaction", seconds=4)
     assert sealed(twin) == before
     twin.stack.start("worker-2")
     late = "SELECT count(*) FROM aggregator_duework WHERE since < now() - interval '1 second'"
-    wait(lambda: bool(twin.query(late)[0][0]), seconds=60)
-    wait(lambda: sealed(twin) == before + 30, seconds=60)
-    wait(lambda: not twin.query(late)[0][0], seconds=60)
+    wait_for(lambda: bool(twin.query(late)[0][0]), seconds=60)
+    wait_for(lambda: sealed(twin) == before + 30, seconds=60)
+    wait_for(lambda: not twin.query(late)[0][0], seconds=60)
 
     twin.stack.signal("worker", signal.SIGCONT)
     twin.stack.kill("worker-2")
     put(twin, wave, reports[40:])  # the stopped worker works again
-    wait(lambda: sealed(twin) == before + 80, seconds=60)
+    wait_for(lambda: sealed(twin) == before + 80, seconds=60)
     assert_each_counted_once(twin, wave, reports)
     twin.stack.manage("verify")
 
@@ -363,7 +359,7 @@ def race_sealers(world: World, *, folder: Path, names: Sequence[str]) -> list[in
         for place, name in enumerate(names)
     ]
     try:
-        wait(lambda: all((folder / name).exists() for name in names), seconds=60)
+        wait_for(lambda: all((folder / name).exists() for name in names), seconds=60)
         (folder / "go").touch()
         results = [process.communicate(timeout=90) for process in processes]
     finally:

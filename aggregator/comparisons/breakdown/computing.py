@@ -28,8 +28,9 @@ from aggregator.comparisons.breakdown.result import (
 from aggregator.models import RowsFile
 from aggregator.results.display import find_share_ends
 from aggregator.results.estimate import Estimate, QuestionResult
-from aggregator.results.estimating import LEVEL, compute_estimates
+from aggregator.results.estimating import compute_estimates
 from privacy.associations.interval_difference import IntervalEstimate, difference_of_intervals
+from privacy.level import LEVEL
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 

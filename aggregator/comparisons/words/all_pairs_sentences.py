@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from aggregator.comparisons.analysis import APART, BY_RULE, FEW, LARGE, ONE_SCALE, UNSETTLED
 from aggregator.comparisons.forms import predictor_field
 from aggregator.comparisons.result import PairsResult, PairTest
-from aggregator.comparisons.sentences import SIGNIFICANT, UNCLEAR, write_p_value
+from aggregator.comparisons.sentences import UNCLEAR, write_p_value
 from aggregator.models import Comparison
+from privacy.level import SIGNIFICANCE
 from surveys.comparing.choice import GROUP, OUTCOME
 from surveys.comparing.indicators import Factor, Indicator
 from surveys.comparing.pairs import list_pair_indicators
@@ -125,7 +126,7 @@ def describe_pairs_left_out(result: PairsResult, manifest: Manifest) -> str:
 
 
 def _describe_pair(pair: PairTest, first: Indicator, second: Indicator) -> str:
-    if pair.adjusted_p_value > SIGNIFICANT:
+    if pair.adjusted_p_value > SIGNIFICANCE:
         return UNCLEAR
     if pair.more_often_together is None:
         return "related"

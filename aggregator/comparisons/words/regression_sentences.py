@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from aggregator.comparisons.reliability import rate_term
 from aggregator.comparisons.result import FactorTest, RegressionResult, Term, Together
 from aggregator.comparisons.sentences import (
-    SIGNIFICANT,
     UNCLEAR,
     adjust_p,
     name_planned,
@@ -22,6 +21,7 @@ from aggregator.comparisons.sentences import (
 from aggregator.results.reliability import Reliability
 from aggregator.results.sentences import CAUTION_MARK, NOTHING, TOO_FEW
 from privacy.associations.latent_regression import AdjustedShare
+from privacy.level import SIGNIFICANCE
 from surveys.comparing.indicators import Factor, Indicator, find_indicators
 from surveys.formatting import join_list, percent, points
 from surveys.manifest.manifest import Manifest
@@ -100,7 +100,7 @@ def _write_factor(test: FactorTest, together: Together, factor: Indicator) -> Te
         return TermLine(name=name, sentence=NOT_AT_LOOKS, odds_ratio=NOTHING)
     return TermLine(
         name=name,
-        sentence=MATTERS if p_value <= SIGNIFICANT else UNCLEAR,
+        sentence=MATTERS if p_value <= SIGNIFICANCE else UNCLEAR,
         odds_ratio=NOTHING,
         adjusted_p=write_p_value(p_value),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from aggregator.results.display import Results
+from aggregator.results.reliability import WIDE
 from aggregator.results.sentences import EXACT
 from aggregator.results.snapshots import METHOD_VERSION, ended_at_cap
 from aggregator.study_report.content import Listing, Paragraph, Section, Tone
@@ -21,6 +22,7 @@ from surveys.formatting import epsilon, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Survey, Wave
+from surveys.planning.figures import COMPARED_AT, WIDEST
 
 METHODS = "methods"
 RATE = "The response rate is the number of reports divided by the number of people invited."
@@ -183,5 +185,6 @@ def _describe_suppression(wave: Wave) -> str:
         f"estimated from fewer than {whole(wave.crowd)}. The marks are based on the standards of "
         f"the National Center for Health Statistics ({source.PARKER}), but depend only on the "
         "design and the number of reports: an estimate is marked † if its interval would be wider "
-        "than 26 points at a share of 20 %, and not shown if wider than 50 points."
+        f"than {100 * WIDE:.0f} points at a share of {100 * COMPARED_AT:.0f} %, and not shown if "
+        f"wider than {100 * WIDEST:.0f} points."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aggregator.results.blocks import Block
+from aggregator.results.blocks import NOT_SHOWN, Block
 from aggregator.study_report.content import Paragraph, Part, Row, Section, Table, Words
 from aggregator.study_report.sections.findings import ALL_SHARES
 from surveys.formatting import whole
@@ -14,7 +14,6 @@ NONE_ASKED = (
     "The survey had no questions whose answers are sent as they are, so nothing is known about "
     "those who took part beyond the results below."
 )
-NOT_SHOWN = "not shown"
 COUNTED = (
     "Respondents sent these answers as they are, so the numbers are exact for those who took part. "
     "The intervals apply to the people they represent, if those who took part were drawn at "

@@ -76,42 +76,24 @@ def _write_release(
         yield Paragraph(text=f"{_describe_choice(figures)} ({seen}). {' '.join(notes)}")
         return
     if isinstance(figures, KeyDriverFigures):
-        yield from _write_key_driver(release, figures, manifest, seen=seen, notes=notes)
-        return
-    asked = {one.question.name: one.question for one in figures.questions}
-    by = f" by Q{figures.group.number}" if figures.group else ""
-    questions = name_questions(list(asked.values())) + by
+        name = full_name = name_request(manifest, ReleaseRequest.from_json(release.request))
+        header, rows = ("Rule", "Right for"), [*map(_write_share, figures.rows)]
+    else:
+        asked = {one.question.name: one.question for one in figures.questions}
+        by = f" by Q{figures.group.number}" if figures.group else ""
+        name = name_questions(list(asked.values())) + by
+        full_name = f"Table of {name}"
+        notes = (*filter(None, [describe_people(figures)]), *notes)  # none of too few
+        header = ("Answer", "Share or mean")
+        rows = [row for question in figures.questions for row in _list_rows(question)]
     if not figures.is_enough:
-        text = f"Table of {questions} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
-        yield Paragraph(text=text, tone=Tone.NOTICE)
-        return
-    yield Table(
-        caption=f"Release: {questions} ({seen})",
-        header=("Answer", "Share or mean", "95 % interval"),
-        rows=tuple(row for question in figures.questions for row in _list_rows(question)),
-        widths=(1,),
-        notes=(*filter(None, [describe_people(figures)]), *notes),
-        axis=ALL_SHARES,
-    )
-
-
-def _write_key_driver(
-    release: Release,
-    figures: KeyDriverFigures,
-    manifest: Manifest,
-    *,
-    seen: str,
-    notes: tuple[str, ...],
-) -> Iterator[Part]:
-    name = name_request(manifest, ReleaseRequest.from_json(release.request))
-    if not figures.is_enough:
-        text = f"{name} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
+        text = f"{full_name} ({seen}). {describe_too_few(figures)} {' '.join(notes)}"
         yield Paragraph(text=text, tone=Tone.NOTICE)
         return
     yield Table(
         caption=f"Release: {name} ({seen})",
-        header=("Rule", "Right for", "95 % interval"),
-        rows=tuple(map(_write_share, figures.rows)),
+        header=(*header, "95 % interval"),
+        rows=tuple(rows),
         widths=(1,),
         notes=notes,
         axis=ALL_SHARES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aggregator.batches.halves import find_half
+from aggregator.charts.questions import REHEARSAL
 from aggregator.results.display import Standing, View, find_view
 from aggregator.study_report.content import Fact, Facts, Words
 from surveys.formatting import day, percent, whole
@@ -12,7 +13,6 @@ from surveys.manifest.manifest import Publication
 from surveys.manifest.modes import Mode
 from surveys.models import Wave
 
-REHEARSAL = "Rehearsal: invented answers. No person sent these reports."
 DEMO = "Demo: a program sent these reports. No person answered this survey."
 INTERIM = (
     "Interim report: the survey is still open, so every figure can still change. Intervals are the "

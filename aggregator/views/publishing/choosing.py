@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from aggregator.models import Release, today
+from aggregator.models import Release
 from aggregator.publishing.desk import Desk, find_desk
 from aggregator.publishing.forms import ReleaseForm
 from aggregator.publishing.prices import Price, find_price
@@ -20,7 +20,7 @@ from surveys.formatting import cap
 from surveys.manifest.languages import language_tag
 from surveys.manifest.modes import Mode
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Survey
+from surveys.models import Survey, today
 from surveys.releasing.choice import OFFERED, NotReleasable, check_requested, list_candidates
 from surveys.releasing.words import KINDS, describe_unfit
 

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_safe
 from aggregator.exports.csv_format import CONTENT_TYPE as CSV
 from aggregator.exports.csv_format import name_wave
 from aggregator.exports.releases import write_releases
-from aggregator.models import today
 from aggregator.publishing.public_page import (
     NothingToShow,
     build_context,
@@ -21,7 +20,7 @@ from aggregator.publishing.public_page import (
 from aggregator.publishing.public_releases import find_public
 from surveys.downloads import attach
 from surveys.manifest.modes import Mode
-from surveys.models import Wave
+from surveys.models import Wave, today
 from surveys.models.stored_texts import Text, make_key
 from surveys.views.respondent.compressed import HTML, answer, serve
 from surveys.views.respondent.deleted import GONE, unless_deleted

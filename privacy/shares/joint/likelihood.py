@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri, xlog1py
 
 from privacy.checks import Floats, check_level
+from privacy.level import LEVEL
 from privacy.shares.conditional import ConditionalShare
 from privacy.shares.joint.cells import JointCells
 from privacy.shares.joint.weights import efficient_weights
@@ -31,7 +32,7 @@ _SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding erro
 _HARDLY = 1e-9  # a true share that cannot be distinguished from 0
 
 
-def joint_share(*, cells: JointCells, level: float = 0.95) -> ConditionalShare:
+def joint_share(*, cells: JointCells, level: float = LEVEL) -> ConditionalShare:
     """Estimate the share of an event among those who are counted, by joint likelihood.
 
     Parameters

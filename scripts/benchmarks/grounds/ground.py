@@ -24,6 +24,7 @@ import psycopg
 from scripts.stack.opening import open_surveys
 from scripts.stack.postgres import running_postgres
 from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
+from scripts.stack.world import TALLY
 
 QUESTIONS = 10
 READY_SECONDS = 60.0
@@ -34,12 +35,6 @@ SETTINGS = {
     "MURMUR_REPORTS_PER_MINUTE": "1000000",
     "MURMUR_SWEEP_SECONDS": "1",
 }
-# One statement, so that a batch being sealed at this moment counts on one side only.
-TALLY = """
-    SELECT (SELECT count(*) FROM aggregator_spent_id),
-           (SELECT count(*) FROM aggregator_raw_report),
-           (SELECT coalesce(sum(size), 0) FROM aggregator_batch)
-"""
 
 
 @dataclass

@@ -9,11 +9,14 @@ from django import forms
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
 from surveys.form_fields import decimal_range, number_messages
-from surveys.manifest.strength import TWO_COINS
+from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS
 from surveys.models import MAX_QUESTIONS
 from surveys.models.settings import MAX_PEOPLE
 from surveys.planning.assumptions import DIFFERENCE, MARGIN, PEOPLE, SHARE
 from surveys.planning.plan_input import Decider, PlanInput
+
+CHANGED = "The link to this plan was changed. Open the plan again from the draft."
+_OFFERED = ", ".join(map(str, OFFERED_FLIPS[:-1]))
 
 
 class PlanForm(forms.Form):
@@ -42,7 +45,8 @@ class PlanForm(forms.Form):
         max_value=49,
         error_messages=number_messages(1, 49),
         help_text="How many of 100 people with one answer send the other answer’s code. "
-        "Two coins correspond to 25. The question form offers 40, 33, 25, 20, 12 and 5.",
+        f"Two coins correspond to {TWO_COINS}. The question form offers {_OFFERED} and "
+        f"{OFFERED_FLIPS[-1]}.",
     )
     questions = forms.IntegerField(
         label="Protected questions",
@@ -79,9 +83,7 @@ class PlanForm(forms.Form):
         label="What decides who is asked",
         required=False,
         widget=forms.HiddenInput,
-        error_messages={
-            "invalid": "The link to this plan was changed. Open the plan again from the draft."
-        },
+        error_messages={"invalid": CHANGED},
     )
     part = forms.DecimalField(
         label="People who get the question, in %",
@@ -146,9 +148,7 @@ class PlanForm(forms.Form):
             return None
         decider = Decider.parse(text)
         if decider.codes and not (decider.is_possible and decider.codes <= MAX_SYMBOLS):
-            raise forms.ValidationError(
-                "The link to this plan was changed. Open the plan again from the draft."
-            )
+            raise forms.ValidationError(CHANGED)
         return decider
 
     @property

@@ -15,12 +15,12 @@ from surveys.authoring.answer_options import number_answered
 from surveys.authoring.drafts import build_questions
 from surveys.authoring.errors import RuleError
 from surveys.authoring.forms.rule_choice import RuleChoice
-from surveys.authoring.naming import conform_name, find_name_problem
 from surveys.authoring.rule_checks import RuleProblem, find_meaning_problems, find_rule_problems
 from surveys.authoring.rule_text import parse_rule, write_rule
 from surveys.authoring.usual import find_usual_strength
+from surveys.authoring.variable_names import conform_name, find_name_problem
 from surveys.form_fields import PlainText
-from surveys.manifest.names import MAX_LABEL_LENGTH
+from surveys.manifest.names import MAX_LABEL_LENGTH, MAX_NAME_LENGTH
 from surveys.manifest.question_types import TYPES, QuestionType, TypeDescription
 from surveys.manifest.questions import REFUSED_TEXT
 from surveys.manifest.rules import Rule
@@ -53,7 +53,8 @@ class QuestionForm(forms.Form):
     text = question_text(
         "question",
         "Question",
-        help_text="One question at a time, in plain text, up to 1,000 characters.",
+        help_text="One question at a time, in plain text, up to "
+        f"{MAX_QUESTION_LENGTH:,} characters.",
     )
 
     field_order: tuple[str, ...] = (
@@ -278,9 +279,9 @@ class NamedForm(QuestionForm):
         required=False,
         max_length=1000,  # find_name_problem enforces the real limit, and explains it
         label="Name in files (optional)",
-        help_text="Name of the column in files. Up to 20 characters, such as used_cannabis. If it "
-        "is empty, Murmur suggests a name from the question. Anyone can read the name in the "
-        "survey’s manifest.",
+        help_text=f"Name of the column in files. Up to {MAX_NAME_LENGTH} characters, such as "
+        "used_cannabis. If it is empty, Murmur suggests a name from the question. Anyone can read "
+        "the name in the survey’s manifest.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     short_label = PlainText(

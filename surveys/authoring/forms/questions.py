@@ -34,6 +34,7 @@ from surveys.authoring.scale_lines import (
 from surveys.form_fields import Lines, PlainText, WholeNumber, write_number
 from surveys.formatting import join_list
 from surveys.manifest.plain_text import fold
+from surveys.manifest.question_types import MOST_GROUPS, MOST_SEVERAL
 from surveys.manifest.questions import FIRST_RESERVED, NONE_TEXT, REFUSED_TEXT
 from surveys.manifest.scores import (
     FURTHEST_VALUE,
@@ -49,6 +50,7 @@ from surveys.manifest.scores import (
 from surveys.models import (
     MAX_ITEM_LENGTH,
     MAX_OPTION_LENGTH,
+    MAX_QUESTION_LENGTH,
     MAX_SCORED_OPTION_LENGTH,
     Question,
     QuestionContent,
@@ -78,7 +80,7 @@ class YesNoForm(RowForm):
         "question",
         "Question",
         help_text="A question that can be answered with yes or no, such as “Have you ever driven "
-        "after drinking?”. Plain text, up to 1,000 characters.",
+        f"after drinking?”. Plain text, up to {MAX_QUESTION_LENGTH:,} characters.",
     )
 
 
@@ -151,7 +153,7 @@ class ChoiceForm(RowForm, OptionsForm):
 class SeveralForm(ProtectedForm, OptionsForm):
     type = Question.Type.SEVERAL
 
-    options = _options(20)
+    options = _options(MOST_SEVERAL)
     limit = WholeNumber(
         low=1,
         high=19,
@@ -375,7 +377,7 @@ class ScoreForm(OutputForm, ProtectedForm):
         "introduction",
         "Introduction",
         help_text="It appears above the items and names the scale in results. Plain text, up to "
-        "1,000 characters.",
+        f"{MAX_QUESTION_LENGTH:,} characters.",
     )
     scored_items = Lines(
         noun="item",
@@ -493,7 +495,10 @@ class InformationForm(RuledForm):
     type = Question.Type.INFORMATION
 
     text = question_text(
-        "text", "Text", help_text="Plain text, up to 1,000 characters.", lines=True
+        "text",
+        "Text",
+        help_text=f"Plain text, up to {MAX_QUESTION_LENGTH:,} characters.",
+        lines=True,
     )
 
     def _example(self) -> Question | None:
@@ -503,7 +508,7 @@ class InformationForm(RuledForm):
 class DeclaredForm(OptionsForm, NamedForm):
     type = Question.Type.DECLARED
 
-    options = _options(8)
+    options = _options(MOST_GROUPS)
     refusal = refusal_switch(
         help_text="This option costs nothing. Results show how many people chose it, as for a "
         "group."

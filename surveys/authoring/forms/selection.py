@@ -40,10 +40,7 @@ class SelectionForm(forms.Form):
     )
     action = forms.ChoiceField(
         choices=Change.choices,
-        error_messages={
-            "required": "Press one of the buttons.",
-            "invalid_choice": "Press one of the buttons.",
-        },
+        error_messages=dict.fromkeys(("required", "invalid_choice"), "Press one of the buttons."),
     )
     after = forms.TypedChoiceField(
         label="Move them",

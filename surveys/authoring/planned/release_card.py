@@ -151,15 +151,13 @@ def drop_from_releases(question: Question) -> str:
     """
     told = ""
     for plan in question.survey.planned_releases.all():
-        if question.pk == plan.group:
-            told = "The planned releases no longer include what was deleted."
+        if question.pk not in (plan.group, *plan.questions):
+            continue
+        told = "The planned releases no longer include what was deleted."
+        is_outcome = plan.kind == ReleaseKind.KEY_DRIVER and plan.questions[0] == question.pk
+        plan.questions = [key for key in plan.questions if key != question.pk]
+        if plan.questions and not is_outcome and question.pk != plan.group:
+            plan.save(update_fields=["questions"])
+        else:
             plan.delete()
-        elif question.pk in plan.questions:
-            told = "The planned releases no longer include what was deleted."
-            is_outcome = plan.kind == ReleaseKind.KEY_DRIVER and plan.questions[0] == question.pk
-            plan.questions = [key for key in plan.questions if key != question.pk]
-            if plan.questions and not is_outcome:
-                plan.save(update_fields=["questions"])
-            else:
-                plan.delete()
     return told

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from surveys.exchange.reading.reasons import TOO_DEEP
+
 _TOKEN = re.compile(
     r"""\s*(?: \$\{\s*(?P<odk>[^}\s]+)\s*\} | \[(?P<redcap>[A-Za-z]\w*)(?:\((?P<item>[^()\]]*)\))?\]
           | (?P<text>"[^"]*"|'[^']*'|“[^”]*”|‘[^’]*’) | (?P<number>\d+(?:\.\d+)?)
@@ -102,7 +104,7 @@ def _all(tokens: Tokens) -> Condition:
 def _one(tokens: Tokens) -> Condition:
     tokens.depth += 1
     if tokens.depth > DEEPEST:
-        raise NotReadable("It is nested too deeply.")
+        raise NotReadable(TOO_DEEP)
     try:
         if tokens.take("not"):
             return ["not", _one(tokens)]

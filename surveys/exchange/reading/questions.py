@@ -11,7 +11,7 @@ from typing import Any
 from surveys.authoring.pasting.wordings import is_none, is_refusal, read_yes_or_no
 from surveys.exchange.reading.conditions import Condition, NotReadable, read_condition
 from surveys.exchange.reading.lines import HIDDEN, Kind, Line
-from surveys.exchange.reading.reasons import NO_SCORE, PIPED
+from surveys.exchange.reading.reasons import NO_FORMATTING, NO_RULE, NO_SCORE, PIPED
 from surveys.exchange.reading.sums import Step, Sum, read_formula
 
 _LEAST_POINTS, _MOST_POINTS, _POINTS = 3, 11, range(-89, 101)
@@ -112,7 +112,7 @@ def read_label(line: Line, column: str, *, pipes: re.Pattern[str] = _PIPE) -> st
         line.leave(PIPED, column)
     text = clean_text(written)
     if " ".join(text.split()) != " ".join(written.split()):
-        line.note(column, "Formatting is left out.")
+        line.note(column, NO_FORMATTING)
     return text
 
 
@@ -123,7 +123,7 @@ def read_rule(line: Line, column: str) -> Condition | None:
     try:
         return simplify(read_condition(written))
     except NotReadable as problem:
-        line.note(column, f"The rule is left out, so everyone is asked. {problem}")
+        line.note(column, f"{NO_RULE} {problem}")
         return None
 
 

@@ -14,12 +14,20 @@ NO_HINTS = "Murmur has no hints. Add the words to the question if people need th
 NO_BOUNDS = "Give the smallest and the largest whole number. Murmur does not guess them."
 NO_SCORE = "This calculation cannot become a score."
 CLOSED_ALREADY = "Without effect: the answers are a list."
+NEVER_FILLED = "Murmur never fills in an answer."
+NO_FORMATTING = "Formatting is left out."
+NO_NAME = "Texts to read have no name."
+NO_RULE = "The rule is left out, so everyone is asked."
+NO_SUM = "It does not add earlier answers."
+TOO_DEEP = "It is nested too deeply."
+UNKNOWN_TYPE = "Murmur does not know the type “{}”."
+WHOLE = "Becomes a whole number."
 
 # Types of XLSForm.
 PERSONAL = {
     *("start", "end", "today", "deviceid", "imei", "username", "phonenumber", "phone_number"),
     *("email", "audit", "simserial", "sim_id", "subscriberid", "subscriber_id", "start_geopoint"),
-    *("device_id", "start_geopoint", "get_phone_number", "get_device_id", "get_sim_id", "uri"),
+    *("device_id", "get_phone_number", "get_device_id", "get_sim_id", "uri"),
 }
 REFUSED = {
     **dict.fromkeys(("text", "string", "note_text"), FREE_TEXT),
@@ -29,22 +37,17 @@ REFUSED = {
     "background_audio": PRIDE,
     "rank": "Murmur has no ranking. Ask for the first choice.",
     "hidden": "Murmur has no hidden questions.",
-    "xml_external": "Murmur reads no other files.",
-    "csv_external": "Murmur reads no other files.",
+    **dict.fromkeys(("xml_external", "csv_external"), "Murmur reads no other files."),
 }
 # Columns of XLSForm, as pyxform names them.
-WITHOUT_EFFECT: dict[tuple[str, ...], str] = {
-    ("bind", "required"): NO_EFFECT,
-    ("bind", "jr:requiredMsg"): NO_EFFECT,
-    ("bind", "jr:constraintMsg"): NO_EFFECT,
-    ("bind", "readonly"): "Without effect.",
-    ("control", "appearance"): NO_EFFECT,
-    ("control", "rows"): "Without effect.",
+WITHOUT_EFFECT: set[tuple[str, ...]] = {
+    *(("bind", name) for name in ("required", "jr:requiredMsg", "jr:constraintMsg", "readonly")),
+    *(("control", name) for name in ("appearance", "rows")),
 }
 LACKING: dict[tuple[str, ...], str] = {
     ("hint",): NO_HINTS,
     ("guidance_hint",): NO_HINTS,
     ("media",): "Murmur’s pages contain only text.",
-    ("default",): "Murmur never fills in an answer.",
+    ("default",): NEVER_FILLED,
     ("garbling",): "Murmur scrambles Yes and No alike, with its own strength.",
 }

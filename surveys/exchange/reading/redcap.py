@@ -144,7 +144,7 @@ class _Reader:
         if say_yes(line.take("identifier")):
             line.leave(say.PRIDE, "identifier")
         elif "identifier" in line.cells:
-            line.note("identifier", "Without effect.", "same")
+            line.note("identifier", say.NO_EFFECT, "same")
         content, choices = self._read_type(kind, line, declared=say_yes(tags.get("declared", "")))
         is_in_matrix = self._read_matrix(line, content or {})
         rule = read_rule(line, "branching_logic")
@@ -213,7 +213,7 @@ class _Reader:
             return content, closed.answers
         if kind == "descriptive":
             if line.name:
-                line.note("field_name", "Texts to read have no name.", "same")
+                line.note("field_name", say.NO_NAME, "same")
             return {"type": "information"}, None
         if kind == "slider" or (kind == "text" and self._is_number(line)):
             return self._read_number(kind, line), None
@@ -222,7 +222,7 @@ class _Reader:
         if kind == "text":
             self._refuse_text(line)
         else:
-            reason = _REFUSED.get(kind, f"Murmur does not know the type “{kind}”.")
+            reason = _REFUSED.get(kind, say.UNKNOWN_TYPE.format(kind))
             line.leave(reason, "field_type")
         return None, None
 
@@ -239,7 +239,7 @@ class _Reader:
                 text = value
             label = " ".join(clean_text(text).split())
             if label != " ".join(text.split()):
-                line.note(column, "Formatting is left out.")
+                line.note(column, say.NO_FORMATTING)
             if _PIPE.search(text):
                 line.leave(say.PIPED, column)
             found.append(
@@ -272,9 +272,7 @@ class _Reader:
             if "select_choices_or_calculations" in line.cells:
                 line.note("select_choices_or_calculations", "Numbers have no labels.")
         elif not validation.lower().startswith("integer"):
-            line.note(
-                "text_validation_type_or_show_slider_number", "Becomes a whole number.", "change"
-            )
+            line.note("text_validation_type_or_show_slider_number", say.WHOLE)
         found = [read_whole(text) for text in bounds]
         if None in found:
             missing = "text_validation_min" if found[0] is None else "text_validation_max"

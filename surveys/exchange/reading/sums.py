@@ -8,6 +8,7 @@ from math import ceil, floor
 from typing import Any
 
 from surveys.exchange.reading.conditions import DEEPEST, NotReadable, Tokens, read_any
+from surveys.exchange.reading.reasons import NO_SUM, TOO_DEEP
 
 _WHOLE_OR_DECIMAL = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
 _FURTHEST_BOUND = 1e9
@@ -25,7 +26,7 @@ def read_sum(text: str) -> Sum:
     terms = _terms(tokens, 1)
     tokens.end()
     if len({term["name"] for term in terms if term["name"]}) < 2:
-        raise NotReadable("It does not add earlier answers.")
+        raise NotReadable(NO_SUM)
     return terms
 
 
@@ -59,7 +60,7 @@ def _signed(tokens: Tokens, sign: float) -> Sum:
 def _term(tokens: Tokens) -> Sum:
     tokens.depth += 1
     if tokens.depth > DEEPEST:
-        raise NotReadable("It is nested too deeply.")
+        raise NotReadable(TOO_DEEP)
     try:
         return _read_term(tokens)
     finally:
@@ -205,7 +206,7 @@ def _read_bracket(tokens: Tokens) -> tuple[Sum, int | None, int | None]:
     tokens.demand("(")
     tokens.depth += 1
     if tokens.depth > DEEPEST:
-        raise NotReadable("It is nested too deeply.")
+        raise NotReadable(TOO_DEEP)
     inside = _read_range(tokens)
     tokens.demand(")")
     tokens.depth -= 1

@@ -42,6 +42,7 @@ _OURS = (
     *("murmur_flips", "murmur_declared", "murmur_same_fact", "murmur_follow_up"),
     *("murmur_refusal", "murmur_unit", "murmur_bands"),
 )
+_NO_NAME = "Groups have no name."
 _SURVEY_HEADS = {"type", "name", "label", "hint", "choice_filter", "parameters", "trigger", *_OURS}
 _CHOICE_HEADS = {"list name", "name", "label"}
 
@@ -225,7 +226,7 @@ class _Reader:
             else:
                 self.groups.pop()
             if line.name:
-                line.note(name_head, "Groups have no name.", "same")
+                line.note(name_head, _NO_NAME, "same")
             return
         line.text, _, words = self._read_texts(line, self.survey)
         if any(group.repeats for group in self.groups):
@@ -243,7 +244,7 @@ class _Reader:
         rule = join_rules(*(group.rule for group in self.groups), own_rule)
         if content["type"] == "information":
             if line.name:
-                line.note(name_head, "Texts to read have no name.", "same")
+                line.note(name_head, say.NO_NAME, "same")
             line.name = ""
         item = Item(
             line=self.places[id(line)],
@@ -275,7 +276,7 @@ class _Reader:
         note_columns(line, self.survey, is_closed=False)
         rule = read_rule(line, self.survey.find("bind", "relevant"))
         if line.name:
-            line.note(name_head, "Groups have no name.", "same")
+            line.note(name_head, _NO_NAME, "same")
         outer = any(group.repeats for group in self.groups)
         self.groups.append(_Group(rule=rule, repeats=repeats, line=line, is_table=is_table))
         if repeats or outer:
@@ -314,7 +315,7 @@ class _Reader:
         elif plain in ("text", "string") and (found := read_free_text(line, self.survey)):
             return found, {text: str(at) for at, text in enumerate(found["options"], 1)}, []
         else:
-            reason = say.REFUSED.get(plain, f"Murmur does not know the type “{kind[:60]}”.")
+            reason = say.REFUSED.get(plain, say.UNKNOWN_TYPE.format(kind[:60]))
             line.leave(reason, type_head)
         return None, None, []
 
@@ -323,12 +324,11 @@ class _Reader:
     ) -> tuple[dict[str, Any] | None, dict[str, str] | None, list[int]]:
         type_head = self.survey.find("type")
         command = aliases.select[found["select_command"]]
-        if found["select_command"] in aliases.select_from_file:
+        external = command == constants.SELECT_ONE_EXTERNAL
+        if external or found["select_command"] in aliases.select_from_file:
             line.leave("Its answers are in another file.", type_head)
         elif command == constants.RANK:
             line.leave(say.REFUSED["rank"], type_head)
-        elif command == constants.SELECT_ONE_EXTERNAL:
-            line.leave("Its answers are in another file.", type_head)
         elif found["list_name"] not in self.lists:
             line.leave(f"The sheet “choices” has no list “{found['list_name']}”.", type_head)
         if line.left:

@@ -15,7 +15,7 @@ from surveys.exchange.reading.tables import Table
 def read_number(kind: str, line: Line, table: Table) -> dict[str, Any] | None:
     type_head = table.find("type")
     if kind == "decimal":
-        line.note(type_head, "Becomes a whole number.")
+        line.note(type_head, say.WHOLE)
     if kind == "range":
         head = table.find("parameters")
         given = dict(re.findall(r"(\w+)\s*=\s*(\S+?)(?:[,;\s]|$)", line.cells.get(head, "")))
@@ -57,12 +57,12 @@ def note_columns(line: Line, table: Table, *, is_closed: bool) -> None:
             continue
         tokens = column.tokens
         if tokens[:2] in say.WITHOUT_EFFECT:
-            line.note(column.head, say.WITHOUT_EFFECT[tokens[:2]], "same")
+            line.note(column.head, say.NO_EFFECT, "same")
         elif tokens[:1] in say.LACKING:
             line.note(column.head, say.LACKING[tokens[:1]])
         elif tokens == ("bind", "constraint") and is_closed:
             line.note(column.head, say.CLOSED_ALREADY, "same")
         elif tokens == ("bind", "calculate"):
-            line.note(column.head, "Murmur never fills in an answer.")
+            line.note(column.head, say.NEVER_FILLED)
         elif tokens == ("parameters",):
             line.note(column.head, "Answers keep their order.")

@@ -4,7 +4,7 @@ import { Refusal } from "./report/manifest.js";
 import { walk } from "./report/rules.js";
 import { additions } from "./visit/additions.js";
 import { showDemo } from "./visit/demo.js";
-import { followHistory, go } from "./visit/history.js";
+import { followHistory, go } from "./visit/navigation.js";
 import { offerExit } from "./visit/leaving.js";
 import { openOutcome } from "./visit/outcome.js";
 import { isWatched, pageData } from "./visit/screen.js";

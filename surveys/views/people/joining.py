@@ -13,6 +13,7 @@ from surveys.models import Invitation, Role, Survey
 from surveys.people.errors import PeopleError
 from surveys.people.forms import JoinForm
 from surveys.people.invitations import (
+    VALID_FOR,
     accept,
     find_invitation,
     has_account,
@@ -82,5 +83,6 @@ def _show(
         "role": Role(found.role).label.lower() if found else "",
         "form": form,
         "gone": gone,
+        "valid_for": VALID_FOR,
     }
     return render(request, "surveys/people/invitation.html", context, status=status)

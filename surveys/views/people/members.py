@@ -21,8 +21,9 @@ from surveys.people.leaving import find_colleagues
 from surveys.views.authoring.draft_page import REFUSED, page_or_form, posted_to
 
 MANY = "You have sent too many invitations. Wait an hour and try again."
-MAILED = "An email with the invitation is on its way. The invitation is valid for a week."
-NOT_MAILED = "The invitation is valid for a week, but this installation sends no email."
+_VALID = f"The invitation is valid for {invitations.VALID_FOR}"
+MAILED = f"An email with the invitation is on its way. {_VALID}."
+NOT_MAILED = f"{_VALID}, but this installation sends no email."
 
 
 @page_or_form

@@ -25,10 +25,10 @@ from aggregator.comparisons.breakdown.result import BreakdownResult
 from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows, list_blocks_with_rows
 from aggregator.models import RowsFile
-from aggregator.results.blocks import list_blocks
+from aggregator.results.blocks import NOT_SHOWN, list_blocks
 from aggregator.results.display import Results, find_view
 from aggregator.study_report.content import Table
-from aggregator.study_report.sections.participants import NOT_SHOWN, write_participants
+from aggregator.study_report.sections.participants import write_participants
 from aggregator.views.background import REFUSED
 from surveys.authoring.services import add_question
 from surveys.lifecycle.services import close_wave

@@ -31,11 +31,11 @@ from aggregator.comparisons.claims import (
     stamp_claims,
 )
 from aggregator.comparisons.counting import cross_tabulate_indicators
+from aggregator.comparisons.empty_groups import NOBODY
 from aggregator.comparisons.jobs import find_comparisons_to_run, run_comparison
 from aggregator.comparisons.result import TwoQuestionsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result, write_result
-from aggregator.comparisons.too_few import NOBODY
 from aggregator.models import Batch, Comparison, SealedHalf
 from aggregator.results.groups import halves
 from aggregator.results.groups.halves import MOST_CLAIMS, can_tell_groups

@@ -23,11 +23,11 @@ from aggregator.comparisons.choice import (
     PREPARING,
     TWO_BLOCKS,
 )
+from aggregator.comparisons.empty_groups import NOBODY
 from aggregator.comparisons.jobs import OLDER_METHOD
 from aggregator.comparisons.result import PairsResult, TwoQuestionsResult
 from aggregator.comparisons.standing import find_standing
 from aggregator.comparisons.stored import read_result, write_result
-from aggregator.comparisons.too_few import NOBODY
 from aggregator.exports.report_codes import list_columns
 from aggregator.exports.reports import find_rows
 from aggregator.models import Comparison, RowsFile

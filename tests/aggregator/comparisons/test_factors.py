@@ -19,11 +19,11 @@ from aggregator.comparisons.choice import (
     check_choice,
     settle_answers,
 )
+from aggregator.comparisons.empty_groups import check_not_empty
 from aggregator.comparisons.planned import request_planned
-from aggregator.comparisons.result import RegressionResult
+from aggregator.comparisons.result import RegressionResult, TooFewToShow
 from aggregator.comparisons.sentences import UNCLEAR
 from aggregator.comparisons.standing import find_standing
-from aggregator.comparisons.too_few import TooFewToShow, check_not_empty
 from aggregator.comparisons.words.regression_sentences import NOT_AT_LOOKS, write_terms
 from aggregator.models import Comparison, RawReport, RowsFile
 from aggregator.results.sentences import TOO_FEW

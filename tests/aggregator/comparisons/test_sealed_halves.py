@@ -159,7 +159,7 @@ def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
     assert changed >= {"owner", "files", "comparisons", "results", "snapshots"}
     open_sealed_half(wave, *chosen)
     written = HistoryRow.objects.filter(slug=wave.survey.slug).values_list("verb", "kind")
-    assert {(Verb.CHANGED, Object.CLAIM), (Verb.OPENED, Object.SEALED_HALF)} <= set(written)
+    assert {(Verb.CHANGED, Object.CLAIM), (Verb.ASKED_TO_OPEN, Object.SEALED_HALF)} <= set(written)
     held = list(Batch.every.filter(wave=wave).order_by("-number")[:5])
     opened = observe(wave)
     assert opened["differences"] == []

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from aggregator.charts.comparisons import make_comparison_figure
 from aggregator.comparisons.jobs import request_comparison
-from aggregator.comparisons.result import Profile, SegmentsResult
+from aggregator.comparisons.result import Profile, SegmentsResult, TooFewToShow
 from aggregator.comparisons.segments import (
     AFTER_CLOSE,
     HOW_MANY,
@@ -25,7 +25,6 @@ from aggregator.comparisons.segments import (
 )
 from aggregator.comparisons.sentences import A_SUMMARY
 from aggregator.comparisons.standing import find_standing
-from aggregator.comparisons.too_few import TooFewToShow
 from aggregator.comparisons.words.segment_sentences import list_profile_rows, summarize_profiles
 from aggregator.models import Comparison
 from aggregator.results.display import find_view

@@ -14,8 +14,8 @@ from aggregator.exports.codebook import CODEBOOK_COLUMNS
 from aggregator.exports.comparisons import Quantity, name_in_files
 from aggregator.simulation.demo_surveys import STUDY
 from surveys.authoring.drafts import build_manifest
-from surveys.authoring.naming import find_name_problem
 from surveys.authoring.services import add_question, copy_survey
+from surveys.authoring.variable_names import find_name_problem
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Question, Survey, Wave

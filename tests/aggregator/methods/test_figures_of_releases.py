@@ -22,7 +22,7 @@ from privacy.central.selection import (
     selection_bound,
 )
 from privacy.central.table import table_interval, table_standard_error
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.mechanism.composition_with_delta import exact_composition
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.planning.protections import (

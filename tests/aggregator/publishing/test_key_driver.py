@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch
-from aggregator.models import Discard, RawReport, Release, today
+from aggregator.models import Discard, RawReport, Release
 from aggregator.publishing.rows import list_figures
 from aggregator.releases import drawing
 from aggregator.releases.agreeing import find_agreeing
@@ -41,7 +41,7 @@ from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType as Kind
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.serialization import parse_manifest
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from surveys.releasing.choice import NotReleasable, check_beside, check_request, list_candidates
 from surveys.releasing.noise import Mechanism, ReleasePlan, plan_table_of_choice
 from surveys.releasing.noise import plan_release as plan_noise

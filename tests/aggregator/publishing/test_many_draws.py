@@ -16,13 +16,13 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from aggregator.models import Release, today
+from aggregator.models import Release
 from aggregator.releases.drawing import _Draw, draw_release, find_releases_to_draw
 from aggregator.releases.ledger import reserve_planned
 from surveys.authoring.services import add_question, plan_release
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import StoredText, Survey, Wave
+from surveys.models import StoredText, Survey, Wave, today
 from tests.support.factories import make_survey, open_survey
 from tests.support.releases.many_kinds import translate_all
 from tests.support.waves import count_all, send_many

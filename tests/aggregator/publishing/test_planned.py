@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from aggregator.batches.sealing import find_waves_to_seal, seal_next_batch
-from aggregator.models import Batch, Discard, RawReport, Release, ReleaseLedger, SpentId, today
+from aggregator.models import Batch, Discard, RawReport, Release, ReleaseLedger, SpentId
 from aggregator.releases import drawing
 from aggregator.releases.counters import append_key, find_file
 from aggregator.releases.drawing import draw_release, give_up, suspend
@@ -39,7 +39,7 @@ from surveys.manifest.languages import NAMES
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from surveys.releasing.choice import NotReleasable, find_planned_problem
 from surveys.releasing.noise import Mechanism, ReleasePlan
 from tests.support.deleting import delete_question

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import Discard, RawReport, Release, SpentId, today
+from aggregator.models import Discard, RawReport, Release, SpentId
 from aggregator.releases import drawing
 from aggregator.releases.drawing import NOT_COUNTED, draw_release
 from aggregator.releases.ledger import find_final_counts, reserve_planned, reserve_release
@@ -29,7 +29,7 @@ from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from surveys.releasing.choice import NotReleasable
 from surveys.releasing.noise import ReleasePlan
 from surveys.respondent.label.label import describe_protection

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from aggregator.releases.figures import TableFigures, read_figures
 from aggregator.releases.readers import reader_epsilons
 from aggregator.simulation.rehearsal import open_rehearsal
@@ -24,7 +24,7 @@ from surveys.lifecycle.services import switch_public_results
 from surveys.manifest.manifest import Publication
 from surveys.manifest.readers import find_answered
 from surveys.manifest.releases import ReleaseKind
-from surveys.models import Question, Wave
+from surveys.models import Question, Wave, today
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field, send_people
 from tests.support.releases.public import (

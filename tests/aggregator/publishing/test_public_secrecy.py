@@ -14,11 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from aggregator.batches.sealing import seal_next_batch
-from aggregator.models import Release, today
+from aggregator.models import Release
 from aggregator.publishing.public_releases import PublicRelease, list_public
 from aggregator.results.snapshots import update_snapshot
 from surveys.lifecycle.services import close_wave
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from tests.support.fielding import field, process, send_codes, sign_in
 from tests.support.releases.public import (
     NAMES,

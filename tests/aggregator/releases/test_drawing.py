@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from aggregator.publishing.public_releases import find_charged
 from aggregator.releases import drawing
 from aggregator.releases.drawing import (
@@ -34,7 +34,7 @@ from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
 from surveys.manifest.question_types import QuestionType
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Survey, Wave
+from surveys.models import Survey, Wave, today
 from surveys.releasing.choice import NotReleasable
 from surveys.releasing.noise import ReleasePlan
 from tests.support.factories import make_survey, open_survey

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from aggregator.releases.counters import name_start
 from aggregator.releases.ledger import list_keys, read_account, reserve_release
 from aggregator.upkeep.deleting import delete_survey
 from privacy.central.composition import zcdp_epsilon
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Survey
+from surveys.models import Survey, today
 from surveys.releasing.choice import NotReleasable
 from tests.support.waves import count_all, make_protected_wave, make_released_wave, make_wave
 

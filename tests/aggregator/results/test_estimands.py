@@ -17,7 +17,8 @@ from aggregator.batches.combinations import list_declared
 from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimands import Among, Estimand, EstimandKind, estimands_of, list_estimands
 from aggregator.results.estimate import Estimate, Intervals, QuestionResult
-from aggregator.results.estimating import LEVEL, compute_estimates
+from aggregator.results.estimating import compute_estimates
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.alarms import find_contradictions
 from privacy.shares.conditional import likelihood_ratio_share

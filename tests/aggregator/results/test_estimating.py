@@ -10,7 +10,8 @@ from scipy.stats import binom
 
 from aggregator.results.estimands import estimands_of
 from aggregator.results.estimate import QuestionResult
-from aggregator.results.estimating import LEVEL, compute_estimates
+from aggregator.results.estimating import compute_estimates
+from privacy.level import LEVEL
 from privacy.mechanism.mechanisms import RandomizedResponse
 from privacy.shares.intervals import clopper_pearson, likelihood_ratio
 from privacy.shares.looks import repeated_level

@@ -27,7 +27,6 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     update_snapshot,
 )
-from aggregator.upkeep.verification.run import Verification
 from surveys.authoring.services import add_question
 from surveys.comparing.choice import NotComparable
 from surveys.lifecycle.services import close_wave
@@ -40,6 +39,7 @@ from tests.support.factories import YES_NO, make_launched_survey, make_survey, o
 from tests.support.fielding import process, send_codes, send_people, sign_in
 from tests.support.manifests import make_manifest
 from tests.support.reading import text_of
+from tests.support.verifying import find_differences
 
 K = 10
 FOUR = ("First?", "Second?", "Third?", "Fourth?")
@@ -191,12 +191,6 @@ def shown(wave: Wave) -> tuple[int, int, int]:
     listed = int(text.partition(" sealed report")[0].split()[-1].replace(",", ""))
     told = client.get(f"/api/surveys/{wave.survey.slug}").json()["sealed"]
     return view.snapshot.total if view.snapshot else 0, listed, told
-
-
-def find_differences() -> list[str]:
-    """Return what verify finds, but not that reports made here were never acknowledged."""
-    found = Verification().run(Wave.objects.order_by("pk"))
-    return [str(difference) for difference in found if difference.kind != "reports"]
 
 
 @pytest.mark.usefixtures("static_files")

@@ -24,6 +24,7 @@ from surveys.models import Question, Wave
 from tests.aggregator.routed import ROUTED, SUBSET, draw_reports
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import send_people
+from tests.support.verifying import find_differences
 
 Counts = list[list[int]]
 K = 10
@@ -99,11 +100,6 @@ def seal(wave: Wave, size: int) -> None:
     waiting = K if wave.batches.exists() else 0
     send_people(wave, people=size + K - waiting, seed=size)
     assert seal_next_batch(wave_id=wave.pk) is not None
-
-
-def find_differences() -> list[str]:
-    found = Verification().run(Wave.objects.order_by("pk"))
-    return [str(difference) for difference in found if difference.kind != "reports"]
 
 
 def forget_tables() -> None:

@@ -12,7 +12,7 @@ from aggregator.batches.joint_tables import list_tables
 from aggregator.results.estimate import Estimate
 from aggregator.results.estimating import compute_estimates
 from aggregator.results.reliability import Reliability, rate
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.planning.answerers import (
     ExpectedReports,
     expect_answers,

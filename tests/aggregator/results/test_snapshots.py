@@ -20,12 +20,12 @@ from aggregator.results.snapshots import (
     newest_snapshot,
     update_snapshot,
 )
-from aggregator.upkeep.verification.run import Verification
 from privacy.shares.looks import critical_values
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.serialization import parse_manifest, serialize_manifest
 from surveys.models import Wave
 from tests.support.fielding import send_people
+from tests.support.verifying import find_differences
 from tests.support.waves import make_wave, send_many
 
 pytestmark = pytest.mark.django_db
@@ -84,12 +84,6 @@ def list_critical(snapshot: Snapshot) -> set[float]:
         for question in snapshot.estimates
         for estimate in question["estimates"]
     }
-
-
-def find_differences() -> list[str]:
-    """Return what verify finds, but not that reports made here were never acknowledged."""
-    found = Verification().run(Wave.objects.order_by("pk"))
-    return [str(difference) for difference in found if difference.kind != "reports"]
 
 
 def find_critical(totals: list[int], *, expected: int) -> float:

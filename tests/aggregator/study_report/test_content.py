@@ -12,14 +12,14 @@ from django.conf import settings
 from aggregator.comparisons.planned import list_planned, request_planned
 from aggregator.comparisons.sentences import PLANNED_BUT_WARNED, PLANNED_STILL_OPEN
 from aggregator.models import Comparison
-from aggregator.results.blocks import COUNTED_LATER, list_blocks
+from aggregator.results.blocks import COUNTED_LATER, NOT_SHOWN, list_blocks
 from aggregator.results.display import Results, find_view
 from aggregator.study_report.content import Heading, StudyReport, Table
 from aggregator.study_report.sections.comparisons import EXPLORATORY, LATER, PLANNED, TRIED
 from aggregator.study_report.sections.findings import RESULTS
 from aggregator.study_report.sections.limits import HONESTY, LIMITS, ONE_REPORT, SELF_SELECTION
 from aggregator.study_report.sections.methods import METHODS
-from aggregator.study_report.sections.participants import NOT_SHOWN, PARTICIPANTS
+from aggregator.study_report.sections.participants import PARTICIPANTS
 from aggregator.study_report.sections.protection import PROTECTION, name_questions
 from aggregator.study_report.sections.references import REFERENCES, SOURCES
 from aggregator.study_report.writing import write_report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.models import today
 from aggregator.releases.figures import TableFigures, read_figures
 from aggregator.results.display import find_view
 from aggregator.study_report.content import StudyReport, Table, list_texts
@@ -17,7 +16,7 @@ from surveys.authoring.services import add_question
 from surveys.formatting import day
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind
-from surveys.models import Survey
+from surveys.models import Survey, today
 from tests.aggregator.study_report.report_text import find_section, text_of_section
 from tests.support.factories import make_launched_survey, make_survey, open_survey
 from tests.support.fielding import field

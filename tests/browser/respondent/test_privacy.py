@@ -17,6 +17,7 @@ from surveys.models import Wave
 from surveys.models.stored_texts import squeeze
 from surveys.respondent.client_files import ICON, client_files
 from tests.support.browser.live import LiveApplication
+from tests.support.browser.recording import without_icon
 from tests.support.browser.visit import (
     CHOSEN,
     DUMP,
@@ -45,15 +46,6 @@ class Trace:
     symbols: str
 
 
-def without_favicon(requests: list[Request]) -> list[Request]:
-    """Leave out the browser's own request for the icon, which comes at any time, from its cache."""
-    return [
-        request
-        for request in requests
-        if not (request.url.endswith("icon.svg") and request.resource_type == "other")
-    ]
-
-
 def describe_request(request: Request) -> dict[str, Any]:
     body = request.post_data or ""
     return {
@@ -80,8 +72,8 @@ def trace_visit(visitor: Visitor, wave: Wave, choices: tuple[str, ...]) -> Trace
     expect(status(page)).to_have_text(SENT)
     stored.append(page.evaluate(DUMP))
     return Trace(
-        sent_before=sorted(request.url for request in without_favicon(visitor.requests[:before])),
-        sent=[describe_request(one) for one in without_favicon(visitor.requests[before:])],
+        sent_before=sorted(request.url for request in without_icon(visitor.requests[:before])),
+        sent=[describe_request(one) for one in without_icon(visitor.requests[before:])],
         stored=stored,
         symbols=json.loads(visitor.bodies()[0])["symbols"],
     )
@@ -227,7 +219,7 @@ def test_one_visit_weighs_at_most_20_kilobytes(visitor: Visitor, language: str) 
         choose_first(page)
     page.locator("main > .button").click()
     expect(page.locator("dl.letters").first).to_be_attached()
-    requests = without_favicon(visitor.requests)
+    requests = without_icon(visitor.requests)
     weights = {r.url: r.sizes()["responseBodySize"] for r in requests}
     assert any(url.endswith(".json") for url in weights)
     assert any(url.endswith(".css") for url in weights)

@@ -30,6 +30,7 @@ from tests.support.browser.every_type import (
     walk_through,
 )
 from tests.support.browser.live import LiveApplication
+from tests.support.browser.recording import without_icon
 from tests.support.browser.scales import make_scales
 from tests.support.browser.visit import (
     DUMP,
@@ -164,15 +165,6 @@ def choose_ways() -> Iterator[dict[str, list[str]]]:
             yield {**way, MOVED: moved, LONELY_STILL: still}
     first = {text: ways[0] for text, ways in WAYS.items()}
     yield {**first, HOURS: WAYS[HOURS][3]}
-
-
-def without_icon(requests: list[Request]) -> list[Request]:
-    """Leave out the browser's own request for the icon, which comes at any time."""
-    return [
-        request
-        for request in requests
-        if not (request.url.endswith("icon.svg") and request.resource_type == "other")
-    ]
 
 
 def describe(request: Request) -> dict[str, Any]:

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.stack import ROOT
 
 SECONDS = 300  # far more than needed, even on a busy machine
@@ -29,13 +28,6 @@ def list_processes(mark: str) -> list[str]:
     return found
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.redis
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
@@ -46,7 +38,9 @@ def test_a_stopped_benchmark_leaves_no_process(number: signal.Signals, tmp_path:
     command = [sys.executable, "-m", "scripts.stack.stoppable", "scripts.benchmarks.page"]
     benchmark = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     try:
-        wait_until(lambda: any("uvicorn" in process for process in list_processes(mark)))
+        wait_for(
+            lambda: any("uvicorn" in process for process in list_processes(mark)), seconds=SECONDS
+        )
         benchmark.send_signal(number)
         assert benchmark.wait(timeout=SECONDS) == 128 + number
         assert list_processes(mark) == []

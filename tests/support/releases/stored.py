@@ -9,10 +9,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from aggregator.models import Release, ReleaseLedger, today
+from aggregator.models import Release, ReleaseLedger
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Wave
+from surveys.models import Wave, today
 from surveys.releasing.choice import check_request
 from surveys.releasing.noise import Mechanism, list_symbols, plan_release
 from tests.support.sampling.integer_sampler import IntegerSampler

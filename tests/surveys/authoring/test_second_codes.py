@@ -26,6 +26,7 @@ from surveys.definition.creating import create_draft
 from surveys.definition.exporting import build_definition
 from surveys.manifest.questions import ManifestQuestion
 from surveys.models import Question, Survey
+from surveys.planning.question_costs import find_question_cost
 from surveys.planning.question_facts import list_facts
 from surveys.respondent.label.odds import describe_groups
 from tests.support.factories import make_survey
@@ -82,6 +83,8 @@ def test_a_second_code_is_asked_and_declined_as_its_scale_and_counts_as_one_fact
     unnamed = QUESTION_FORMS["second"](typed, questions=list(survey.questions.all()))
     assert unnamed.guess_codes() == second.k == 4
     manifest = build_manifest(survey=survey, wave_number=1)
+    costs = [find_question_cost(manifest, one) for one in (first, second)]
+    assert [len(cost.switches) for cost in costs if cost] == [2, 0]
     assert not find_repeats(manifest)
     assert manifest.block_count == 1
     set_declining(survey=survey, keys=[scale.pk], allowed=False)

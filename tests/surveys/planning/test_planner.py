@@ -11,7 +11,7 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from surveys.authoring.drafts import build_manifest
 from surveys.authoring.forms import PlanForm
 from surveys.authoring.services import add_question

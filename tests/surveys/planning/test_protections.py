@@ -12,7 +12,7 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy.distributions import Z_95
+from privacy.level import Z_95
 from privacy.planning.protections import Protection
 from surveys.planning.plan_input import PlanInput
 from surveys.planning.planner import Plan

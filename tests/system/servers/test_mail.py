@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
+from scripts.attacks.fuzz.target import wait_for
 from scripts.stack.opening import OpenWave, open_surveys
 from scripts.stack.stack import Stack, free_port
 from scripts.stack.world import OWNER, World
@@ -80,13 +80,6 @@ def send_reports(world: World, wave: OpenWave, *, count: int) -> None:
             assert reply.status_code == 201
 
 
-def wait(what: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def count_waiting_mails(world: World) -> int:
     [(count,)] = world.query("SELECT count(*) FROM accounts_mail WHERE account <> 0")
     return int(count)
@@ -111,7 +104,7 @@ def test_a_mail_server_that_says_nothing_stops_no_page_and_no_sealing(
         for _ in range(2):
             before = hanging.tally().sealed
             send_reports(hanging, wave, count=40)
-            wait(lambda known=before: hanging.tally().sealed > known)  # type: ignore[misc]
+            wait_for(lambda known=before: hanging.tally().sealed > known, seconds=60)  # type: ignore[misc]
         assert count_waiting_mails(hanging) == len(PEOPLE)
     # A mail that is requested later is also tried once, but no mail is retried at once.
     silent_server.settimeout(0)
@@ -133,7 +126,7 @@ def test_a_mail_that_nobody_sends_is_where_the_page_says(unsent: World) -> None:
         assert place is not None
         log = Path(place[1])
         pattern = rf"http://localhost:{unsent.stack.port}({RESET}key/\S+)"
-        wait(lambda: re.search(pattern, log.read_text()) is not None)
+        wait_for(lambda: re.search(pattern, log.read_text()) is not None, seconds=60)
         link = re.search(pattern, log.read_text())
         assert link is not None
         page = client.get(link[1], follow_redirects=True)

@@ -43,7 +43,7 @@ export const makeLink = (text, act, style) =>
 export const makeButton = (text, act) =>
   onClick(make("button", { type: "button", class: "button" }, text), act);
 
-/** Makes the link to the page before, which history.js shows. */
+/** Makes the link to the page before, which navigation.js shows. */
 export const makeBack = () => makeLink(say("back"), () => dispatchEvent(new Event("back")), "back");
 
 /**

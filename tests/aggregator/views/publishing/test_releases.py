@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from aggregator.models import DueWork, Release, ReleaseLedger, today
+from aggregator.models import DueWork, Release, ReleaseLedger
 from aggregator.releases.ledger import reserve_release
 from aggregator.upkeep.due import WorkKind
 from surveys.authoring import drafts
@@ -16,7 +16,7 @@ from surveys.authoring.services import add_question
 from surveys.lifecycle.services import close_wave
 from surveys.manifest.manifest import Publication
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
-from surveys.models import Question, Survey, Wave
+from surveys.models import Question, Survey, Wave, today
 from tests.support.breakdowns.waves import make_closed_wave
 from tests.support.factories import make_survey, open_survey
 from tests.support.fielding import process, sign_in

@@ -24,8 +24,8 @@ from aggregator.exports import (
     report_codes,
 )
 from scripts.attacks.linker.server import Server
-from surveys.authoring.naming import conform_name, find_name_problem, suggest_name
 from surveys.authoring.reserved_names import OWN_COLUMNS, RESERVED_WORDS
+from surveys.authoring.variable_names import conform_name, find_name_problem, suggest_name
 from surveys.manifest.names import MAX_NAME_LENGTH, rename_in_files
 
 WORDS = frozenset[str]().union(OWN_COLUMNS, *RESERVED_WORDS.values())

@@ -1,4 +1,4 @@
-"""Results that a worker refuses to show because too few people, or none, are behind them."""
+"""Leave out groups that no one is in, or refuse a comparison that depends on them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from aggregator.comparisons.result import TooFewToShow
 from surveys.comparing.indicators import Answer, Factor, Indicator
 
 NOBODY = "No one is in the group {label}. Choose another group."
 ONE_GROUP_ONLY = "All people are in one group of Q{number}. Choose another question."
-
-
-class TooFewToShow(Exception):
-    """The message says what to choose instead."""
 
 
 def check_not_empty(counts: NDArray[np.int64], indicators: Sequence[Indicator]) -> list[Indicator]:

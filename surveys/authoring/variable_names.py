@@ -19,8 +19,8 @@ from surveys.manifest.names import MAX_NAME_LENGTH
 
 CONFORMED = (
     "Names are written in small letters without accents, with _ for other signs. An i goes before "
-    "a part that is not allowed, as in phq9_i1. Names are cut to 20 characters, and a letter is "
-    "added to a name that is taken."
+    f"a part that is not allowed, as in phq9_i1. Names are cut to {MAX_NAME_LENGTH} characters, "
+    "and a letter is added to a name that is taken."
 )
 _GRAMMAR = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 _ENDINGS = re.compile(r"[0-9]+|gate|rnd|rounded")
