@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from accounts import tokens
 from accounts.mail.queue import is_mail_due, send_next_mail
+from accounts.second_factor import codes
 from aggregator.background.rows_files import make_rows_file
 from aggregator.batches.closing import close_due_waves
 from aggregator.batches.sealing import find_largest_batch, seal_next_batch
@@ -231,6 +232,7 @@ def tend_history() -> None:
     record_endings()
     hide_moments()
     tokens.hide_moments()
+    codes.hide_moments()
     forget_old_rows()
 
 

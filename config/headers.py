@@ -63,7 +63,10 @@ TABLE = (
     Policy(prefixes=("/m/", "/r/", "/static/", "/api/", "/schemas/", "/.well-known/"), csp=NOTHING),
     # Copies in search engines could not be withdrawn.
     Policy(
-        routes=("aggregator:public_results", "aggregator:public_coin_results"),
+        routes=(
+            *("aggregator:public_results", "aggregator:public_coin_results"),
+            *("aggregator:public_results_csv", "aggregator:public_coin_results_csv"),
+        ),
         csp={**_FORM, "form-action": "'none'"},
         extra={"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"},
     ),

@@ -1,7 +1,8 @@
-"""Names the files that browsers save, and lists the characters that begin spreadsheet formulas."""
+"""Names the files that browsers save, and finds the spreadsheet formulas in their texts."""
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 from django.http import HttpResponseBase
@@ -10,6 +11,9 @@ from django.utils.http import content_disposition_header
 Response = TypeVar("Response", bound=HttpResponseBase)
 # Some spreadsheets read the fullwidth forms as the ASCII ones.
 FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
+# Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
+# break. So a formula can begin at these places, not only at the start of a cell.
+FORMULA = re.compile(f"(?:^|(?<=;))(?=[{re.escape(''.join(FORMULA_STARTS))}])", re.MULTILINE)
 
 
 def attach(response: Response, name: str, *, inline: bool = False) -> Response:

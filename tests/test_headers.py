@@ -219,7 +219,7 @@ def test_a_form_without_javascript_gets_no_scripts_and_may_send_its_origin() -> 
 
 
 def test_public_results_get_no_scripts_and_no_form_and_stay_out_of_search_engines() -> None:
-    for page in ("results", "results/coins"):
+    for page in ("results", "results.csv", "results/coins", "results/coins.csv"):
         headers = headers_for(f"/s/abcdefghijkm/{page}")
         assert headers["Content-Security-Policy"] == (
             "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "

@@ -17,7 +17,7 @@ from allauth.mfa.totp.internal.auth import (
     hotp_value,
     yield_hotp_counters_from_time,
 )
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts import audit
 from accounts.mail.composing import Kind
@@ -32,6 +32,7 @@ FIRST_PAUSE_SECONDS = 30
 # This allows 24 guesses a day at sign-in, and as many in sessions. The chance that a guess is right
 # is 3 in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
+STEP_SECONDS = 30
 # After this many failures, the owner should learn that someone has the password or a session.
 TOLD_AFTER = 10
 
@@ -134,3 +135,24 @@ def pause_after(failures: int) -> int:
     if failures < FREE_FAILURES:
         return 0
     return min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS << min(failures - FREE_FAILURES, 7))
+
+
+def hide_moments() -> None:
+    """Forget when codes were used, once this no longer matters.
+
+    All second factors get the same hidden transaction number, as in `accounts.tokens`.
+    """
+    over = int(time.time()) - LONGEST_PAUSE_SECONDS
+    with transaction.atomic():
+        for row in Authenticator.objects.select_for_update().order_by("pk"):
+            if row.data.get("last_step", 0) * STEP_SECONDS < over:
+                row.data.pop("last_step", None)
+            for count in (AT_SIGN_IN, IN_SESSION):
+                if row.data.get(count.failed_at, 0) < over:
+                    row.data.pop(count.failed_at, None)
+            row.created_at = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
+            row.last_used_at = None
+            row.save()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM mfa_authenticator")  # removes the old versions

@@ -6,6 +6,9 @@ reports therefore shows how many came since the previous sweep, but not when.
 
 from __future__ import annotations
 
+from django.db.models import Max
+
+from aggregator.models import Batch
 from surveys.models import Wave
 
 # Fewer reports between two sweeps are no burst. At a steady 10 reports a second, 1 in 200 million
@@ -16,14 +19,16 @@ LEAST_IN_A_BURST = 50
 def count_burst_reports(wave: Wave, *, through_batch: int, final: bool) -> int:
     """Return a lower bound on the reports of batches 1 to through_batch that came in bursts.
 
-    `final` means that the close sealed the last of these batches.
+    `final` means that the close sealed the newest batch. If half of the batches stay sealed, its
+    number is not the last.
     """
+    newest = Batch.every.filter(wave=wave).aggregate(pk=Max("pk"))["pk"] if final else None
     large = wave.batches.filter(
         number__lte=through_batch, size__gte=wave.minimum_batch + LEAST_IN_A_BURST
     )
     beyond = [
         # The close also seals the K reports that always wait.
-        size - wave.minimum_batch * (2 if final and number == through_batch else 1)
-        for number, size in large.values_list("number", "size")
+        size - wave.minimum_batch * (2 if pk == newest else 1)
+        for pk, size in large.values_list("pk", "size")
     ]
     return sum(count for count in beyond if count >= LEAST_IN_A_BURST)

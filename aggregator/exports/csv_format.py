@@ -1,7 +1,7 @@
 """Write and name CSV files.
 
 They follow RFC 4180, with CRLF, UTF-8 without a byte order mark, and one header row. Text cells and
-headers that a spreadsheet would run as a formula get a leading apostrophe; numeric cells never do.
+headers that a spreadsheet would run as a formula get an apostrophe; numeric cells never do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 from django.http import StreamingHttpResponse
 
 from aggregator.results.display import Results
-from surveys.downloads import FORMULA_STARTS, attach
+from surveys.downloads import FORMULA, attach
 from surveys.models import Wave
 
 Cell = str | float | None
@@ -77,9 +77,7 @@ def respond_with_csv(
 
 def write_text(text: str) -> str:
     """Write a text cell or header, safe in a spreadsheet and quoted where necessary."""
-    if text.startswith(FORMULA_STARTS):
-        text = f"'{text}"
-    text = text.replace("\0", "")
+    text = FORMULA.sub("'", text).replace("\0", "")
     if _NEEDS_QUOTES.intersection(text):
         return '"' + text.replace('"', '""') + '"'
     return text

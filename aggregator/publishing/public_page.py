@@ -219,7 +219,7 @@ def _build_results_context(survey: Survey, results: Results) -> dict[str, Any]:
             if results.manifest.is_for_everyone(result.question)
             for one in result.shown
         ),
-        "alarm": describe_alarm(results),
+        "alarm": describe_alarm(results, is_public=True),
         "burst": "" if truth else describe_burst(results),
         "known_truth": describe_truth(survey),
     }

@@ -130,7 +130,7 @@ class Results:
         return count_burst_reports(
             self.wave,
             through_batch=self.snapshot.find_look(EVERYBODY),
-            final=self.snapshot.final,
+            final=self.snapshot.final or self.snapshot.is_half,
         )
 
 

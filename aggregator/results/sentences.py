@@ -137,9 +137,16 @@ def describe_caution(estimates: Iterable[Estimate]) -> str:
     return CAUTION if Reliability.CAUTION in ratings else ""
 
 
-def describe_alarm(results: Results) -> str:
-    """Name the questions whose codes the design could not have produced; empty if none."""
-    numbers = [f"Q{question.number}" for question in results.alarms]
+def describe_alarm(results: Results, *, is_public: bool = False) -> str:
+    """Name the questions whose codes the design could not have produced; empty if none.
+
+    The public page says nothing about a question that only a declared group was asked.
+    """
+    numbers = [
+        f"Q{result.number}"
+        for result in results.alarms
+        if not is_public or results.manifest.is_for_everyone(result.question)
+    ]
     if not numbers:
         return ""
     looks = "" if results.fixed_end else ", at all looks together"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -136,6 +136,8 @@ def purge_traces() -> None:
 
 def _purge_postgresql() -> tuple[dict[str, int], list[str]]:
     reached, before = _rewrite_raw_reports(), _reached_before().get("deletion", 0)
+    with suppress(PurgePostponed):  # the next purge tries again
+        _rewrite("aggregator_duework")  # deleted rows say when earlier batches became due
     if reached["deletion"] > before:
         try:
             _rewrite_tables_of_surveys()
@@ -170,11 +172,15 @@ def _rewrite_tables_of_surveys() -> None:
     """
     tables = [name for name in TABLES_OF_SURVEYS if name != SPENT_IDS or not _is_long(name)]
     for table in tables:
-        with _locked(table) as cursor:
-            cursor.execute(f"CLUSTER {table} USING {table}_pkey")
-            # The statistics contain samples of texts; this replaces samples from deleted rows.
-            cursor.execute(f"ANALYZE {table}")
+        _rewrite(table)
     _rewrite_statistics()
+
+
+def _rewrite(table: str) -> None:
+    with _locked(table) as cursor:
+        cursor.execute(f"CLUSTER {table} USING {table}_pkey")
+        # The statistics contain samples of rows; this replaces samples from deleted rows.
+        cursor.execute(f"ANALYZE {table}")
 
 
 def _rewrite_statistics() -> None:

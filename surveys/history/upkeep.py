@@ -19,6 +19,12 @@ _WRITE_AGAIN = (
         "h.slug = c.slug AND h.number = c.number AND h.day >= %(since)s AND h.day < %(today)s"
     ),
 )
+# A survey's row may keep the number of the transaction that created it, so it keeps the day only.
+_KEEP_THE_DAY = """
+    UPDATE surveys_survey SET created_at = date_trunc('day', created_at, 'UTC') WHERE id IN (
+        SELECT id FROM surveys_survey WHERE created_at <> date_trunc('day', created_at, 'UTC')
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+"""
 
 
 def record_endings() -> None:
@@ -40,7 +46,7 @@ def record_endings() -> None:
 
 
 def hide_moments() -> None:
-    """Give all rows of a past day the same hidden transaction number.
+    """Give all rows of a past day the same hidden transaction number; forget when drafts began.
 
     With each row, PostgreSQL stores the number of the transaction that wrote it. These numbers rise
     all day, like a clock. SQLite has none.
@@ -52,7 +58,8 @@ def hide_moments() -> None:
         with transaction.atomic():
             for statement in _WRITE_AGAIN:
                 cursor.execute(statement, days)
-        for table in (HistoryRow, HistoryChanges):
+        cursor.execute(_KEEP_THE_DAY)
+        for table in (HistoryRow, HistoryChanges, Survey):
             cursor.execute(f"VACUUM {table._meta.db_table}")  # removes the old versions
 
 

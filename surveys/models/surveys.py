@@ -13,7 +13,7 @@ from typing import Any
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.db import models, transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -48,7 +48,10 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
     def of(
         self, account: AbstractBaseUser | AnonymousUser | int, *, least: Role = Role.VIEWER
     ) -> SurveyQuerySet:
-        """Find the surveys on which an account has at least a role; set `role` on each survey."""
+        """Find the surveys on which an account has at least a role; set `role` on each survey.
+
+        Surveys whose day of deletion has come are left out, even if they are not deleted yet.
+        """
         number = account if isinstance(account, int) else account.pk
         own = Membership.objects.filter(account=number)
         teams = TeamMember.objects.filter(account=number)
@@ -56,8 +59,9 @@ class SurveyQuerySet(models.QuerySet["Survey"]):
         direct = own.filter(survey=OuterRef("pk")).values("role")
         shared = teams.filter(team__attachments__survey=OuterRef("pk")).order_by("-role")
         roles = (direct, shared.values("role")[:1])
+        gone = Wave.objects.past_deletion_date(timezone.now()).filter(survey=OuterRef("pk"))
         found = self.filter(
-            Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey"))
+            Q(pk__in=own.values("survey")) | Q(pk__in=attached.values("survey")), ~Exists(gone)
         ).annotate(found_role=Greatest(*(Coalesce(Subquery(one), 0) for one in roles)))
         # Everyone is at least a viewer, so counting all surveys need not look for roles.
         return found if least == Role.VIEWER else found.filter(found_role__gte=least)

@@ -77,6 +77,12 @@ POSTGRESQL_SETTINGS = (
         meaning=_LOGGED,
     ),
     Setting(name="log_checkpoints", value="off", meaning=_DATED),
+    Setting(
+        name="log_autovacuum_min_duration",
+        value="-1",
+        accepted=("600000",),  # ten minutes, the default of newer servers
+        meaning="the server's log shows when reports were sealed, and how many.",
+    ),
     Setting(name="debug_print_parse", value="off", meaning=_LOGGED),
     Setting(name="debug_print_rewritten", value="off", meaning=_LOGGED),
     Setting(name="debug_print_plan", value="off", meaning=_LOGGED),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from surveys.downloads import FORMULA
 from surveys.exchange.heads import HEADS
 from surveys.exchange.writing.rows import Answer, Row, Rows, build_rows, write_rule
 from surveys.manifest.question_types import QuestionType
@@ -19,10 +20,9 @@ _TYPES = {
     QuestionType.SEVERAL: "checkbox",
 }
 _YES_NO = {"yes": "1", "no": "0"}
-_RESERVED = re.compile(r"[%|\s]")
-_RESERVED_IN_UNITS = re.compile(r"(?! )[%\s]")
+_RESERVED = re.compile(r"[%|;\s]")
+_RESERVED_IN_UNITS = re.compile(r"(?! )[%;\s]")
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_dictionary(definition: Mapping[str, Any]) -> bytes:
@@ -49,8 +49,11 @@ def write_dictionary(definition: Mapping[str, Any]) -> bytes:
 
 
 def _as_text(text: str) -> str:
-    """Put a space before text that spreadsheets would run as a formula; REDCap drops the space."""
-    return f" {text}" if text.startswith(_FORMULA) else text
+    """Put a space before text that spreadsheets would run as a formula.
+
+    REDCap drops a space at the start.
+    """
+    return FORMULA.sub(" ", text)
 
 
 def _describe(row: Row, rows: Rows) -> dict[str, str]:

@@ -19,6 +19,7 @@ from accounts.second_factor.codes import (
     TOLD_AFTER,
     check_code,
     find_step,
+    hide_moments,
     pause_after,
 )
 from scripts.attacks.linker.server import Server, django_on
@@ -83,6 +84,23 @@ def test_a_code_works_once_even_without_the_cache_and_with_the_clock_set_back(
     assert not is_right(person, code)
     passing_time(90)
     assert is_right(person, code_now())
+
+
+@pytest.mark.django_db
+def test_an_hour_later_no_row_says_when_a_code_was_used(person: User, passing_time: MoveOn) -> None:
+    add_second_factor(person)
+    code = code_now()
+    assert is_right(person, code)
+    check_code(user=person, code=wrong_code())
+    app_of(person).record_usage()
+    hide_moments()
+    assert not is_right(person, code)
+    passing_time(2 * LONGEST_PAUSE_SECONDS)
+    hide_moments()
+    row = app_of(person)
+    assert row.last_used_at is None
+    assert f"{row.created_at:%H:%M:%S.%f}" == "00:00:00.000000"
+    assert row.data.keys() == {"secret", "failures"}
 
 
 @pytest.mark.django_db

@@ -46,6 +46,16 @@ def test_batches_after_the_last_look_do_not_count() -> None:
     assert count([800, 50, 900], through=2) == 750
 
 
+@pytest.mark.django_db
+def test_the_last_batch_is_known_after_halves_were_drawn() -> None:
+    wave = make_wave(minimum_batch=100, display_minimum=100)
+    Batch.objects.bulk_create(
+        Batch(wave=wave, number=n, size=size, packed=b"", content_hash=b"", counts=[])
+        for n, size in ((2, 100), (1, 199))  # renumbered: the close sealed batch 1
+    )
+    assert count_burst_reports(wave, through_batch=2, final=True) == 0
+
+
 def test_the_stated_chances_are_right() -> None:
     """In docs/methods, docs/decisions and the module: for sweeps every two seconds."""
     chances = [stats.poisson.sf(LEAST_IN_A_BURST, 2 * rate) for rate in (10, 15, 25)]

@@ -264,20 +264,24 @@ def ask_one_ward() -> Wave:
     return open_survey(survey=survey)
 
 
-def test_a_question_that_only_a_declared_group_was_asked_is_left_out_and_named() -> None:
-    wave = ask_one_ward()
-    survey = wave.survey
+def answer_on_wards(wave: Wave, *, alone: tuple[int, int]) -> Survey:
+    """Close the survey with reports from all wards; `alone` has every second person's codes."""
     groups = [ward for ward, people in enumerate(PEOPLE) for _ in range(people)]
     RawReport.objects.bulk_create(
         RawReport(
             id=secrets.token_bytes(32),
             wave=wave,
-            symbols=bytes([place % 2, place % 2, ward, place % 2, place % 2]),
+            symbols=bytes([place % 2, place % 2, ward, alone[place % 2], place % 2]),
         )
         for place, ward in enumerate(groups)
     )
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
+    return wave.survey
+
+
+def test_a_question_that_only_a_declared_group_was_asked_is_left_out_and_named() -> None:
+    survey = answer_on_wards(ask_one_ward(), alone=(0, 1))
     page = visit(survey)
     assert re.findall(r'class="question-number">(Q\d)<', page) == ["Q1", "Q2"]
     assert "Q3 is not published, because its answers were not scrambled." in page
@@ -292,6 +296,13 @@ def test_a_question_that_only_a_declared_group_was_asked_is_left_out_and_named()
         assert words not in page
     own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
     assert f"asked {PEOPLE[0]}" in own.content.decode()
+
+
+def test_no_alarm_is_about_a_question_that_only_a_declared_group_was_asked() -> None:
+    survey = answer_on_wards(ask_one_ward(), alone=(1, 1))
+    own = sign_in(survey.owner).get(reverse("aggregator:results", args=[survey.slug]))
+    assert 'id="alarm"' in own.content.decode()
+    assert 'id="alarm"' not in visit(survey)
 
 
 def test_only_a_question_for_everyone_may_be_published() -> None:

@@ -21,6 +21,10 @@ from aggregator.management.commands import backup as command
 from aggregator.models import RawReport
 from aggregator.upkeep import backups
 from aggregator.upkeep.backups import BackupError, copy_database
+from scripts.attacks.linker.server import django_on
+from surveys.lifecycle.services import close_wave
+from surveys.models import Wave
+from tests.support.fielding import process
 from tests.support.waves import make_wave, send
 
 # Really committed, because the copy is made through a separate connection.
@@ -62,6 +66,26 @@ def test_a_backup_is_the_whole_database_except_its_sessions(tmp_path: Path) -> N
     assert rows(target, "PRAGMA journal_mode") == [("delete",)]
     triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
     assert rows(target, triggers) == rows_of_the_live_one(triggers) != []
+
+
+def read_final_counts(wave: Wave) -> list[list[int]]:
+    close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
+    process(wave)
+    [last] = wave.snapshots.filter(final=True)
+    return last.counts
+
+
+def test_results_before_and_after_a_restore_may_differ_by_one_report(tmp_path: Path) -> None:
+    """The documents say so: nothing that is restored knows who has seen what."""
+    wave = make_wave()
+    for _ in range(40):
+        send(wave, b"\1\0\1")
+    back_up(tmp_path / "with")
+    send(wave, b"\0\0\0")
+    seen = read_final_counts(wave)
+    with django_on(f"sqlite:///{tmp_path / 'with'}"):
+        assert read_final_counts(wave) == [[0, 40], [40, 0], [0, 40]]
+    assert seen == [[1, 40], [41, 0], [1, 40]]
 
 
 def rows_of_the_live_one(sql: str) -> list[Any]:

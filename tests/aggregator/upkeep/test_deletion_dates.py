@@ -14,6 +14,7 @@ from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import DatabaseError, transaction
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
@@ -36,6 +37,7 @@ from surveys.manifest.manifest import Publication
 from surveys.models import DeletedWave, Survey, Wave
 from tests.support.deaths import Moment, killed
 from tests.support.factories import make_user
+from tests.support.fielding import sign_in
 from tests.support.waves import make_full_survey, make_wave, send_many
 
 pytestmark = pytest.mark.django_db
@@ -221,6 +223,20 @@ def test_from_its_day_on_every_page_answers_as_after_the_deletion_even_without_a
     delete_on_its_date(wave_id=wave.pk)
     assert not Survey.objects.exists()
     assert read() == told
+
+
+def test_from_its_day_on_its_owner_reads_nothing_even_without_a_worker(
+    clock: Clock, static_files: None
+) -> None:
+    day = in_a_month()
+    survey = make_wave(delete_on=day).survey
+    names = ("results", "reports_csv", "api_results")
+    addresses = [reverse(f"aggregator:{name}", args=[survey.slug]) for name in names]
+    clock(midnight(day) - timedelta(seconds=1))
+    owner = sign_in(survey.owner)
+    assert [owner.get(address).status_code for address in addresses] == [200, 409, 409]
+    clock(midnight(day))
+    assert [owner.get(address).status_code for address in addresses] == [404] * 3
 
 
 def test_the_database_refuses_to_move_the_day() -> None:

@@ -392,6 +392,7 @@ WRONG = {
     "log_executor_stats": "on",
     "log_lock_waits": "on",
     "log_checkpoints": "on",
+    "log_autovacuum_min_duration": "0",
     "log_min_messages": "debug1",
     "debug_print_parse": "on",
     "debug_print_rewritten": "on",

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -255,6 +255,21 @@ def test_postgresql_keeps_no_byte_of_a_sealed_report(on_postgresql: Server) -> N
     waiting = [bytes(row.symbols) for row in RawReport.objects.filter(wave=wave)]
     assert len(waiting) == 10
     assert "base" in on_postgresql.files_with(waiting)
+
+
+def test_postgresql_keeps_no_time_at_which_a_batch_became_due(on_postgresql: Server) -> None:
+    moment = timezone.now()
+    since_2000 = (moment - datetime(2000, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    needles = [since_2000.to_bytes(8, "little")]
+    wave = make_wide_wave()
+    send(wave, make_reports(60, seed=1))
+    DueWork.objects.create(kind="seal", subject=wave.pk, since=moment)
+    seal_next_batch(wave_id=wave.pk)
+    DueWork.objects.all().delete()
+    on_postgresql.run("CHECKPOINT")
+    assert "base" in files_with(on_postgresql, needles)
+    purge_traces()
+    assert files_with(on_postgresql, needles) == set()
 
 
 def test_postgresql_keeps_no_byte_of_a_deleted_survey(on_postgresql: Server) -> None:
