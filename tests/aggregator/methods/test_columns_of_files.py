@@ -32,7 +32,5 @@ def columns_below(header: str) -> list[str]:
         ("column of the ledger", [*ROW_COLUMNS, *WAVE_COLUMNS]),
     ],
 )
-def test_every_column_is_explained_once(
-    header: str, columns: Iterable[str]
-) -> None:
+def test_every_column_is_explained_once(header: str, columns: Iterable[str]) -> None:
     assert sorted(columns_below(header)) == sorted(columns)
