@@ -63,11 +63,12 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
     (InterfaceError, problems.UNAVAILABLE),
     (RedisError, problems.UNAVAILABLE),  # of the limiter
 )
+# Other replies contain the advice.
 _DETAILS: dict[Problem, str] = {
     problems.NOT_SIGNED_IN: "Send an API token, or sign in and send the session's cookie.",
     problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
     problems.TOO_FEW_RESPONSES: "Too few responses to show.",
-    problems.SURVEY_NOT_COUNTED: problems.SURVEY_NOT_COUNTED.advice,
+    problems.INVALID_INPUT: "The body is not JSON, or is nested too deeply.",
     problems.UNAVAILABLE: "Try again in a few seconds.",
     problems.SERVER_ERROR: "The error was logged. Try again later.",
 }
@@ -94,7 +95,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse
         logger.error("an API view failed", exc_info=exc)
     set_rollback()
     found = exc.problems if isinstance(exc, InvalidDefinition) else ()
-    detail = str(exc.detail) if isinstance(exc, WrongScope) else _DETAILS.get(problem, "")
+    detail = str(exc.detail) if isinstance(exc, WrongScope) else _DETAILS.get(problem, problem.advice)
     response = HttpResponse(
         problem_body(
             problem, detail, errors=[{"pointer": one.pointer, "detail": one.text} for one in found]
