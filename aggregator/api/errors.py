@@ -67,7 +67,6 @@ _PROBLEMS: tuple[tuple[type[Exception], Problem], ...] = (
 _DETAILS: dict[Problem, str] = {
     problems.NOT_SIGNED_IN: "Send an API token, or sign in and send the session's cookie.",
     problems.NOT_FOUND: "Nothing was found at this address, or you do not have access to it.",
-    problems.TOO_FEW_RESPONSES: "Too few responses to show.",
     problems.INVALID_INPUT: "The body is not JSON, or is nested too deeply.",
     problems.UNAVAILABLE: "Try again in a few seconds.",
     problems.SERVER_ERROR: "The error was logged. Try again later.",
