@@ -94,7 +94,9 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse
         logger.error("an API view failed", exc_info=exc)
     set_rollback()
     found = exc.problems if isinstance(exc, InvalidDefinition) else ()
-    detail = str(exc.detail) if isinstance(exc, WrongScope) else _DETAILS.get(problem, problem.advice)
+    detail = _DETAILS.get(problem, problem.advice)
+    if isinstance(exc, WrongScope):
+        detail = str(exc.detail)
     response = HttpResponse(
         problem_body(
             problem, detail, errors=[{"pointer": one.pointer, "detail": one.text} for one in found]
