@@ -144,7 +144,10 @@ def _has_ended(request: HttpRequest, response: HttpResponse) -> bool:
     asked = response.status_code == 302 and response["Location"].startswith(
         f"{resolve_url(settings.LOGIN_URL)}?"
     )
-    return asked and settings.SESSION_COOKIE_NAME in request.COOKIES
+    # After SESSION_COOKIE_AGE, browsers have dropped the cookie, but a form may still be open.
+    return asked and (
+        settings.SESSION_COOKIE_NAME in request.COOKIES or bool(list_typed(request.POST))
+    )
 
 
 def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:

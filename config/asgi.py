@@ -49,6 +49,7 @@ MAX_PAGE_BODY_BYTES = 1_000_000
 LARGE_PATHS = ("/surveys/import", "/api/definitions/validate", "/api/surveys")
 LARGE_BELOW, MAX_LARGE_BODY_BYTES = "/api/surveys/", 2_100_000
 MAX_HELD_BYTES = 16_000_000  # sum of all bodies
+_TOO_LARGE = b"This is too large. Go back and send a smaller file or a shorter text.\n"
 _COME_BACK = ((b"retry-after", b"5"),)
 DJANGO_THREADS = 8
 # How often a thread yields to others. With Python's default of 5 ms, the intake waits for each of
@@ -121,7 +122,7 @@ class Entry:
             await _send_plain(send, 503, b"The server is busy. Try again.\n", _COME_BACK)
             return
         except BodyTooLarge:
-            await _send_plain(send, 413, b"The request is too large.\n")
+            await _send_plain(send, 413, _TOO_LARGE)
             return
         except BodyTooSlow:
             await _send_plain(send, 408, b"The request did not arrive in time. Try again.\n")

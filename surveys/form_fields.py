@@ -198,8 +198,9 @@ class WholeNumber(forms.IntegerField):
         )
 
 
-def number_messages(low: int, high: int, why: str = "") -> dict[str, str]:
-    text = f"Enter a whole number from {write_number(low)} to {write_number(high)}.{why}"
+def number_messages(low: int, high: int, why: str = "", what: str = "") -> dict[str, str]:
+    ends = f"from {write_number(low)} to {write_number(high)}"
+    text = f"Enter {what and f'{what} as '}a whole number {ends}.{why}"
     return {"required": text, "invalid": text, "min_value": text, "max_value": text}
 
 
@@ -207,27 +208,28 @@ def write_number(number: int) -> str:
     return f"{number:,}".replace("-", "\N{MINUS SIGN}")
 
 
-def decimal_range(low: str, high: str, *, what: str) -> dict[str, Any]:
-    text = f"Enter {what} as a number from {low} to {high}."
-    return {
-        "min_value": Decimal(low),
-        "max_value": Decimal(high),
-        "max_digits": 6,
-        "decimal_places": 2,
-        "widget": forms.NumberInput(attrs={"step": "any"}),
-        "error_messages": dict.fromkeys(
-            (
-                "required",
-                "invalid",
-                "min_value",
-                "max_value",
-                "max_digits",
-                "max_decimal_places",
-                "max_whole_digits",
-            ),
-            text,
-        ),
-    }
+class DecimalInRange(forms.DecimalField):
+    """A decimal in a range, with one message for every error."""
+
+    def __init__(self, low: str, high: str, *, what: str, **kwargs: Any) -> None:
+        kinds = ("required", "invalid", "min_value", "max_value")
+        digits = ("max_digits", "max_decimal_places", "max_whole_digits")
+        text = f"Enter {what} as a number from {low} to {high}."
+        super().__init__(
+            min_value=Decimal(low),
+            max_value=Decimal(high),
+            max_digits=6,
+            decimal_places=2,
+            widget=forms.NumberInput(attrs={"step": "any"}),
+            error_messages=dict.fromkeys((*kinds, *digits), text),
+            **kwargs,
+        )
+
+    def run_validators(self, value: Any) -> None:
+        try:
+            super().run_validators(value)
+        except ValidationError as error:
+            raise error.error_list[0] from None
 
 
 _AMOUNT = re.compile(r"([0-9]{0,4})(?:[.,]([0-9]{1,2}))?", re.ASCII)

@@ -66,6 +66,8 @@ def file(
         QUEUE.try_again(rendering)
         return _wait(request, view, rendering)
     if rendering.content is not None:
+        if WAITED in request.GET:
+            return _hand_over(request, view, rendering)
         response = _send(rendering)
         if request.method == "GET":
             note_sent(rendering)
@@ -120,6 +122,14 @@ def _wait(request: HttpRequest, view: View, rendering: Rendering) -> HttpRespons
     response = render(request, "aggregator/renderings/waiting.html", context, status=202)
     if not has_stopped:
         response["Refresh"] = f"{seconds}; url={request.path}?{WAITED}={waited + seconds}"
+    return response
+
+
+def _hand_over(request: HttpRequest, view: View, rendering: Rendering) -> HttpResponse:
+    """Start the download from a page that stays; otherwise the browser would show the old page."""
+    context = {"view": view, "survey": view.survey, "name": rendering.name, "file": request.path}
+    response = render(request, "aggregator/renderings/ready.html", context)
+    response["Refresh"] = f"0; url={request.path}"
     return response
 
 

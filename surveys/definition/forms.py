@@ -53,7 +53,7 @@ class DefinitionForm(forms.Form):
             self.add_error(None, self._describe_choice(given))
 
     def _describe_choice(self, given: list[str]) -> str:
-        return "Choose a file or paste its text, not both." if given else "Choose a file."
+        return f"Choose a file or paste its text{', not both' if given else ''}."
 
     @property
     def content(self) -> bytes:

@@ -20,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from accounts.adapter import WRONG_PASSWORD
 from accounts.mail.queue import send_next_mail
 from accounts.models import User
 from accounts.passwords import HASHES_AT_ONCE, READ_CHARACTERS, Argon2Hasher
@@ -66,7 +67,7 @@ def test_a_password_is_changed_by_someone_who_knows_it(client: Client, person: U
 @pytest.mark.parametrize(
     ("old", "new", "again", "field", "message"),
     [
-        ("wrong", NEW, NEW, "id_oldpassword", "current password"),
+        ("wrong", NEW, NEW, "id_oldpassword", "The current password is wrong."),
         (PASSWORD, NEW, "different", "id_password2", "same password"),
         (PASSWORD, "short", "short", "id_password1", "too short"),
         (PASSWORD, "rosa@example.org", "rosa@example.org", "id_password1", "too similar"),
@@ -285,6 +286,6 @@ def test_a_researcher_can_confirm_their_password(client: Client, person: User) -
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
     assert "Confirm your password" in client.get("/accounts/reauthenticate/").text
     wrong = client.post("/accounts/reauthenticate/", {"password": "not this one"})
-    assert "There is a problem" in wrong.text
+    assert WRONG_PASSWORD in wrong.text
     right = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert right.status_code == 302

@@ -138,12 +138,15 @@ def test_somebody_whose_session_has_ended_reads_so_on_the_sign_in_page(
     assert Client().get(wanted)["Location"] == f"/accounts/login/?next={wanted}"
 
 
+@pytest.mark.parametrize("has_cookie", [True, False])
 def test_a_form_that_is_sent_too_late_is_shown_again(
-    person: User, passing_time: Callable[[float], None]
+    person: User, passing_time: Callable[[float], None], has_cookie: bool
 ) -> None:
     client = sign_in(person)
     survey = make_survey(owner=person)
     passing_time(IDLE + 60)
+    if not has_cookie:  # the browser has dropped it
+        client.cookies.clear()
     path = reverse("surveys:copy", args=[survey.slug])
     page = reverse("surveys:edit", args=[survey.slug])
     reply = client.post(
@@ -155,6 +158,8 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
     assert "Do you &lt;b&gt;hate&lt;/b&gt; it?" in reply.text
     assert "a secret phrase" not in reply.text
     assert f'href="/accounts/login/?next={page}"' in reply.text
+    if not has_cookie:
+        return
     # While people type, a page asks what a question costs; the page must stay as it is.
     typing = client.post(path, {"cost": "1"}, headers={"HX-Request": "true"})
     assert typing.status_code == 204

@@ -167,6 +167,26 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect(page.get_by_role("form", name="Plan a comparison")).to_be_visible()
 
 
+@pytest.mark.parametrize("leave", ["Next question", "Edit question 1"])
+def test_another_type_alone_is_saved_with_the_next_act(
+    page: Page, live: LiveApplication, survey: Survey, leave: str
+) -> None:
+    add_question(survey=survey, text="One?")
+    chosen = add_question(survey=survey, type="choice", text="Which?", options=["A", "B"])
+    go(page, live, survey, f"#question-{chosen.pk}")
+    page.reload()
+    for name, end in (("Yes or no", "Reload"), ("Several answers", leave)):
+        page.get_by_role("link", name="Change the type").click()
+        page.get_by_role("link", name=name, exact=True).click()
+        expect_state(page, "Not saved yet.")
+        if end == "Reload":  # a slip costs no options
+            page.reload()
+            expect(page.get_by_label("Options, one per line")).to_have_value("A\nB")
+    page.get_by_text(leave).click()
+    expect(page.locator(f"#question-{chosen.pk}")).to_contain_text("Several answers")
+    assert survey.questions.get(pk=chosen.pk).options == ["A", "B"]
+
+
 def test_of_two_people_the_later_is_told_and_nothing_is_lost(
     chromium: Browser, page: Page, live: LiveApplication, survey: Survey
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 
 from privacy.mechanism.mechanisms import MAX_SYMBOLS
-from surveys.form_fields import decimal_range, number_messages
+from surveys.form_fields import DecimalInRange, number_messages
 from surveys.manifest.strength import OFFERED_FLIPS, TWO_COINS
 from surveys.models import MAX_QUESTIONS
 from surveys.models.settings import MAX_PEOPLE
@@ -22,28 +22,32 @@ _OFFERED = ", ".join(map(str, OFFERED_FLIPS[:-1]))
 class PlanForm(forms.Form):
     """What a researcher expects and wants to find out. Shares are percentages."""
 
-    share = forms.DecimalField(
+    share = DecimalInRange(
+        "0.1",
+        "99.9",
+        what="the expected share",
         label="Expected share of the answer, in %",
         help_text="The share of people who will give the answer that you plan for, such as Yes. "
         "Other studies may help you guess.",
-        **decimal_range("0.1", "99.9", what="the expected share"),
     )
     people = forms.IntegerField(
         label="People who will answer",
         min_value=1,
         max_value=MAX_PEOPLE,
-        error_messages=number_messages(1, MAX_PEOPLE),
+        error_messages=number_messages(1, MAX_PEOPLE, what="the number of people"),
     )
-    margin = forms.DecimalField(
+    margin = DecimalInRange(
+        "0.5",
+        "49",
+        what="the precision",
         label="Precision you want, ± points",
         help_text="Half the width of the interval, such as 3.",
-        **decimal_range("0.5", "49", what="the precision"),
     )
     flips = forms.IntegerField(
         label="Flips of 100",
         min_value=1,
         max_value=49,
-        error_messages=number_messages(1, 49),
+        error_messages=number_messages(1, 49, what="the flips"),
         help_text="How many of 100 people with one answer send the other answer’s code. "
         f"Two coins correspond to {TWO_COINS}. The question form offers {_OFFERED} and "
         f"{OFFERED_FLIPS[-1]}.",
@@ -54,28 +58,32 @@ class PlanForm(forms.Form):
         "own code.",
         min_value=1,
         max_value=MAX_QUESTIONS,
-        error_messages=number_messages(1, MAX_QUESTIONS),
+        error_messages=number_messages(1, MAX_QUESTIONS, what="the number of questions"),
     )
     options = forms.IntegerField(
         label="Answers to choose from",
         min_value=2,
         max_value=MAX_SYMBOLS,
-        error_messages=number_messages(2, MAX_SYMBOLS),
+        error_messages=number_messages(2, MAX_SYMBOLS, what="the number of answers"),
         help_text="Enter 2 for yes and no. The expected share is the share of one answer.",
     )
-    refusing = forms.DecimalField(
+    refusing = DecimalInRange(
+        "0",
+        "90",
+        what="the percentage who prefer not to say",
         label="People who prefer not to say, in %",
         required=False,
         help_text="Leave it empty if the question does not offer “Prefer not to say”. Otherwise, "
         "the expected share counts only those who answer.",
-        **decimal_range("0", "90", what="the percentage who prefer not to say"),
     )
-    asked = forms.DecimalField(
+    asked = DecimalInRange(
+        "1",
+        "99.9",
+        what="the percentage who are asked",
         label="People who are asked, in %",
         required=False,
         help_text="Leave it empty if everyone is asked. If a rule decides by the answer to "
         "one yes/no question of this strength, the expected share counts only those who are asked.",
-        **decimal_range("1", "99.9", what="the percentage who are asked"),
     )
     # Filled in by the links from a draft (surveys.planning.plan_input.Decider).
     decided = forms.RegexField(
@@ -85,11 +93,13 @@ class PlanForm(forms.Form):
         widget=forms.HiddenInput,
         error_messages={"invalid": CHANGED},
     )
-    part = forms.DecimalField(
+    part = DecimalInRange(
+        "1",
+        "100",
+        what="the percentage who get the question",
         label="People who get the question, in %",
         required=False,
         help_text="Leave it empty unless each person is asked a random subset of the questions.",
-        **decimal_range("1", "100", what="the percentage who get the question"),
     )
     figure = forms.ChoiceField(
         label="What do you want to know?",
@@ -102,10 +112,12 @@ class PlanForm(forms.Form):
             "invalid_choice": "Choose a share or a mean.",
         },
     )
-    difference = forms.DecimalField(
+    difference = DecimalInRange(
+        "0.5",
+        "90",
+        what="the difference",
         label="Smallest difference between two groups that you want to find, in points",
         help_text="The two groups come from a question that is not scrambled.",
-        **decimal_range("0.5", "90", what="the difference"),
     )
     closing = forms.ChoiceField(
         label="How will the survey end?",

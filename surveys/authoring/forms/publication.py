@@ -7,9 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 
-from surveys.form_fields import WholeNumber, decimal_range
+from surveys.form_fields import DecimalInRange, WholeNumber
 from surveys.formatting import whole
 from surveys.manifest.manifest import (
     HUNDREDTHS,
@@ -41,32 +40,20 @@ DETAILS = {
 CAPS = (0.5, 1.0, 2.0, 3.0)
 
 
-class Cap(forms.DecimalField):
-    """A decimal in a range. It shows one message even if several validators fail."""
-
-    def run_validators(self, value: Any) -> None:
-        try:
-            super().run_validators(value)
-        except ValidationError as error:
-            raise error.error_list[0] from None
-
-
 class PublicationForm(forms.Form):
     """The choice of publication, and the limits ε and δ, which only protected publication uses."""
 
     publication = forms.ChoiceField(
         label="What may anyone see?", choices=Publication.choices, widget=forms.RadioSelect
     )
-    release_epsilon = Cap(
+    release_epsilon = DecimalInRange(
+        f"{LEAST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
+        f"{MOST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
+        what="the cap",
         label="Cap on what all figures together may reveal about taking part (ε)",
         help_text="With the usual cap of 1.00, a reader’s guess about whether a person took part "
         "is right at most 74 times in 100, instead of 50. A larger cap allows more figures, or "
         "more precise ones. Nobody can raise the cap after the opening.",
-        **decimal_range(
-            f"{LEAST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
-            f"{MOST_RELEASE_EPSILON / HUNDREDTHS:.2f}",
-            what="the cap",
-        ),
     )
     release_delta_nanos = WholeNumber(
         low=0,

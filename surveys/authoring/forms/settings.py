@@ -171,7 +171,7 @@ class SettingsForm(PublicationForm):
             "cap",
             lambda display, cap: cap >= display,
             "A survey that closes after {second:,} people would never show a result, because "
-            "results need at least {first:,}. ",
+            "“Fewest reports” is {first:,}. ",
             here,
             there,
         )
@@ -179,7 +179,7 @@ class SettingsForm(PublicationForm):
             "display_minimum",
             "people_expected",
             lambda display, people: people >= display,
-            "If {second:,} people answer, no result is ever shown, because results need at least "
+            "If {second:,} people answer, no result is ever shown, because “Fewest reports” is "
             "{first:,}. ",
             here,
             there,

@@ -63,7 +63,6 @@ def imported(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "found": found,
         "lists": build_lists(found.outcomes),
-        "questions": len(definition.get("questions", ())),
         "has_scores": SINGLY in definition,
     }
     return render(request, "surveys/authoring/imported.html", context)

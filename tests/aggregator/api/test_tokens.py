@@ -13,6 +13,7 @@ from django.test import Client
 from accounts.models import ApiToken, User
 from accounts.tokens import Scope, make_token
 from aggregator.api.tokens import TokenThrottle
+from aggregator.problems import INVALID_TOKEN
 from surveys.history.downloads import DOWNLOADS
 from surveys.models import HistoryRow, Role, Survey, Verb
 from tests.support.factories import make_launched_survey, make_user
@@ -78,6 +79,7 @@ def test_a_request_by_token_ignores_the_session(survey: Survey) -> None:
     answer = both.get(f"/api/surveys/{survey.slug}/results")
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
     assert answer.json()["type"] == "/problems/invalid-token"
+    assert answer.json()["detail"] == INVALID_TOKEN.advice
     assert not answer.cookies
     for header in ("bearer", "Bearer murmur_\xff", "BEARER  "):
         assert both.get("/api/surveys", HTTP_AUTHORIZATION=header).status_code == 401

@@ -11,7 +11,13 @@ from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from aggregator.problems import ALL_PROBLEMS, API_PROBLEMS, INTAKE_PROBLEMS, problem_body
+from aggregator.problems import (
+    ALL_PROBLEMS,
+    API_PROBLEMS,
+    INTAKE_PROBLEMS,
+    TOO_FEW_RESPONSES,
+    problem_body,
+)
 from surveys.base64url import encode_base64url
 from surveys.models import Survey
 from tests.support.factories import make_launched_survey, make_survey, make_user
@@ -77,7 +83,7 @@ def test_below_the_display_minimum_the_api_returns_a_problem(name: str) -> None:
     few = field(make_launched_survey(display_minimum=100), yes=[33, 17], total=99)
     for survey in (few, make_survey(), make_launched_survey().survey):
         content = assert_problem(get(survey, name), "too-few-responses")
-        assert content["detail"] == "Too few responses to show."
+        assert content["detail"] == TOO_FEW_RESPONSES.advice
 
 
 @pytest.mark.parametrize("accept", ["*/*", "text/csv", "application/json"])

@@ -1,4 +1,4 @@
-"""The methods explain every column of the files about releases, and no other."""
+"""The methods explain every column of breakdowns and of releases, and no other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from aggregator.exports import breakdown
 from aggregator.exports.ledger import ROW_COLUMNS, WAVE_COLUMNS
 from aggregator.exports.releases import COLUMNS
 from scripts.stack.stack import ROOT
@@ -26,11 +27,10 @@ def columns_below(header: str) -> list[str]:
 @pytest.mark.parametrize(
     ("header", "columns"),
     [
+        ("column of a breakdown", breakdown.COLUMNS),
         ("column of the public CSV", COLUMNS),
         ("column of the ledger", [*ROW_COLUMNS, *WAVE_COLUMNS]),
     ],
 )
-def test_every_column_of_a_file_about_releases_is_explained_once(
-    header: str, columns: Iterable[str]
-) -> None:
+def test_every_column_is_explained_once(header: str, columns: Iterable[str]) -> None:
     assert sorted(columns_below(header)) == sorted(columns)

@@ -55,6 +55,7 @@ def test_a_survey_without_a_declared_question_has_no_groups() -> None:
 
 def test_an_open_survey_is_not_broken_down_and_nothing_is_computed() -> None:
     wave = open_survey(survey=make_grouped_survey())
+    assert "once the survey has closed" in menu_of(wave.survey)
     send_people(wave, people=200)
     process(wave)
     assert "once the survey has closed" in menu_of(wave.survey)

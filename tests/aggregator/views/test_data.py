@@ -46,6 +46,7 @@ def test_rows_are_offered_only_after_the_close() -> None:
     page = data(wave.survey)
     assert links(page, wave.survey) == {"estimates_csv", "codebook_csv"}
     assert 'id="rows-come-later"' in page
+    assert reverse("aggregator:methods_chapter", args=["files"]) in page
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
     page = data(wave.survey)

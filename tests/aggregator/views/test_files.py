@@ -68,6 +68,9 @@ def test_the_page_waits_without_a_script_until_the_file_is_made(survey: Survey) 
     assert int(seconds) > 0
     assert NOT_ANSWERING not in text_of(waiting)
     work()
+    ready = sign_in(survey.owner).get(address)
+    address = ready["Refresh"].removeprefix("0; url=")
+    assert f'href="{address}"' in ready.text
     done = sign_in(survey.owner).get(address)
     assert (done.status_code, done.content) == (200, b"%PDF-1.7")
     assert done["Content-Type"] == "application/pdf"

@@ -78,7 +78,7 @@ def test_another_account_may_import_at_the_same_time(author: Client, survey: Sur
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
-        ({}, "Choose a file."),
+        ({}, "Choose a file or paste its text."),
         ({"text": "{"}, "This is not JSON: Expecting property name"),
         ({"text": "x" * (1000 * MOST_KILOBYTES + 1)}, "larger than 900 kB"),
         ({"file": SimpleUploadedFile("a", b"")}, "The file is empty"),

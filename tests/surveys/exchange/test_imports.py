@@ -95,7 +95,8 @@ def test_an_upload_is_read_shown_and_becomes_a_draft_once(author: Client, owner:
     assert find_due_work() == []
     preview = text_of(author.get(page_of(found)))
     assert not Survey.objects.exists(), "a preview saves nothing"
-    [count] = map(int, re.findall(r"Create draft with (\d+) questions", preview))
+    assert found.definition is not None
+    count = len(found.definition["questions"])
     assert all(f"{title}:" in preview for title in ("Left out", "Changed", "Taken over"))
     first, second = (author.post(page_of(found)) for _ in range(2))
     [survey] = Survey.objects.filter(memberships__account=owner)
@@ -146,7 +147,7 @@ def test_a_file_without_questions_says_why(author: Client, content: bytes) -> No
     assert (found.state, found.content) == (Import.State.FAILED, None)
     page = text_of(author.get(page_of(found)))
     assert found.problem in words_of(author.get(page_of(found)))
-    assert "Create draft" not in page
+    assert "Create the draft" not in page
     assert author.post(page_of(found))["Location"] == UPLOAD
     assert not Survey.objects.exists()
 

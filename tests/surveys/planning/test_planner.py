@@ -174,15 +174,16 @@ def test_a_plan_shows_its_warning(client: Client, query: dict[str, Any], warning
     [
         ({"share": "0"}, "Enter the expected share as a number from 0.1 to 99.9."),
         ({"share": "one fifth"}, "Enter the expected share as a number from 0.1 to 99.9."),
+        ({"share": "1e5"}, "Enter the expected share as a number from 0.1 to 99.9."),
         ({"share": "NaN"}, "Enter the expected share as a number from 0.1 to 99.9."),
         ({"margin": "-5"}, "Enter the precision as a number from 0.5 to 49."),
         ({"margin": "0.123456789"}, "Enter the precision as a number from 0.5 to 49."),
-        ({"people": "0"}, "Enter a whole number from 1 to 100,000,000."),
-        ({"people": "1e9"}, "Enter a whole number from 1 to 100,000,000."),
-        ({"flips": "50"}, "Enter a whole number from 1 to 49."),
-        ({"flips": "0"}, "Enter a whole number from 1 to 49."),
-        ({"questions": "101"}, "Enter a whole number from 1 to 100."),
-        ({"options": "1"}, "Enter a whole number from 2 to 64."),
+        ({"people": "0"}, "Enter the number of people as a whole number from 1 to 100,000,000."),
+        ({"people": "1e9"}, "Enter the number of people as a whole number from 1 to 100,000,000."),
+        ({"flips": "50"}, "Enter the flips as a whole number from 1 to 49."),
+        ({"flips": "0"}, "Enter the flips as a whole number from 1 to 49."),
+        ({"questions": "101"}, "Enter the number of questions as a whole number from 1 to 100."),
+        ({"options": "1"}, "Enter the number of answers as a whole number from 2 to 64."),
         ({"options": "63", "refusing": "5", "asked": "9"}, "Enter at most 62 answers."),
         ({"figure": "sum"}, "Choose a share or a mean."),
         (
@@ -202,7 +203,7 @@ def test_bad_input_says_what_to_enter(client: Client, query: dict[str, str], adv
     assert response.status_code == 422
     words = text_of(response)
     assert "There is a problem" in words
-    assert advice in words
+    assert words.count(advice) == 2, "in the summary and at the field"
     assert "Is that enough people?" not in words
 
 

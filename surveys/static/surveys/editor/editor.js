@@ -1,6 +1,6 @@
 /**
  * The editor of a draft's questions on one page. The server makes every form. This script shows the
- * chosen form, saves it while the author types, and moves, copies and deletes questions.
+ * chosen one, saves it while authors type, and moves, copies and deletes questions.
  *
  * @import { Outcome, Typed } from "./saving.js"
  */
@@ -37,12 +37,12 @@ const say = (text) => {
 
 /** @type {string} The id of the open question's draft; empty if no question is open. */
 let current = "";
-/** @type {string | undefined} The form of a new question, loaded before it is needed. */
+/** @type {string | undefined} The form of a new question, loaded early. */
 let blank;
 let opening = 0;
 let refreshing = 0;
 
-/** The open disclosures. The server fills only these. */
+/** The open disclosures, which the server fills. */
 const listOpen = () =>
   [...place.querySelectorAll("details[data-fold][open]")].map((one) =>
     /** @type {HTMLElement} */ (one).dataset.fold ?? ""
@@ -51,6 +51,8 @@ const kept = openKept(account, survey);
 const saving = startSaving({ kept, token, listOpen, tell, stop });
 const { drafts, turn } = saving;
 const form = () => findPanel(place);
+/** Whether only the type was changed: perhaps a slip; the next act saves it. */
+const isSwitched = () => form()?.dataset.fields === "";
 
 /** @param {HTMLFormElement} typed */
 const read = (typed) => new URLSearchParams(/** @type {any} */ (new FormData(typed)));
@@ -65,8 +67,6 @@ const serialize = (typed, left = /^(csrf|stamp|keep-)/) => {
 const isNew = (id) => id.startsWith("new-");
 const draw = () => `new-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
 
-// the state of the open question
-
 /** @param {string} text @param {boolean} [isProblem] */
 const setState = (text, isProblem = false) => {
   const state = get("panel-state");
@@ -79,18 +79,18 @@ const setState = (text, isProblem = false) => {
 const showState = () => {
   const draft = drafts.get(current);
   const room = saving.isFull() ? " This browser has no room to keep it until then." : "";
-  if (!draft) setState(current && !isNew(current) ? "Saved" : "");
-  else if (draft.state === "offline") {
+  if (!draft && !isSwitched()) setState(current && !isNew(current) ? "Saved" : "");
+  else if (draft?.state === "offline") {
     setState(`${OFFLINE}Your text is saved once you are online.${room}`, true);
-  } else if (draft.problem && draft.state === "refused") {
+  } else if (draft?.problem && draft.state === "refused") {
     setState(`Not saved: ${draft.problem}`, true);
-  } else if (/waiting|refused/.test(draft.state ?? "") && !saving.isStopped()) {
+  } else if (/waiting|refused/.test(draft?.state ?? "waiting") && !saving.isStopped()) {
     setState(`Not saved yet.${room}`, saving.isFull());
   } else setState("Not saved", true);
   showUnsaved();
 };
 
-/** Lists unsaved questions that are not open, so that authors can open them. */
+/** Lists unsaved questions that are not open. */
 const showUnsaved = () => {
   get("unsaved")?.remove();
   const waiting = [...drafts.values()].filter((one) =>
@@ -216,8 +216,6 @@ const swapParts = (reply) => {
   }
 };
 
-// the open question
-
 const close = () => {
   current = "";
   place.hidden = true;
@@ -290,7 +288,6 @@ const loadBlank = async () => {
   if (findPanel(parse(text))) blank = text;
 };
 
-/** Opens the form of a new question. */
 const openBlank = async () => {
   saving.flush();
   const number = ++opening;
@@ -389,8 +386,6 @@ place.addEventListener("click", ({ target }) => {
     open(draft.url);
   }
 });
-
-// the list
 
 /** @param {ParentNode} part */
 const addHandles = (part) => {
@@ -586,6 +581,7 @@ document.addEventListener("click", async (event) => {
     event.preventDefault();
     return chooseType(url.searchParams);
   }
+  if (isSwitched()) remember(0);
   if (QUESTION.test(url.pathname) && url.origin === location.origin) {
     event.preventDefault();
     return url.pathname === newUrl && !url.search ? openBlank() : open(link.href);
@@ -607,12 +603,12 @@ const chooseType = async (query) => {
   if (draft) saving.drop(draft);
   await open(`${types}?${query}`, isNew(id) ? { id } : {});
   const shown = form();
-  if (!draft || !shown) return;
+  if (!shown || (isNew(id) && !draft)) return;
   shown.dataset.fields = "";
-  remember(saving.PAUSE);
+  if (draft) remember(saving.PAUSE);
+  showState();
 };
 
-/** Opens the question that the address names. */
 const openNamed = async () => {
   const hash = location.hash.slice(1);
   const named = /^question-\d+$/.test(hash) && get(hash);

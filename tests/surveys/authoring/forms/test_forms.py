@@ -171,8 +171,8 @@ def test_the_form_says_how_many_reports_results_need() -> None:
 def test_a_cap_below_the_display_minimum_is_refused_with_the_reason() -> None:
     message = only_error(settings_form(cap="99"), "cap")
     assert message == (
-        "A survey that closes after 99 people would never show a result, because results need at "
-        "least 100. Raise this number or lower “Fewest reports”."
+        "A survey that closes after 99 people would never show a result, because “Fewest "
+        "reports” is 100. Raise this number or lower “Fewest reports”."
     )
     assert settings_form(cap="100").is_valid()
 
@@ -185,7 +185,7 @@ def test_a_cap_that_is_not_a_sensible_number_is_refused(value: str) -> None:
 def test_fewer_people_than_the_display_minimum_cannot_be_expected() -> None:
     message = only_error(settings_form(people_expected="99"), "people_expected")
     assert message == (
-        "If 99 people answer, no result is ever shown, because results need at least 100. "
+        "If 99 people answer, no result is ever shown, because “Fewest reports” is 100. "
         "Raise this number or lower “Fewest reports”."
     )
     assert settings_form(people_expected="100").is_valid()
