@@ -25,7 +25,7 @@ class Setting:
     value: str
     meaning: str  # the effect of any other value
     accepted: tuple[str, ...] = ()
-    # True for settings that exist only while their extension is loaded.
+    # True for settings that exist only while their extension is loaded, or in newer servers.
     extension: bool = False
 
 
@@ -93,6 +93,12 @@ POSTGRESQL_SETTINGS = (
     ),
     Setting(name="wal_recycle", value="off", meaning=_KEPT),
     Setting(name="wal_keep_size", value="0", meaning=_KEPT),
+    Setting(
+        name="summarize_wal",
+        value="off",
+        meaning="each erasing leaves a file that dates its batch, for ten days.",
+        extension=True,
+    ),
     Setting(name="auto_explain.log_min_duration", value="-1", meaning=_LOGGED, extension=True),
     Setting(
         name="pg_stat_statements.track",

@@ -71,8 +71,8 @@ def test_a_backup_is_the_whole_database_except_its_sessions(tmp_path: Path) -> N
 def read_final_counts(wave: Wave) -> list[list[int]]:
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
     process(wave)
-    [last] = wave.snapshots.filter(final=True)
-    return last.counts
+    counts: list[list[int]] = wave.snapshots.get(final=True).counts
+    return counts
 
 
 def test_results_before_and_after_a_restore_may_differ_by_one_report(tmp_path: Path) -> None:

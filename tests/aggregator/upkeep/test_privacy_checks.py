@@ -399,6 +399,7 @@ WRONG = {
     "debug_print_plan": "on",
     "wal_recycle": "on",
     "wal_keep_size": "32",
+    "summarize_wal": "on",
     "auto_explain.log_min_duration": "0",
     "pg_stat_statements.track": "all",
     "pg_stat_statements.track_utility": "on",
