@@ -20,7 +20,7 @@ from accounts.models import User
 from accounts.networks import name_network
 from accounts.tokens import end_tokens
 
-WRONG_PASSWORD = "The current password is wrong. Type it again."
+NOT_CURRENT = "The current password is wrong. Type it again."
 # Between the password and the code, the session holds a hash of the accepted password.
 _SEEN = "password_was"
 
@@ -30,8 +30,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         **DefaultAccountAdapter.error_messages,
         "email_password_mismatch": "The email address or the password is wrong. "
         "Check both and try again.",
-        "enter_current_password": WRONG_PASSWORD,
-        "incorrect_password": WRONG_PASSWORD,
+        "enter_current_password": NOT_CURRENT,
+        "incorrect_password": NOT_CURRENT,
     }
 
     def get_client_ip(self, request: HttpRequest) -> str:

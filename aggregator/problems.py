@@ -143,7 +143,12 @@ WRONG_SCOPE = Problem(
     "The token does not allow this",
     "The detail names the missing scope. Make a token that has this scope.",
 )
-FORBIDDEN = Problem("forbidden", 403, "This is not allowed", "Reload the page and try again.")
+FORBIDDEN = Problem(
+    "forbidden",
+    403,
+    "This is not allowed",
+    "Your role on the survey may be too low. In a browser, reload the page and try again.",
+)
 NOT_FOUND = Problem("not-found", 404, "Not found", "Check the address.")
 TOO_FEW_RESPONSES = Problem(
     "too-few-responses",

@@ -20,7 +20,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from accounts.adapter import WRONG_PASSWORD
+from accounts.adapter import NOT_CURRENT
 from accounts.mail.queue import send_next_mail
 from accounts.models import User
 from accounts.passwords import HASHES_AT_ONCE, READ_CHARACTERS, Argon2Hasher
@@ -286,6 +286,6 @@ def test_a_researcher_can_confirm_their_password(client: Client, person: User) -
     client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
     assert "Confirm your password" in client.get("/accounts/reauthenticate/").text
     wrong = client.post("/accounts/reauthenticate/", {"password": "not this one"})
-    assert WRONG_PASSWORD in wrong.text
+    assert NOT_CURRENT in wrong.text
     right = client.post("/accounts/reauthenticate/", {"password": PASSWORD})
     assert right.status_code == 302

@@ -177,7 +177,7 @@ def test_the_frozen_settings_are_on_the_page() -> None:
     words = text_of(response)
     assert f'href="/m/{wave.manifest_hash_hex}.json"' in response.content.decode()
     assert "Smallest batch (K) 10 reports" in words
-    assert "Results need 123 reports" in words
+    assert "Results need 123 sealed reports" in words
     # Two questions of ln 3 each: 1.0987 and 2.1973, never rounded down.
     assert "2.20 Q1: 1.10 (25 flips of 100)" in words
 
