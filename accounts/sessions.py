@@ -122,7 +122,7 @@ def watch_sessions(get_response: Callable[[HttpRequest], HttpResponse]) -> Any:
         # A page that has not read the session must not depend on cookies, so do not read it here.
         if request.session.accessed and SESSION_KEY in request.session:
             _note_activity(request)
-        elif _has_ended(request, response):
+        elif _asks_to_sign_in(response):
             return _explain(request, response)
         return response
 
@@ -139,28 +139,28 @@ def _note_activity(request: HttpRequest) -> None:
         session[SEEN_AT] = now
 
 
-def _has_ended(request: HttpRequest, response: HttpResponse) -> bool:
-    """Return whether someone who was signed in is asked to sign in again."""
-    asked = response.status_code == 302 and response["Location"].startswith(
+def _asks_to_sign_in(response: HttpResponse) -> bool:
+    return response.status_code == 302 and response["Location"].startswith(
         f"{resolve_url(settings.LOGIN_URL)}?"
-    )
-    # After SESSION_COOKIE_AGE, browsers have dropped the cookie, but a form may still be open.
-    return asked and (
-        settings.SESSION_COOKIE_NAME in request.COOKIES or bool(list_typed(request.POST))
     )
 
 
 def _explain(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Tell people whose session has ended that it has, and give back what they typed."""
+    had_cookie = settings.SESSION_COOKIE_NAME in request.COOKIES
     if request.method in ("GET", "HEAD"):
-        response["Location"] += "&ended=1"
+        response["Location"] += "&ended=1" if had_cookie else ""
         return response
+    # Lead back to the page with the form; the address to which the form was sent may not be a page.
+    sign_in = redirect_to_login(urlsplit(request.headers.get("Referer", "")).path or request.path)
+    typed = list_typed(request.POST)
+    # After SESSION_COOKIE_AGE, browsers have dropped the cookie, but a form may still be open.
+    if not (had_cookie or typed):
+        return sign_in
     if "HX-Request" in request.headers:
         # This request is for part of a form. What people typed stays until they send the form.
         return HttpResponse(status=204)
-    # Lead back to the page with the form; the address to which the form was sent may not be a page.
-    page = urlsplit(request.headers.get("Referer", "")).path or request.path
-    sign_in = redirect_to_login(page)["Location"]
-    context = {"typed": list_typed(request.POST), "sign_in": sign_in}
+    context = {"typed": typed, "sign_in": sign_in["Location"]}
     return render(request, "account/signed_out.html", context, status=403)
 
 

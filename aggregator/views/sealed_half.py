@@ -40,7 +40,7 @@ REFUSED = 422
 NOT_KEPT = "This survey keeps nothing sealed."
 ADDED = "The claim is written down."
 ASKED = "The claims are fixed now."
-ASKED_BEFORE = "The sealed half had already been opened, perhaps in another window."
+ASKED_BEFORE = "Someone has already asked to open the sealed half, perhaps in another window."
 CHANGED = (
     "The claims have changed since this page was loaded, so nothing was opened. Read them again."
 )

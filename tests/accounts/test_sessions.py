@@ -159,6 +159,8 @@ def test_a_form_that_is_sent_too_late_is_shown_again(
     assert "a secret phrase" not in reply.text
     assert f'href="/accounts/login/?next={page}"' in reply.text
     if not has_cookie:
+        pressed = client.post(path, headers={"Referer": f"http://testserver{page}"})
+        assert pressed["Location"] == f"/accounts/login/?next={page}"
         return
     # While people type, a page asks what a question costs; the page must stay as it is.
     typing = client.post(path, {"cost": "1"}, headers={"HX-Request": "true"})

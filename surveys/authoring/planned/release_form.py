@@ -9,11 +9,12 @@ from django import forms
 from surveys.comparing.indicators import shorten
 from surveys.comparing.menus import QUESTION_LENGTH
 from surveys.form_fields import Hundredths, WholeNumber
-from surveys.formatting import cap
+from surveys.formatting import cap, whole
 from surveys.manifest.manifest import USUAL_RELEASE_EPSILON, Manifest
 from surveys.manifest.questions import ManifestQuestion
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.choice import (
+    ALERT_PEOPLE,
     MOST_PERCENT,
     PLANNABLE,
     NotReleasable,
@@ -44,7 +45,13 @@ class ReleasePlanForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     answer = forms.ChoiceField(label="Answer", required=False)
-    percent = WholeNumber(low=1, high=MOST_PERCENT, label="More than, in %", required=False)
+    percent = WholeNumber(
+        low=1,
+        high=MOST_PERCENT,
+        label="More than, in %",
+        required=False,
+        help_text=f"Alerts need at least {whole(ALERT_PEOPLE)} expected people.",
+    )
 
     def __init__(self, data: Any = None, *, manifest: Manifest) -> None:
         super().__init__(data, auto_id="release_%s")

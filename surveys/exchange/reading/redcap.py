@@ -81,8 +81,8 @@ def read_dictionary(sheet: Sheet, *, name: str) -> Parsed:
     """Read the fields of a dictionary; raises Unreadable."""
     if not is_dictionary(sheet):
         raise Unreadable(
-            "This CSV file is not a REDCap data dictionary: it must have the columns “Variable / "
-            "Field Name”, “Field Type” and “Field Label”."
+            "This is neither a workbook (.xlsx, .xls) nor a REDCap data dictionary: a CSV file "
+            "with the columns “Variable / Field Name”, “Field Type” and “Field Label”."
         )
     return _Reader(sheet).read(name)
 

@@ -82,7 +82,7 @@ def test_cells_behind_empty_rows_and_columns_are_read() -> None:
         (b"\xd0\xcf\x11\xe0" + bytes(1000), "damaged"),
         (bytes(2_000_001), "2 MB"),
         (bytes(100), "neither a workbook"),
-        (b"", "not a REDCap data dictionary"),
+        (b"", "nor a REDCap data dictionary"),
         (write_workbook({"a": [["x"]], "b": [["y"]]}), "no sheet “survey”"),
         (write_workbook({"survey": [["name"], ["x"]]}), "no column “type”"),
         (b'a,"' + b"x" * 200_000, "quotation mark"),
