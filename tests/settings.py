@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 os.environ["MURMUR_VAR"] = tempfile.mkdtemp(prefix="murmur-test-")
 atexit.register(shutil.rmtree, os.environ["MURMUR_VAR"], ignore_errors=True)
@@ -13,10 +14,13 @@ os.environ.pop("DATABASE_URL", None)
 # Static files go here. WhiteNoise looks for them when it loads.
 Path(os.environ["MURMUR_VAR"], "static").mkdir()
 
+from config import settings as product  # noqa: E402
 from config.settings import *  # noqa: E402, F403
 
 # No test's database outlives its process, so no commit waits for a disk.
-DATABASES["default"]["OPTIONS"]["init_command"] += " PRAGMA synchronous=OFF;"  # noqa: F405
+_own: dict[str, Any] = product.DATABASES["default"]
+_init = _own["OPTIONS"]["init_command"] + " PRAGMA synchronous=OFF;"
+DATABASES = {"default": {**_own, "OPTIONS": {**_own["OPTIONS"], "init_command": _init}}}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 # Nothing may reach a broker from a unit test; system tests start a real one.
 CELERY_BROKER_URL = "redis://127.0.0.1:1/0"

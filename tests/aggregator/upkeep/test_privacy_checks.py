@@ -39,6 +39,7 @@ from aggregator.upkeep.checks.postgresql import (
 )
 from aggregator.upkeep.checks.redis_servers import judge_version
 from aggregator.upkeep.purging import purge_traces
+from config.settings import DATABASES as OWN_DATABASES
 from scripts.attacks.linker.server import ROLE, Server, django_on, migrate, running_server
 from tests.support.servers import running_redis
 from tests.support.waves import make_wave, send_many
@@ -91,14 +92,17 @@ def redis_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 @pytest.fixture
 def good(
     settings: Settings, redis_urls: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> Settings:
+) -> Iterator[Settings]:
     """Set Murmur's own settings as docs/operations.md recommends."""
     settings.DEBUG = False
     settings.HTTPS = settings.BEHIND_PROXY = True
     settings.ALLOWED_HOSTS = ["murmur.example"]
     settings.REDIS_URL, settings.LIMITER_URL = redis_urls
     monkeypatch.setattr(resource, "getrlimit", lambda _: (0, 0))
-    return settings
+    monkeypatch.setitem(connection.settings_dict, "OPTIONS", OWN_DATABASES["default"]["OPTIONS"])
+    connection.close()  # the next connection gets these options
+    yield settings
+    connection.close()
 
 
 def test_a_good_installation_on_sqlite_passes(good: Settings) -> None:
@@ -184,10 +188,7 @@ def test_core_dumps_are_reported(good: Settings, monkeypatch: pytest.MonkeyPatch
 def test_a_wrong_pragma_is_reported(good: Settings, pragma: str, subject: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA {pragma}")
-    try:
-        assert_only_failure(subject, "config/settings.py")
-    finally:
-        connection.close()
+    assert_only_failure(subject, "config/settings.py")
 
 
 def test_a_wrong_journal_mode_is_reported() -> None:
