@@ -6,7 +6,7 @@ reports therefore shows how many came since the previous sweep, but not when.
 
 from __future__ import annotations
 
-from django.db.models import Max
+from django.db.models import OuterRef, Subquery
 
 from aggregator.models import Batch
 from surveys.models import Wave
@@ -22,13 +22,13 @@ def count_burst_reports(wave: Wave, *, through_batch: int, final: bool) -> int:
     `final` means that the close sealed the newest batch. If half of the batches stay sealed, its
     number is not the last.
     """
-    newest = Batch.every.filter(wave=wave).aggregate(pk=Max("pk"))["pk"] if final else None
-    large = wave.batches.filter(
+    newest = Batch.every.filter(wave=OuterRef("wave")).order_by("-pk").values("pk")[:1]
+    large = wave.batches.annotate(newest=Subquery(newest)).filter(
         number__lte=through_batch, size__gte=wave.minimum_batch + LEAST_IN_A_BURST
     )
     beyond = [
         # The close also seals the K reports that always wait.
-        size - wave.minimum_batch * (2 if pk == newest else 1)
-        for pk, size in large.values_list("pk", "size")
+        size - wave.minimum_batch * (2 if final and pk == newest_pk else 1)
+        for pk, newest_pk, size in large.values_list("pk", "newest", "size")
     ]
     return sum(count for count in beyond if count >= LEAST_IN_A_BURST)
