@@ -13,8 +13,9 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\0")
 # Spreadsheets that separate cells by semicolons split a file with commas at each semicolon and line
 # break. So a formula can begin at these places, not only at the start of a cell.
+PLACE = "(?:^|(?<=[;\\r]))"
 # Quotation marks after a semicolon may be read as the beginning of a quoted cell, and disappear.
-FORMULA = re.compile(f'(?:^|(?<=[;\\r]))(?="*[{re.escape("".join(FORMULA_STARTS))}])', re.MULTILINE)
+FORMULA = re.compile(f'{PLACE}(?="*[{re.escape("".join(FORMULA_STARTS))}])', re.MULTILINE)
 
 
 def attach(response: Response, name: str, *, inline: bool = False) -> Response:

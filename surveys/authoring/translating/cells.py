@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 
-from surveys.downloads import FORMULA_STARTS
+from surveys.downloads import FORMULA_STARTS, PLACE
 
 _STARTS = f"[{re.escape(''.join(FORMULA_STARTS))}]"
-_FORMULA = re.compile(f"(^|;)('*{_STARTS})", re.MULTILINE)
-_DEFUSED = re.compile(f"(^|;)'('*{_STARTS})", re.MULTILINE)
+_FORMULA = re.compile(f"{PLACE}(?=['\"]*{_STARTS})", re.MULTILINE)
+_DEFUSED = re.compile(f"{PLACE}'(?=['\"]*{_STARTS})", re.MULTILINE)
 
 
 def defuse(text: str) -> str:
-    return _FORMULA.sub(r"\1'\2", text)
+    return _FORMULA.sub("'", text)
 
 
 def restore(cell: str) -> str:
     """Return the text as it was before it was defused; other texts do not change."""
-    return _DEFUSED.sub(r"\1\2", cell)
+    return _DEFUSED.sub("", cell)
