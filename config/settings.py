@@ -385,6 +385,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.static.StaticFilesStorage"},
 }
+API_REQUESTS_PER_MINUTE = 120  # by all tokens of an account together
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "aggregator.api.tokens.TokenAuthentication",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allauth.core.internal.cryptokit import compare_user_code
+from allauth.mfa import app_settings
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import (
     format_hotp_value,
@@ -32,7 +33,6 @@ FIRST_PAUSE_SECONDS = 30
 # This allows 24 guesses a day at sign-in, and as many in sessions. The chance that a guess is right
 # is 3 in 1,000,000.
 LONGEST_PAUSE_SECONDS = 3600
-STEP_SECONDS = 30
 # After this many failures, the owner should learn that someone has the password or a session.
 TOLD_AFTER = 10
 
@@ -145,7 +145,7 @@ def hide_moments() -> None:
     over = int(time.time()) - LONGEST_PAUSE_SECONDS
     with transaction.atomic():
         for row in Authenticator.objects.select_for_update().order_by("pk"):
-            if row.data.get("last_step", 0) * STEP_SECONDS < over:
+            if row.data.get("last_step", 0) * app_settings.TOTP_PERIOD < over:
                 row.data.pop("last_step", None)
             for count in (AT_SIGN_IN, IN_SESSION):
                 if row.data.get(count.failed_at, 0) < over:

@@ -59,7 +59,7 @@ def allows(scope: Scope) -> type[SessionOnly]:
 class TokenThrottle(UserRateThrottle):
     """Counts the requests by all tokens of an account, only in the limiter's memory."""
 
-    rate = "120/min"
+    rate = f"{settings.API_REQUESTS_PER_MINUTE}/min"
     scope = "tokens"
 
     def get_cache_key(self, request: Request, view: APIView) -> str | None:

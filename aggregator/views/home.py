@@ -57,4 +57,5 @@ def problem(request: HttpRequest, slug: str) -> HttpResponse:  # noqa: ARG001
 
 @require_safe
 def api_guide(request: HttpRequest) -> HttpResponse:
-    return render(request, "aggregator/site/api.html")
+    context = {"requests_per_minute": settings.API_REQUESTS_PER_MINUTE}
+    return render(request, "aggregator/site/api.html", context)

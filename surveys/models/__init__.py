@@ -23,10 +23,9 @@ from surveys.models.questions import (
     QuestionContent,
     Translation,
 )
-from surveys.models.settings import MAX_QUESTIONS
+from surveys.models.settings import DAYS_BEFORE_DELETION, MAX_QUESTIONS
 from surveys.models.stored_texts import StoredText
 from surveys.models.surveys import (
-    DAYS_BEFORE_DELETION,
     SLUG_ALPHABET,
     SLUG_LENGTH,
     DeletedWave,

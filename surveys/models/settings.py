@@ -27,6 +27,9 @@ MAX_MINIMUM_BATCH = 10_000
 LOWEST_MINIMUM_AGE, HIGHEST_MINIMUM_AGE = 10, 120
 MAX_PEOPLE = 100_000_000
 MAX_QUESTIONS = 100
+# The deletion date is at least this many days after the closing date or, without one, after the
+# opening. Authors are warned this many days before the deletion date.
+DAYS_BEFORE_DELETION = 7
 
 
 class SurveySettings(models.Model):
@@ -323,8 +326,9 @@ SETTINGS: Mapping[str, Setting] = {
         label="Deletion date",
         help_text="At 00:00 UTC on this day, the survey is deleted with all that it collected.",
         more="If it is still open, it closes then. Respondents are told this day, so nobody can "
-        "change it after the opening. You can delete the survey earlier. In the last week, the "
-        "survey’s pages warn you, and you get an email if this server sends any.",
+        "change it after the opening. You can delete the survey earlier. In the last "
+        f"{DAYS_BEFORE_DELETION} days, the survey’s pages warn you, and you get an email if this "
+        "server sends any.",
         is_copied=False,
     ),
     "people_expected": Setting(

@@ -25,9 +25,6 @@ from surveys.models.asked_questions import count_elsewhere
 from surveys.models.people import Membership, Role, TeamMember, TeamSurvey
 from surveys.models.settings import MIN_BATCH_FLOOR, SurveySettings
 
-# The deletion date is at least this many days after the closing date or, without one, after the
-# opening. Authors are warned this many days before the deletion date.
-DAYS_BEFORE_DELETION = 7
 SLUG_LENGTH = 12
 SLUG_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # easy to read on paper
 

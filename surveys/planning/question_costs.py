@@ -15,7 +15,11 @@ from privacy.planning.designs import mean_variance_ratio
 from surveys.formatting import epsilon as write_epsilon
 from surveys.formatting import join_list, percent, points, whole
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import ManifestQuestion, with_strength
+from surveys.manifest.questions import (
+    MOST_POINTS_WITH_SHARES,
+    ManifestQuestion,
+    with_strength,
+)
 from surveys.manifest.strength import (
     PROTECTION,
     Strength,
@@ -276,7 +280,7 @@ def _warn(question: ManifestQuestion) -> list[str]:
     if question.described.has_points and question.is_rounded:
         found.append(
             f"With {question.points} points, you learn only the mean, not how many people chose "
-            "each point. For that, use 7 points or fewer."
+            f"each point. For that, use {MOST_POINTS_WITH_SHARES} points or fewer."
         )
     elif question.described.has_points and question.points >= LONG_SCALE:
         mechanism = RandomizedResponse.from_flips(symbols=question.points, flips=question.flips)

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from surveys.formatting import join_list, whole
 from surveys.manifest.manifest import Manifest
-from surveys.manifest.questions import ManifestQuestion
+from surveys.manifest.questions import MOST_POINTS_WITH_SHARES, ManifestQuestion
 from surveys.manifest.releases import ReleaseKind, ReleaseRequest
 from surveys.releasing.choice import list_candidates
 
@@ -50,15 +50,16 @@ KINDS = {
         heading="Publish a leader",
         choose="Question",
         nothing="No question of this survey has answers to choose from.",
-        unfit="a leader needs answers to choose from, or a scale of up to 7 points",
+        unfit="a leader needs answers to choose from, or a scale of up to "
+        f"{MOST_POINTS_WITH_SHARES} points",
         usual_hundredths=50,
     ),
     ReleaseKind.MEDIAN: KindWords(
         about="The middle answer on a rating scale: half of the people gave it or a lower one.",
         heading="Publish a median",
         choose="Rating scale",
-        nothing="This survey has no rating scale of 3 to 7 points.",
-        unfit="a median needs a rating scale of 3 to 7 points",
+        nothing=f"This survey has no rating scale of 3 to {MOST_POINTS_WITH_SHARES} points.",
+        unfit=f"a median needs a rating scale of 3 to {MOST_POINTS_WITH_SHARES} points",
         usual_hundredths=50,
     ),
     ReleaseKind.ALERT: KindWords(
