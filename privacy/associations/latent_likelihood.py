@@ -112,6 +112,11 @@ class LatentModel:
         states = self.solve(near=near), self.solve()
         return max(states, key=lambda state: state.log_likelihood)
 
+    def solve_close(self, state: ModelState) -> ModelState:
+        """Solve by Newton's method alone, from the maximum of a model that is almost the same."""
+        height = self.find_log_likelihood(state.masses, state.coefficients)
+        return self._polish(replace(state, log_likelihood=height))
+
     def solve_inside(self, limit: ModelState) -> ModelState:
         """Find moderate coefficients whose likelihood is almost that of `limit`.
 

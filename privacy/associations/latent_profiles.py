@@ -60,15 +60,14 @@ class LatentProfiles:
         others = replace(self.model, design=np.delete(self.model.design, column, axis=1))
         error = min(error, _LONGEST / np.abs(own).max())
 
-        def refit(at: float, near: Floats) -> tuple[float, Floats]:
-            """Return how far the root of the deviance exceeds its limit, and the shares."""
-            moved = replace(others, offset=own * at)
-            state = moved.solve_twice(near)
+        def find_excess(state: ModelState) -> float:
+            """Return how far the root of the deviance exceeds its limit."""
             drop = self.top.log_likelihood - state.log_likelihood
-            return sqrt(max(0.0, 2 * drop)) - reach, moved.find_shares_of(state)
+            return sqrt(max(0.0, 2 * drop)) - reach
 
-        def find_excess(at: float, near: Floats) -> float:
-            return refit(at, near)[0]
+        def refit(at: float, near: Floats) -> tuple[LatentModel, ModelState]:
+            moved = replace(others, offset=own * at)
+            return moved, moved.solve_twice(near)
 
         def find_end(outward: int) -> float:
             near = self.model.find_shares_of(self.best)
@@ -76,14 +75,25 @@ class LatentProfiles:
             farthest = value + outward * _FLAT / np.abs(own).max()
             while inner != farthest:
                 outer = inner + outward * min(width, abs(farthest - inner))
-                excess, reached = refit(outer, near)
-                if excess >= 0:
-                    find = partial(find_excess, near=near)
-                    return float(
-                        scipy.optimize.brentq(find, inner, outer, xtol=1e-7 * error, rtol=1e-12)
-                    )
-                inner, near, width = outer, reached, 2 * width
+                moved, state = refit(outer, near)
+                if find_excess(state) >= 0:
+                    return cross(inner, outer, near, state)
+                inner, near, width = outer, moved.find_shares_of(state), 2 * width
             return outward * inf
+
+        def cross(inner: float, outer: float, near: Floats, beyond: ModelState) -> float:
+            """Find the limit between two values, the outer one beyond it."""
+            find = partial(scipy.optimize.brentq, a=inner, b=outer, xtol=1e-7 * error, rtol=1e-12)
+
+            def follow(at: float) -> float:
+                """Follow the peak from the outer value by Newton's method, which takes no EM."""
+                return find_excess(replace(others, offset=own * at).solve_close(beyond))
+
+            if follow(inner) < 0:
+                end = float(find(follow))
+                if abs(find_excess(refit(end, near)[1])) < _SLACK:
+                    return end
+            return float(find(lambda at: find_excess(refit(at, near)[1])))
 
         return find_end(-1), find_end(1)
 

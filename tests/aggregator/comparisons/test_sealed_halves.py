@@ -7,7 +7,6 @@ and compares all that can be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from io import StringIO
 from unittest import mock
 
@@ -132,15 +131,12 @@ def find_changed(before: dict[str, object], after: dict[str, object]) -> set[str
     return {name for name in before if before[name] != after[name]}
 
 
-@pytest.mark.parametrize("choices", [CHOICES[:2], pytest.param(CHOICES, marks=pytest.mark.long)])
-def test_no_code_of_the_sealed_half_changes_anything_until_its_test(
-    choices: Sequence[tuple[Comparison.Kind, list[str]]],
-) -> None:
+def test_no_code_of_the_sealed_half_changes_anything_until_its_test() -> None:
     with mock.patch.object(halves, "EQUATIONS_OF_A_CLAIM", 0):
         wave = divide(make_open_wave())
     snapshot = newest_snapshot(wave)
     assert snapshot is not None
-    for kind, names in choices:
+    for kind, names in CHOICES:
         request_comparison(wave=wave, snapshot=snapshot, kind=kind, names=names)
     chosen = [
         Claim(names=("q1", "q2"), is_higher=True),

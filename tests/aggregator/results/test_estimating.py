@@ -214,9 +214,7 @@ def test_after_a_fixed_end_fewer_fakes_raise_the_alarm(fixed_end: bool) -> None:
 @pytest.mark.parametrize(
     ("type_", "symbols", "flips", "everybody"),
     [
-        (QuestionType.CHOICE, 4, 25, 0),
         (QuestionType.CHOICE, 17, 25, 16),
-        (QuestionType.SCALE, 6, 12, 0),
         (QuestionType.SCALE, 6, 12, 5),
     ],
 )

@@ -122,7 +122,7 @@ NULL = true_table([-0.85, 0.0, 0.0, 0.0], sizes=[2, 2, 2])
 @pytest.mark.long
 @pytest.mark.parametrize("predictor", [PLAIN, DIRECT], ids=["scrambled", "declared"])
 def test_of_models_without_any_relation_few_call_one_related(predictor: Variable) -> None:
-    surveys, variables = 40, [PLAIN, PLAIN, predictor, PLAIN]
+    surveys, variables = 25, [PLAIN, PLAIN, predictor, PLAIN]
     tables = surveys_of(NULL, variables, people=3000, surveys=surveys, seed=41)
     fits = [
         fit_latent_logistic(counts=one, variables=variables, level=1 - 0.05 / 3) for one in tables
@@ -135,7 +135,7 @@ def test_of_models_without_any_relation_few_call_one_related(predictor: Variable
 
 @pytest.mark.long
 def test_adjusted_shares_and_differences_cover_the_truth() -> None:
-    surveys, variables = 60, [PLAIN, PLAIN, PLAIN]
+    surveys, variables = 40, [PLAIN, PLAIN, PLAIN]
     truth = true_table([-1.0, 1.2, -0.6], sizes=[2, 2])
     event, rows = truth[1] / truth.sum(axis=0), truth.sum(axis=0)
     by_first = event @ rows.sum(axis=0)

@@ -23,7 +23,7 @@ from privacy.central.selection import (
 from tests.support.sampling.frequencies import among, chi_squared_p
 from tests.support.sampling.integer_sampler import IntegerSampler
 
-RUNS = 100_000
+RUNS = 40_000
 BY_CHANCE = 1e-6
 SCORES = (52, 50, 45, 40)
 CLOSE = (7, 7, 6, 0, 5)

@@ -110,7 +110,7 @@ def test_the_table_of_ratios_has_its_head_and_a_row_for_every_figure() -> None:
 
 # The tests below recompute part of each table; scripts/tables computes all of it.
 @pytest.mark.long
-@pytest.mark.parametrize("name", list(methods_ratios.ROWS)[1::2])
+@pytest.mark.parametrize("name", ["mean among those who answered"])
 def test_a_row_of_ratios_is_what_the_code_computes(name: str) -> None:
     assert f"\n{methods_ratios.write_row(methods_ratios.compute_row(name))}\n" in TEXT
 
@@ -123,7 +123,7 @@ def test_the_row_of_random_cells_is_what_the_code_computes() -> None:
 
 @pytest.mark.long
 def test_the_table_of_what_is_shown_is_what_the_code_computes() -> None:
-    rows = list(islice(methods_shown.compute_shown(), 5))  # where a tenth is asked
+    rows = list(islice(methods_shown.compute_shown(), 2))  # where a tenth is asked
     assert methods_shown.write_shown_table(rows) in TEXT
 
 

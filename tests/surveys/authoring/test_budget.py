@@ -77,7 +77,7 @@ def assert_agrees_with_cards(remedy: Remedy) -> None:
         assert widest.margin == max(each.margin for one in costs if one for each in one.expected)
 
 
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 20), marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 10), marks=pytest.mark.long)])
 def test_a_remedy_of_a_random_draft_fits_and_is_undone_to_the_same_bytes(seeds: range) -> None:
     tried = dict.fromkeys(RemedyKind, 0)
     for seed in seeds:

@@ -49,11 +49,14 @@ def list_sums(manifest: Manifest, names: set[str]) -> list[Fraction]:
     return [sum(chosen, Fraction(0)) for chosen in combinations(blocks.values(), drawn)]
 
 
-@pytest.mark.parametrize("surveys", [300, pytest.param(2000, marks=pytest.mark.long)])
-def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(surveys: int) -> None:
-    random = Random(34)
+SURVEYS = 300
+
+
+@pytest.mark.parametrize("seed", [34, pytest.param(35, marks=pytest.mark.long)])
+def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(seed: int) -> None:
+    random = Random(seed)
     told_by_others = 0
-    for _ in range(surveys):
+    for _ in range(SURVEYS):
         manifest = draw_manifest(random)
         with override("en"):
             groups = describe_groups(manifest)
@@ -82,4 +85,4 @@ def test_random_surveys_have_one_answer_to_what_tells_about_an_answer(surveys: i
             ]
             assert (question.name in labelled) == bool(sent)
             told_by_others += bool(sent)
-    assert told_by_others > surveys // 2
+    assert told_by_others > SURVEYS // 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import product
 from math import sqrt
 
 import numpy as np
@@ -30,7 +31,6 @@ from tests.support.reading import text_of
 
 KINDS = (ReleaseKind.LEADER, ReleaseKind.MEDIAN, ReleaseKind.KEY_DRIVER)
 RIGHT_IN_9 = "people to be right in 9 of 10 surveys."
-SLOW = pytest.param(ReleaseKind.KEY_DRIVER, marks=pytest.mark.long)
 
 
 @pytest.mark.usefixtures("db", "static_files")
@@ -89,8 +89,13 @@ def test_the_stored_people_are_those_of_the_methods() -> None:
     assert methods_releases.write_release_table(people) in text
 
 
-@pytest.mark.parametrize("kind", [*KINDS[:2], SLOW])
-@pytest.mark.parametrize("flips", [5, 25, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("kind", "flips"),
+    [
+        *product(KINDS[:2], (5, 25)),
+        pytest.param(ReleaseKind.KEY_DRIVER, 25, marks=pytest.mark.long),
+    ],
+)
 def test_the_people_are_what_the_simulation_finds(kind: ReleaseKind, flips: int) -> None:
     stored = next(line.people for line in list_release_lines(flips) if line.kind == kind)
     assert stored == methods_releases.find_people(kind, flips)

@@ -39,7 +39,7 @@ from tests.support.sampling.frequencies import among, chi_squared_p
 
 BY_CHANCE = 1e-6
 TOGETHER = 1000
-FEW_OR_ALL = [RUNS // 5, pytest.param(RUNS, marks=pytest.mark.long)]
+FEW = RUNS // 5
 EPSILON = 0.5
 MANIFEST = protect(
     ask("q1", Kind.YES_NO),
@@ -164,11 +164,10 @@ def test_a_replaced_report_loses_no_more_than_twice_that() -> None:
     assert 0.8 * 2 * EPSILON < measured <= 2 * EPSILON
 
 
-@pytest.mark.parametrize("runs", FEW_OR_ALL)
-def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for(runs: int) -> None:
+def test_a_table_with_gaussian_noise_loses_no_more_than_it_was_charged_for() -> None:
     """One report changes nine cells; their sum tells the most about it."""
     plan = gaussian_plan()
-    fewer, more = (draw_cells(plan, [count] * 9, runs=runs).sum(axis=1) for count in (0, 1))
+    fewer, more = (draw_cells(plan, [count] * 9, runs=FEW).sum(axis=1) for count in (0, 1))
     assert 0 < measure_loss(more >= 54, fewer >= 54, delta=plan.delta_nanos / 1e9) <= 1
 
 
@@ -212,11 +211,10 @@ def make_alert_plan() -> ReleasePlan:
     return plan_release(check_request(alert, manifest), manifest, delta_nanos_left=1000)
 
 
-@pytest.mark.parametrize("runs", FEW_OR_ALL)
-def test_an_alert_comes_as_often_as_the_formula_says(runs: int) -> None:
+def test_an_alert_comes_as_often_as_the_formula_says() -> None:
     distances = [-3, 2, 5, 4]
     chances = first_alert_probabilities(distances, threshold=0, epsilon=EPSILON).tolist()
-    drawn = draw_alerts(distances, runs=runs).tolist()
+    drawn = draw_alerts(distances, runs=FEW).tolist()
     assert chi_squared_p(drawn, among(chances), most=5) > BY_CHANCE
 
 
@@ -228,7 +226,7 @@ def test_an_alert_loses_no_more_than_it_was_charged_for() -> None:
 
 
 def test_the_audit_would_notice_looks_without_noise() -> None:
-    fewer, more = (draw_alerts(one, looks="bare", runs=RUNS // 5) for one in ([1, 0], [0, 1]))
+    fewer, more = (draw_alerts(one, looks="bare", runs=FEW) for one in ([1, 0], [0, 1]))
     assert measure_loss(more == 1, fewer == 1) > EPSILON
 
 
@@ -281,7 +279,7 @@ def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
 
     sampler = prepare_sampler(plan)
     tie, led = (
-        draw_places(sampler, scores, runs=RUNS // 5)
+        draw_places(sampler, scores, runs=FEW)
         for scores in (score(60, 60, total=60), score(60, 61, total=61))
     )
     assert measure_loss(tie == 0, led == 0) > 1.2 * EPSILON
@@ -289,5 +287,5 @@ def test_the_audit_would_notice_scores_of_rules_that_move_both_ways() -> None:
 
 def test_the_audit_would_notice_the_noise_of_one_question_on_three() -> None:
     plan = make_plan(ReleaseKind.TABLE, "q1")
-    fewer, more = (draw_cells(plan, [count] * 3, runs=RUNS // 5) for count in (0, 1))
+    fewer, more = (draw_cells(plan, [count] * 3, runs=FEW) for count in (0, 1))
     assert measure_loss(all_positive(more), all_positive(fewer)) > EPSILON
