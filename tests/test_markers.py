@@ -45,11 +45,3 @@ def test_a_parameter_also_shows_what_it_starts(
     assert markers_of(request) - {"parametrize"} == (
         {"postgres"} if database == "postgresql" else set()
     )
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("form", ["desk-light", "desk-dark"])
-def test_in_the_browser_the_dark_form_is_for_the_long_run(
-    form: str, request: pytest.FixtureRequest
-) -> None:
-    assert ("long" in markers_of(request)) is (form == "desk-dark")

@@ -89,7 +89,7 @@ class LatentProfiles:
                 """Follow the peak from the outer value by Newton's method, which takes no EM."""
                 return find_excess(replace(others, offset=own * at).solve_close(beyond))
 
-            if follow(inner) < 0:
+            if follow(inner) < 0 <= follow(outer):
                 end = float(find(follow))
                 if abs(find_excess(refit(end, near)[1])) < _SLACK:
                     return end

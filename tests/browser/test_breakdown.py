@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey
 from tests.support.breakdowns.waves import break_down, field_people, make_grouped_survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.factories import open_survey
@@ -35,11 +35,9 @@ def survey(live: LiveApplication) -> Survey:
     return survey
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(
-    request: pytest.FixtureRequest, chromium: Browser, live: LiveApplication, survey: Survey
-) -> Iterator[Page]:
-    context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=request.param)
+@pytest.fixture
+def page(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Page]:
+    context = make_context(chromium, live, survey, viewport=PHONE)
     reader = Reader(context.new_page(), live)
     yield reader.page
     reader.assert_nothing_went_wrong()
@@ -60,8 +58,7 @@ def test_the_menu_and_the_page_fit_and_are_accessible(
                 opened,
             )
             assert page.evaluate(WIDTH) <= size["width"]
-            page.evaluate(AXE)
-            assert page.evaluate(RUN_AXE) == []
+            assert find_violations(page) == []
 
 
 def test_differences_are_opened_with_the_keyboard(

@@ -15,14 +15,13 @@ from tests.support.factories import make_survey
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_thirty_questions_are_opened_in_three_presses(
-    chromium: Browser, live: LiveApplication, scheme: str
+    chromium: Browser, live: LiveApplication
 ) -> None:
     random = Random(7)
     questions = ["".join(random.choices("abcdefghijklm ", k=80)) for _ in range(30)]
     survey = make_survey(minimum_batch=50, display_minimum=150, questions=questions)
-    context = make_context(chromium, live, survey, color_scheme=scheme)
+    context = make_context(chromium, live, survey)
     reader = Reader(context.new_page(), live)
     page = reader.page
     for name in ("", "launch", "questions"):

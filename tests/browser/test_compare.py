@@ -68,7 +68,7 @@ def test_two_questions_are_compared_by_menus(
 def test_regression_and_pairs_fit_a_phone(
     chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int], kind: str
 ) -> None:
-    context = make_context(chromium, live, survey, viewport=size, color_scheme="dark")
+    context = make_context(chromium, live, survey, viewport=size)
     reader = Reader(context.new_page(), live)
     page = reader.page
     page.goto(f"{live.url}/surveys/{survey.slug}/compare")

@@ -12,7 +12,7 @@ from aggregator.results.sentences import TOO_FEW
 from surveys.authoring.services import add_question
 from surveys.lifecycle.services import close_wave
 from surveys.models import Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
@@ -40,12 +40,11 @@ def words_of(page: Page) -> str:
     return page.locator("#panel").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 def test_the_figures_are_shown_without_a_single_violation(
-    chromium: Browser, live: LiveApplication, survey: Survey, scheme: str, size: dict[str, int]
+    chromium: Browser, live: LiveApplication, survey: Survey, size: dict[str, int]
 ) -> None:
-    context = make_context(chromium, live, survey, viewport=size, color_scheme=scheme)
+    context = make_context(chromium, live, survey, viewport=size)
     reader = Reader(context.new_page(), live)
     page = reader.open(survey)
     words = words_of(page)
@@ -123,10 +122,9 @@ def test_axe_finds_nothing(chromium: Browser, live: LiveApplication) -> None:
     process(wave)
     context = make_context(chromium, live, survey)
     page = Reader(context.new_page(), live).open(survey)
-    page.evaluate(AXE)
-    assert page.evaluate(RUN_AXE) == []
+    assert find_violations(page) == []
     page.locator("details").evaluate_all("all => all.forEach((one) => one.open = true)")
-    assert page.evaluate(RUN_AXE) == []
+    assert find_violations(page) == []
     context.close()
 
 

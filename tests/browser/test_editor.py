@@ -23,11 +23,9 @@ def survey(live: LiveApplication) -> Survey:
     return make_survey(questions=(SMOKE, DRINK, SLEEP))
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(
-    chromium: Browser, live: LiveApplication, survey: Survey, request: pytest.FixtureRequest
-) -> Iterator[Page]:
-    context = make_context(chromium, live, survey, color_scheme=request.param)
+@pytest.fixture
+def page(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Page]:
+    context = make_context(chromium, live, survey)
     yield context.new_page()
     context.close()
 

@@ -14,7 +14,7 @@ from surveys.authoring.services import add_translation
 from surveys.definition.exporting import build_definition, export_definition
 from surveys.definition.replacing import hash_definition
 from surveys.models import Role, Survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import PHONE, Reader, make_context
 from tests.support.factories import make_survey, make_user
@@ -207,8 +207,7 @@ def _merge(page: Page, button: str) -> None:
     merge = page.locator("#merge")
     expect(merge.locator("fieldset")).to_have_count(1)
     expect(merge).to_contain_text("Title of 1")
-    page.evaluate(AXE)
-    assert page.evaluate(RUN_AXE) == []
+    assert find_violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     merge.get_by_label("Theirs").check()
     page.get_by_role("button", name=button).click()

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from aggregator.methods.document import list_names
 from surveys.models import Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.comparisons import make_answered_wave
@@ -38,8 +38,7 @@ def width_of(page: Page) -> tuple[int, int]:
 
 
 def find_barriers(page: Page) -> list[str]:
-    page.evaluate(AXE)
-    found: list[str] = page.evaluate(RUN_AXE)
+    found: list[str] = find_violations(page)
     return found
 
 

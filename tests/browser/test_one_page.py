@@ -112,11 +112,9 @@ def test_questions_take_one_click_and_one_load_and_the_last_is_moved_in_one_drag
     expect_texts(page, survey, *asked[:-2], asked[-1], asked[-2])
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keyboard(
-    page: Page, live: LiveApplication, survey: Survey, scheme: str
+    page: Page, live: LiveApplication, survey: Survey
 ) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     first, second = "<b>Do</b> you smoke?", "Do you drink?"
     add_question(survey=survey, text=first)
     rule = {"name": str(survey.questions.get().pk), "is": [1]}

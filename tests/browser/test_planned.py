@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from aggregator.comparisons.planned import request_planned
@@ -62,9 +61,8 @@ def test_an_author_plans_a_comparison_by_keyboard(chromium: Browser, live: LiveA
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_of_comparisons_fit_and_are_accessible(
-    chromium: Browser, live: LiveApplication, scheme: str
+    chromium: Browser, live: LiveApplication
 ) -> None:
     survey = make_draft()
     plan_comparison(survey=survey, names=("q4", "q3.1"))
@@ -80,7 +78,7 @@ def test_pages_of_comparisons_fit_and_are_accessible(
         compute(ask(wave, Kind.REGRESSION, "q1", "q2", "q3.0")),
         compute(ask(wave, Kind.PAIRS)),
     ]
-    context = make_context(chromium, live, survey, color_scheme=scheme)
+    context = make_context(chromium, live, survey)
     reader = Reader(context.new_page(), live)
     page = reader.page
     page.goto(f"{live.url}/surveys/{survey.slug}/compare")

@@ -1,4 +1,4 @@
-"""Results on paper: A4 and Letter, in both colour schemes, long and empty surveys."""
+"""Results on paper: A4 and Letter, long and empty surveys."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def long_survey(live: LiveApplication) -> Survey:
     return wave.survey
 
 
-def open_page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: str) -> Page:
-    context = make_context(chromium, live, survey, color_scheme=scheme)
+def open_page(chromium: Browser, live: LiveApplication, survey: Survey) -> Page:
+    context = make_context(chromium, live, survey)
     return Reader(context.new_page(), live).open(survey)
 
 
@@ -95,11 +95,10 @@ def lay_out(page: Page, paper: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_long_survey_prints_completely_and_on_few_pages(
-    chromium: Browser, live: LiveApplication, long_survey: Survey, paper: str, scheme: str
+    chromium: Browser, live: LiveApplication, long_survey: Survey, paper: str
 ) -> None:
-    page = open_page(chromium, live, long_survey, scheme)
+    page = open_page(chromium, live, long_survey)
     pages = count_pages(page.pdf(format=paper))
     lay_out(page, paper)
     height = page.evaluate("document.body.scrollHeight") / PIXELS_PER_MM
@@ -121,7 +120,7 @@ def test_a_survey_without_results_prints_on_one_page(
 ) -> None:
     wave = make_launched_survey()
     close_wave(wave_id=wave.pk, ending=Wave.Ending.OWNER)
-    page = open_page(chromium, live, wave.survey, "light")
+    page = open_page(chromium, live, wave.survey)
     assert count_pages(page.pdf(format=paper)) == 1
     lay_out(page, paper)
     check_sheet(page, paper)

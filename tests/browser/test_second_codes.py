@@ -14,7 +14,7 @@ from surveys.manifest.manifest import NOT_DRAWN
 from surveys.manifest.scores import Output
 from surveys.manifest.serialization import serialize_manifest
 from surveys.models import Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.every_type import REFUSED, ask
 from tests.support.browser.modules import loading
 from tests.support.browser.scales import BANDS, NEVER, OFTEN, SCALE, SOME, describe
@@ -152,8 +152,7 @@ def test_a_scale_is_asked_once_and_both_codes_are_sent(visitor: Visitor) -> None
     assert len(rows) == 4
     assert rows[1].startswith("Total: 6 Working,")
     assert rows[2] == "Total: 5–8 Middle"
-    page.evaluate(AXE)
-    assert page.evaluate(RUN_AXE, []) == []
+    assert find_violations(page) == []
     page.locator("dl.checks .again").nth(2).click()  # leads to the scale
     assert page.locator(".item :checked").count() == 3
     fill(page, OFTEN, NEVER, OFTEN)

@@ -74,11 +74,6 @@ def make(state: str) -> Survey:
     return survey
 
 
-@pytest.fixture(params=["light", "dark"])
-def scheme(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture(params=["draft", "open", "closed"])
 def state(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -90,8 +85,8 @@ def survey(live: LiveApplication, state: str) -> Survey:
 
 
 @pytest.fixture
-def page(chromium: Browser, live: LiveApplication, survey: Survey, scheme: str) -> Iterator[Page]:
-    context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=scheme)
+def page(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Page]:
+    context = make_context(chromium, live, survey, viewport=PHONE)
     yield context.new_page()
     context.close()
 

@@ -19,7 +19,7 @@ from aggregator.simulation.respondents import seal
 from aggregator.simulation.sending import send_reports
 from scripts.stack.world import OWNER, World, make_world
 from surveys.manifest.serialization import hash_manifest
-from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.accessibility import fill_in, find_violations
 from tests.support.browser.researcher import DESK, PHONE, WATCH_VIOLATIONS
 from tests.support.browser.visit import HASTE, SENT, answer_page
 
@@ -71,8 +71,7 @@ class Study:
         assert width is not None
         assert page.evaluate("document.documentElement.scrollWidth") <= width["width"], step
         assert page.evaluate("window.violations") == [], step
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], step
+        assert find_violations(page) == [], step
         assert self.errors == []
 
 

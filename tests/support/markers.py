@@ -5,7 +5,6 @@ A test that starts a server or a browser without its marker fails at that point.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,6 @@ TESTS = Path(__file__).parents[1]
 SLOW = frozenset((TESTS / "slow.txt").read_text("utf-8").split())
 # Tests of tests/system start Murmur's own processes, Redis among them.
 MARKER_OF_FOLDER = {TESTS / "browser": "browser", TESTS / "system": "redis"}
-# Browser tests with this word in a parameter are long: by default, only their light versions run.
-DARK = re.compile(r"\bdark\b")
 # A fixture that starts one of these servers has it in its name: own_postgres, redis_urls.
 MARKER_IN_NAME = ("postgres", "redis")
 MARKER_OF_PROGRAM = {
@@ -50,8 +47,6 @@ def add_markers(item: pytest.Item) -> None:
         if item.path.is_relative_to(folder):
             item.add_marker(marker)
     callspec = getattr(item, "callspec", None)
-    if item.get_closest_marker("browser") and callspec is not None and DARK.search(callspec.id):
-        item.add_marker("long")
     parameters = callspec.params.values() if callspec is not None else ()
     names = " ".join([*getattr(item, "fixturenames", ()), *filter(_is_text, parameters)])
     for marker in MARKER_IN_NAME:

@@ -148,25 +148,22 @@ def test_a_plan_is_computed_again(desk: Tab, line: Line) -> None:
     desk.wait_for("people")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 def test_pages_fit_every_window(
     engine: str,
     line: Line,
     answered: Survey,
     size: tuple[int, int],
-    dark: bool,
     tmp_path: Path,
 ) -> None:
     """MURMUR_PICTURES names a folder for pictures of all pages."""
     folder = Path(os.environ.get("MURMUR_PICTURES", tmp_path))
     wave = make_launched_survey(coins=True, quick_exit=True)
-    with open_browser(engine, size=size, dark=dark) as tab:
+    with open_browser(engine, size=size) as tab:
 
         def look(name: str) -> None:
             assert tab.run("return document.scrollingElement.scrollWidth <= innerWidth"), name
-            scheme = "dark" if dark else "light"
-            tab.take_picture(folder / f"{name}-{engine}-{size[0]}-{scheme}.png")
+            tab.take_picture(folder / f"{name}-{engine}-{size[0]}.png")
 
         for path in ("/en", "/coins?lang=en", "/check?lang=en"):
             open_survey_page(tab, line, wave, ending=path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from pytest_django.fixtures import Settings
 
 from aggregator.models import RawReport
 from tests.support.browser.every_type import make_branching_survey
+from tests.support.engines.launch import ENGINES
 from tests.support.engines.line import Line
 from tests.support.engines.tab import Tab
 from tests.support.engines.visit import (
@@ -23,6 +25,7 @@ from tests.support.engines.visit import (
 LEFT = "/accounts/login/"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_whole_visit(tab: Tab, line: Line, settings: Settings) -> None:
     # WebKit's driver cannot go back from another site.
     host = "localhost" if tab.engine == "webkit" else "127.0.0.1"

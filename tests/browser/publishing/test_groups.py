@@ -17,7 +17,7 @@ from aggregator.releases.ledger import reserve_planned
 from surveys.authoring.services import add_question
 from surveys.manifest.manifest import Publication
 from surveys.models import Question, Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.factories import make_survey, open_survey
@@ -47,8 +47,7 @@ def look(page: Page, name: str, folder: Path) -> None:
         page.set_viewport_size(size)  # type: ignore[arg-type]
         page.screenshot(path=folder / f"{name}-{size['width']}.png", full_page=True)
         assert page.evaluate(WIDTH) <= size["width"], name
-        page.evaluate(AXE)
-        assert page.evaluate(RUN_AXE) == [], name
+        assert find_violations(page) == [], name
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
 

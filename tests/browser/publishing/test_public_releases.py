@@ -30,18 +30,15 @@ def look(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_a_visitor_reads_releases(
-    chromium: Browser, live: LiveApplication, size: str, scheme: str
-) -> None:
+def test_a_visitor_reads_releases(chromium: Browser, live: LiveApplication, size: str) -> None:
     viewport = SIZES[size]
-    context = chromium.new_context(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=viewport)  # type: ignore[arg-type]
     page = context.new_page()
     waiting = make_branching_survey(publication=Publication.PROTECTED)
     page.goto(f"{live.url}/s/{waiting.survey.slug}/results")
     expect(page.get_by_text("publish after the close appear here")).to_be_visible()
-    look(page, f"waiting-{size}-{scheme}")
+    look(page, f"waiting-{size}")
     assert_page_is_sound(page, width=viewport["width"])
     wave = make_released(*(code for code in NAMES if code != "en"))
     page.goto(f"{live.url}/s/{wave.survey.slug}/results")
@@ -50,9 +47,9 @@ def test_a_visitor_reads_releases(
         if language != "en":
             page.get_by_role("link", name=NAMES[language]).click()
         expect(page.locator(f"html[lang={language_tag(language)}] .release")).to_have_count(7)
-        look(page, f"releases-{language}-{size}-{scheme}")
+        look(page, f"releases-{language}-{size}")
         assert_page_is_sound(page, width=viewport["width"])
-        look(page, f"releases-{language}-open-{size}-{scheme}")
+        look(page, f"releases-{language}-open-{size}")
     assert context.cookies() == []
 
 

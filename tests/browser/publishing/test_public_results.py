@@ -45,10 +45,9 @@ def make_arabic() -> Wave:
     return wave
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_visitor_follows_the_closed_survey_to_its_results(
-    chromium: Browser, live: LiveApplication, size: str, scheme: str
+    chromium: Browser, live: LiveApplication, size: str
 ) -> None:
     viewport = SIZES[size]
     # Only the results themselves are in English in every survey.
@@ -56,7 +55,7 @@ def test_a_visitor_follows_the_closed_survey_to_its_results(
         (make_study(), "after the survey has closed", "no longer shown"),
         (make_arabic(), "بعد إغلاق الاستبيان", "لم تعد هذه النتائج معروضة"),
     ]
-    context = chromium.new_context(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=viewport)  # type: ignore[arg-type]
     page = context.new_page()
     for wave, waiting, off in studies:
         address = f"{live.url}/s/{wave.survey.slug}"

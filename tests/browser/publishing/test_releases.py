@@ -19,7 +19,7 @@ from aggregator.releases.drawing import draw_release, find_releases_to_draw
 from aggregator.releases.ledger import reserve_planned
 from surveys.authoring.services import add_question
 from surveys.models import Question, Survey, Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.accessibility import fill_in, find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 from tests.support.browser.visit import HASTE, SENT, answer_page
@@ -28,7 +28,6 @@ from tests.support.fielding import process, send_people
 
 PEOPLE = 600
 YES = 900  # surely more than 20 %
-SIZES = (("light", DESK), ("dark", PHONE))
 WIDTH = "document.documentElement.scrollWidth"
 MOST_WORDS = 160
 # The words of a page without its head, figures and author's texts.
@@ -84,7 +83,7 @@ def survey(live: LiveApplication) -> Survey:
 
 
 class Study:
-    """A researcher's tab; each page is pictured wide and light, and narrow and dark."""
+    """A researcher's tab; each page is pictured wide and narrow."""
 
     def __init__(self, page: Page, *, live: LiveApplication, survey: Survey, to: Path) -> None:
         self.page, self.live, self.survey, self.pictures = page, live, survey, to
@@ -99,10 +98,9 @@ class Study:
     def look(self, step: str, page: Page | None = None) -> None:
         page = page or self.page
         self.taken += 1
-        for scheme, size in SIZES:
+        for size in (DESK, PHONE):
             page.set_viewport_size(size)  # type: ignore[arg-type]
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            name = f"{self.taken:02}-{step}-{scheme}.png"
+            name = f"{self.taken:02}-{step}-{size['width']}.png"
             page.screenshot(path=self.pictures / name, full_page=True, animations="disabled")
             assert page.evaluate(WIDTH) <= size["width"], name
             if "/questions" not in page.url:
@@ -111,8 +109,7 @@ class Study:
                 "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
             )
             assert page.evaluate(WIDTH) <= size["width"], name
-            page.evaluate(AXE)
-            assert page.evaluate(RUN_AXE) == [], name
+            assert find_violations(page) == [], name
         page.set_viewport_size(DESK)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE, fill_in
+from tests.support.browser.accessibility import fill_in, find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.sending import NEUTRAL, REPORTS, refuse
 from tests.support.browser.visit import HASTE, Visitor, answer_page, status, visiting
@@ -126,11 +126,7 @@ class Inspection:
         self.faults: dict[str, list[str]] = {}
 
     def look(self, page: Page, step: str) -> None:
-        page.evaluate(AXE)
-        found = page.evaluate(RUN_AXE, [])
-        page.emulate_media(color_scheme="dark")
-        found += page.evaluate(RUN_AXE, ["cat.color"])
-        page.emulate_media(color_scheme="light")
+        found = find_violations(page)
         if found:
             self.faults[step] = found
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from aggregator.simulation.rehearsal import open_rehearsal
 from surveys.models import Survey
 from tests.support.breakdowns.waves import field_people, make_grouped_survey
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.researcher import DESK, PHONE, Reader, make_context
 
@@ -29,11 +29,9 @@ def survey(live: LiveApplication) -> Survey:
     return field_people(open_rehearsal(survey=survey, people=2000), people=2000).survey
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(
-    request: pytest.FixtureRequest, chromium: Browser, live: LiveApplication, survey: Survey
-) -> Iterator[Page]:
-    context = make_context(chromium, live, survey, viewport=PHONE, color_scheme=request.param)
+@pytest.fixture
+def page(chromium: Browser, live: LiveApplication, survey: Survey) -> Iterator[Page]:
+    context = make_context(chromium, live, survey, viewport=PHONE)
     reader = Reader(context.new_page(), live)
     yield reader.page
     reader.assert_nothing_went_wrong()
@@ -54,8 +52,7 @@ def test_the_attacks_fit_are_accessible_and_follow_the_choice(
             page.evaluate(OPEN_ALL, opened)
             assert page.evaluate(WIDTH) <= size["width"]
             assert all(abs(difference) <= 1 for difference in page.evaluate(LENGTHS))
-            page.evaluate(AXE)
-            assert page.evaluate(RUN_AXE) == []
+            assert find_violations(page) == []
 
 
 def test_a_survey_of_real_people_gets_a_kind_page(
@@ -68,6 +65,5 @@ def test_a_survey_of_real_people_gets_a_kind_page(
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("“Break it” needs invented answers")
     assert page.evaluate(WIDTH) <= PHONE["width"]
-    page.evaluate(AXE)
-    assert page.evaluate(RUN_AXE) == []
+    assert find_violations(page) == []
     context.close()

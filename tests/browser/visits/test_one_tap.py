@@ -8,7 +8,7 @@ from django.test import override_settings
 from playwright.sync_api import Browser, Page, expect
 
 from surveys.models import Wave
-from tests.support.browser.accessibility import AXE, RUN_AXE
+from tests.support.browser.accessibility import find_violations
 from tests.support.browser.every_type import ask
 from tests.support.browser.live import LiveApplication
 from tests.support.browser.visit import (
@@ -162,8 +162,7 @@ def test_fifty_questions_take_53_taps_and_repeat_at_most_300_words(
     faults: dict[str, Any] = {}
 
     def look(name: str) -> None:
-        page.evaluate(AXE)
-        if found := page.evaluate(RUN_AXE, []):
+        if found := find_violations(page):
             faults[name] = found
 
     with visiting(chromium, live) as visitor:

@@ -31,12 +31,12 @@ DESK = (1280, 900)
 
 @contextmanager
 def open_browser(
-    engine: str, *, size: tuple[int, int] = PHONE, dark: bool = False, private: bool = False
+    engine: str, *, size: tuple[int, int] = PHONE, private: bool = False
 ) -> Iterator[Tab]:
     """Start a browser with an empty profile, and stop it at the end."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
-        transport = stack.enter_context(STARTERS[engine](folder, size, dark, private))
+        transport = stack.enter_context(STARTERS[engine](folder, size, private))
         tab = Tab(transport, engine=engine, folder=folder)
         tab.call("SetTimeouts", {"script": 1000 * SCRIPT_SECONDS, "pageLoad": 20_000})
         tab.resize(size)
@@ -49,20 +49,19 @@ def open_window(engine: str, folder: Path) -> Iterator[tuple[Tab, Keyboard]]:
     start = _chromium if engine == "chromium" else _firefox
     with (
         _screen(folder, DESK) as display,
-        start(folder, DESK, False, False, display) as transport,
+        start(folder, DESK, False, display) as transport,
     ):
         yield Tab(transport, engine=engine, folder=folder), Keyboard(display)
 
 
 @contextmanager
 def _chromium(
-    folder: Path, size: tuple[int, int], dark: bool, private: bool, display: str = ""
+    folder: Path, size: tuple[int, int], private: bool, display: str = ""
 ) -> Iterator[Transport]:
     arguments = [
         *(*ARGUMENTS, f"--user-data-dir={folder}"),
         *([] if display else ["--headless"]),
         *(["--incognito"] if private else []),
-        *(["--force-dark-mode"] if dark else []),
     ]
     options = {
         "binary": shutil.which("chromium"),
@@ -85,12 +84,11 @@ def _chromium(
 
 @contextmanager
 def _firefox(
-    folder: Path, size: tuple[int, int], dark: bool, private: bool, display: str = ""
+    folder: Path, size: tuple[int, int], private: bool, display: str = ""
 ) -> Iterator[Transport]:
     port = free_port()
     preferences = {
         "marionette.port": port,
-        "ui.systemUsesDarkTheme": int(dark),
         "browser.privatebrowsing.autostart": private,
         # Only the pages under test may use the network.
         "app.normandy.enabled": False,
@@ -127,10 +125,9 @@ def _firefox(
 
 
 @contextmanager
-def _webkit(folder: Path, size: tuple[int, int], dark: bool, private: bool) -> Iterator[Transport]:
+def _webkit(folder: Path, size: tuple[int, int], private: bool) -> Iterator[Transport]:
     browser = next(Path("/usr/lib").glob("*/webkit*gtk-*/MiniBrowser"))
     arguments = ["--automation", "--full-screen"]
-    arguments += ["--dark-mode"] if dark else []
     arguments += ["--private"] if private else []
     port = free_port()
     with _screen(folder, size) as display:

@@ -48,7 +48,7 @@ def at_length(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("examples", [few, pytest.param(many, marks=pytest.mark.long)])
 
 
-@at_length(1_000, 20_000)
+@at_length(1_000, 6_000)
 def test_no_spoiled_request_is_accepted_or_does_any_harm(examples: int, tmp_path: Path) -> None:
     with running_intake(var=tmp_path) as target:  # a new one, because every stored id is compared
         found = fuzz(target, requests=examples)
@@ -98,7 +98,7 @@ def run_cases(strategy: st.SearchStrategy[Any], call: Any, *, examples: int) -> 
     quiet(given(strategy)(call))()
 
 
-@at_length(100, 800)
+@at_length(100, 300)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_generated_report_is_accepted_unless_it_is_correct(
     target: Target, schema: Any, signed_in: requests.Session, mode: GenerationMode, examples: int
@@ -119,7 +119,7 @@ def test_no_generated_report_is_accepted_unless_it_is_correct(
     assert seen[422] > examples / 8
 
 
-@at_length(100, 500)
+@at_length(100, 300)
 def test_generated_values_in_the_only_accepted_format_are_accepted_only_if_all_are_correct(
     target: Target, schema: Any, examples: int
 ) -> None:

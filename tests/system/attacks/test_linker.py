@@ -167,7 +167,7 @@ def _of(wave: int, values: Sequence[Guess], waves: Sequence[int]) -> list[Guess]
 @pytest.mark.parametrize(
     ("vendor", "runs", "each", "per_second"),
     [
-        pytest.param("sqlite", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
+        pytest.param("sqlite", RUNS, EACH // 2, PER_SECOND, marks=pytest.mark.long),
         pytest.param("postgresql", RUNS, EACH, PER_SECOND, marks=pytest.mark.long),
     ],
 )
