@@ -12,12 +12,13 @@ from surveys.respondent import page, stored_pages
 from surveys.respondent.client_files import ClientFile, client_files
 from surveys.respondent.csp import hash_source
 from surveys.respondent.guard import GUARD
+from tests.support.engines.launch import ENGINES
 from tests.support.engines.line import Headers, Line, watch
 from tests.support.engines.tab import Tab
 from tests.support.engines.visit import open_survey_page, start
 from tests.support.factories import QUESTIONS, make_launched_survey
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("engine", ENGINES)]
 POLICIES = (b"content-security-policy", b"integrity-policy")
 # Without the timer, only a script that failed can cause the notice.
 WITHOUT_TIMER = GUARD.replace("setTimeout(fail,1e4);\n", "")
