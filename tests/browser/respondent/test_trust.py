@@ -126,6 +126,20 @@ def test_offline_the_page_continues_and_sends_if_the_person_agrees(visitor: Visi
     assert RawReport.objects.count() == 1
 
 
+def test_a_page_that_is_online_again_no_longer_says_offline_and_waits_for_a_tap(
+    visitor: Visitor,
+) -> None:
+    page = visitor.open(make_launched_survey())
+    visitor.context.set_offline(True)
+    submit(page)
+    expect(status(page)).to_contain_text("You are offline.")
+    visitor.context.set_offline(False)
+    expect(status(page)).not_to_contain_text("You are offline.")
+    assert RawReport.objects.count() == 0
+    press(page, "Try again")
+    expect(status(page)).to_have_text(SENT)
+
+
 def test_storage_wiped_before_the_acknowledgement_neither_loses_nor_duplicates_a_report(
     visitor: Visitor,
 ) -> None:

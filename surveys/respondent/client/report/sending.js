@@ -46,21 +46,31 @@ export async function send({ keeper, intake, announce, other }) {
       return outcome === "sent" ? body : undefined;
     }
     const isOnline = navigator.onLine;
-    const stay = keeper.stay();
-    agreed ||= await new Promise((resolve) => {
-      const [again, agree] = [() => resolve(false), () => resolve(true)];
-      const isBusy = isOnline && outcome === "later";
-      announce(
-        isBusy ? "busy" : outcome,
-        stay,
-        isOnline ? { again, persist: agree } : { again, agree },
-      );
-    });
+    agreed ||= await askToRetry(announce, outcome, keeper.stay());
     if (agreed) {
-      announce(isOnline ? "trying" : "agreed", stay);
+      announce(isOnline ? "trying" : "agreed", keeper.stay());
       await findChance(Math.max(pause, seconds));
     }
   }
+}
+
+/**
+ * Asks whether to try again now, or whenever it may succeed.
+ * @param {Announce} announce
+ * @param {string} outcome
+ * @param {string} stay
+ */
+async function askToRetry(announce, outcome, stay) {
+  const asked = new AbortController();
+  const agreed = await new Promise((resolve) => {
+    const [again, agree] = [() => resolve(false), () => resolve(true)];
+    const persist = { again, persist: agree };
+    if (navigator.onLine) return announce(outcome === "later" ? "busy" : outcome, stay, persist);
+    announce(outcome, stay, { again, agree });
+    addEventListener("online", () => announce("back", stay, persist), { signal: asked.signal });
+  });
+  asked.abort();
+  return agreed;
 }
 
 /** @param {number} seconds */
