@@ -1,4 +1,4 @@
-"""Check definitions over the API, read them from surveys, and create or replace drafts.
+"""Accept definitions up to a size over the API: check them, and create or replace drafts.
 
 All problems of a definition are reported together, each with a JSON pointer.
 """

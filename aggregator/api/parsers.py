@@ -1,4 +1,4 @@
-"""Read the bodies of requests to the API."""
+"""Refuse JSON in requests to the API that is nested too deeply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose how dark and heavy each figure is drawn; more certain figures get more ink.
+"""Choose the colour, line width and dot size of each figure: certain figures get more ink.
 
 A wide interval is a long line. If all lines were alike, the least certain figure would be the
 heaviest mark of a chart. Longer lines are therefore thinner and paler, with smaller dots.

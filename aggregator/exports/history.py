@@ -1,4 +1,4 @@
-"""history.csv: what people did with a survey, by day and never by time."""
+"""The words for each act in a survey's history, and history.csv. Acts have days, never times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""releases.csv: the releases of a protected survey that anyone may see."""
+"""releases.csv: noisy counts and figures of a protected survey that anyone may see."""
 
 from __future__ import annotations
 

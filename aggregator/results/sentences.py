@@ -1,4 +1,4 @@
-"""Sentences about findings: what an estimate says, how certain it is, and why to trust it.
+"""Sentences and decimals of findings: what an estimate says, how certain it is, why to trust it.
 
 Pages, charts and the API use the same words, about values that `Estimate.displayed` clips.
 """

@@ -1,4 +1,4 @@
-"""Three attacks on what a survey publishes, with the numbers of a survey of invented answers.
+"""The three attacks of the page “Break it”, with the numbers of a survey of invented answers.
 
 They need only counts and the manifest, and read no row. Nothing is published or charged. The noise
 protects nobody here and comes from privacy.central.attacks, not from the sampler of releases.

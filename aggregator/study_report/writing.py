@@ -11,13 +11,13 @@ from aggregator.study_report.sections.citation import write_citation
 from aggregator.study_report.sections.claims import write_claims
 from aggregator.study_report.sections.comparisons import write_comparisons
 from aggregator.study_report.sections.findings import explain_nothing, write_findings
+from aggregator.study_report.sections.head import list_marks, write_facts
 from aggregator.study_report.sections.limits import write_limits
 from aggregator.study_report.sections.methods import write_methods
 from aggregator.study_report.sections.participants import write_participants
 from aggregator.study_report.sections.protection import write_protection
 from aggregator.study_report.sections.references import write_references
 from aggregator.study_report.sections.releases import write_releases
-from aggregator.study_report.sections.summary import list_marks, write_facts
 from surveys.manifest.languages import direction, language_tag
 
 

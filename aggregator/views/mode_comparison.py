@@ -1,4 +1,4 @@
-"""The results of browser and coins side by side, as a page and as a file."""
+"""The page and the file of browser and coins side by side, with the words for their difference."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from aggregator.models import Release
 from aggregator.results.display import View, find_view
 from aggregator.study_report.forms import PeopleInvitedForm
-from aggregator.study_report.sections.summary import count_coin_reports, count_reports
+from aggregator.study_report.sections.head import count_coin_reports, count_reports
 from aggregator.study_report.writing import write_report
 from surveys.access import Action, needs
 from surveys.history.recording import record_seen

@@ -1,4 +1,4 @@
-"""Problems that prevent an opening. On pages, each text ends with a link to the fix."""
+"""A problem that launch_checks.py finds. On pages, its text ends with a link to the fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form for uploading a questionnaire of another program."""
+"""The form for uploading a questionnaire of another program, and the largest file it accepts."""
 
 from __future__ import annotations
 

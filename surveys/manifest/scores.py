@@ -1,8 +1,8 @@
-"""Scores: the answers to the items of a scale, added up on the respondent's device.
+"""Scores, which client/parts/score.js adds up for respondents and this module for simulations.
 
-A score is a number, a choice or a yes/no question whose answer the device computes. Everything
-after the respondent's page treats it as a question of that type. The JavaScript version is
-client/parts/score.js.
+A score is a number, a choice or a yes/no question whose answer the respondent's device computes
+from the answers to the items of a scale. Everything after the respondent's page treats it as a
+question of that type.
 """
 
 from __future__ import annotations

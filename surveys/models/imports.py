@@ -1,4 +1,4 @@
-"""Uploaded questionnaires, on their way to a draft."""
+"""Uploaded questionnaires on their way to a draft, and how long they are kept."""
 
 from __future__ import annotations
 

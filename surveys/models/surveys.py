@@ -1,4 +1,4 @@
-"""Surveys, and the waves in which they run.
+"""Surveys, and their waves: when each opens, and when it accepts no more reports.
 
 A survey is a draft until its first wave exists. A wave owns the frozen manifest and the state.
 After the launch, only the wave's state and ending change.

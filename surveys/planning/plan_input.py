@@ -1,4 +1,4 @@
-"""What a researcher enters in the planner."""
+"""The planner's input as an object, made by its form (authoring/forms/planning.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Break down every question by the groups of one declared question.
+"""Form the groups of a breakdown, and estimate every question in each.
 
 Each group is estimated like a survey that has only the group's reports.
 """

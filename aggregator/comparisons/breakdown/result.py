@@ -1,4 +1,4 @@
-"""The result of a breakdown of every question by the groups of one declared question.
+"""The result of a breakdown: its groups in order, with their estimates.
 
 It contains nothing that may not be shown.
 """

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from aggregator.results.display import View
 from aggregator.study_report.content import Heading, Paragraph, Section, Tone, Words
-from aggregator.study_report.sections.summary import count_reports, describe_dates
+from aggregator.study_report.sections.head import count_reports, describe_dates
 from surveys.formatting import whole
 
 CITATION = "citation"

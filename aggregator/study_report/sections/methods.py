@@ -16,8 +16,8 @@ from aggregator.results.sentences import EXACT
 from aggregator.results.snapshots import METHOD_VERSION, ended_at_cap
 from aggregator.study_report.content import Listing, Paragraph, Section, Tone
 from aggregator.study_report.sections import references as source
+from aggregator.study_report.sections.head import describe_dates
 from aggregator.study_report.sections.protection import name_questions
-from aggregator.study_report.sections.summary import describe_dates
 from surveys.formatting import epsilon, whole
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.questions import ManifestQuestion

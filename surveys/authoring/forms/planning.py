@@ -1,4 +1,4 @@
-"""The planner's form."""
+"""The planner's form: what a researcher enters."""
 
 from __future__ import annotations
 

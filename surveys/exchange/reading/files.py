@@ -18,7 +18,6 @@ from openpyxl.utils import get_column_letter
 from pyxform.xls2json_backends import is_empty, xls_value_to_unicode, xlsx_value_to_str
 from xlrd import open_workbook
 
-MAX_BYTES = 2_000_000
 MAX_UNPACKED = 20_000_000
 MAX_ROWS = 5_000
 MAX_CELLS = 200_000
@@ -50,8 +49,6 @@ class File:
 
 def read_file(content: bytes) -> File:
     """Read the sheets of a file; raises Unreadable."""
-    if len(content) > MAX_BYTES:
-        raise Unreadable("The file is larger than 2 MB.")
     if content.startswith(_ZIP):
         return _read_workbook(content)
     if content.startswith(_OLD_WORKBOOK):

@@ -1,4 +1,4 @@
-"""Read numbers and texts in the rows of an XLSForm, and say which cells have no effect."""
+"""Read numbers, ranges and texts in the rows of an XLSForm, and say which cells have no effect."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from aggregator.study_report.sections.claims import (
     STILL_SEALED,
     TOGETHER,
 )
-from aggregator.study_report.sections.summary import COUNTING, HALF, list_marks
+from aggregator.study_report.sections.head import COUNTING, HALF, list_marks
 from aggregator.study_report.writing import write_report
 from surveys.models import Wave
 from tests.aggregator.study_report.report_text import text_of_section

@@ -9,7 +9,7 @@ from aggregator.charts.questions import REHEARSAL
 from aggregator.exports.worker_files import find_recipe
 from aggregator.renderings.jobs import find_renderings_to_run, run_rendering
 from aggregator.study_report.forms import NOT_WHOLE
-from aggregator.study_report.sections.summary import COUNTING, DEMO, INTERIM
+from aggregator.study_report.sections.head import COUNTING, DEMO, INTERIM
 from surveys.lifecycle.services import close_wave, state_people_invited
 from surveys.models import Survey, Wave
 from tests.support.factories import make_launched_survey, make_survey

@@ -9,8 +9,8 @@ from aggregator.results.display import find_view
 from aggregator.study_report.content import StudyReport, Table, list_texts
 from aggregator.study_report.files.pdf import make_pdf
 from aggregator.study_report.files.word_file import make_word_file
+from aggregator.study_report.sections.head import NOT_FOR_PUBLICATION
 from aggregator.study_report.sections.releases import NONE_YET, RELEASES
-from aggregator.study_report.sections.summary import NOT_FOR_PUBLICATION
 from aggregator.study_report.writing import write_report
 from surveys.authoring.services import add_question
 from surveys.formatting import day

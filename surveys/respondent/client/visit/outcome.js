@@ -1,4 +1,4 @@
-/** Shows what happened to the report, and its receipt. */
+/** Shows what happened to the report, also to a person who comes back, and its receipt. */
 import { additions } from "./additions.js";
 import { copyAll, make, makeButton, makeDetails } from "./elements.js";
 import { makeReceipt } from "./receipt.js";
