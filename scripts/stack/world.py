@@ -116,7 +116,7 @@ class World:
             if what(tally):
                 return tally
             assert time.monotonic() < deadline, tally
-            time.sleep(0.05)
+            time.sleep(0.2)  # each look opens a connection, which is work for the server too
 
     def manifest(self) -> Manifest:
         """Return the manifest of the only wave."""

@@ -53,7 +53,7 @@ class Murmur:
         return self._output.read_text()
 
     def get(self, path: str) -> httpx.Response:
-        return httpx.get(self.stack.url + path, timeout=30, trust_env=False)
+        return httpx.get(self.stack.url + path, timeout=30, trust_env=False, verify=False)
 
     def workers(self) -> list[int]:
         """Find the worker and its child by the folder for which they were started."""

@@ -45,32 +45,21 @@ export async function send({ keeper, intake, announce, other }) {
       announce(outcome === "unfit" ? "refused" : outcome === "sent" && other ? "other" : outcome);
       return outcome === "sent" ? body : undefined;
     }
-    const isOnline = navigator.onLine;
-    agreed ||= await askToRetry(announce, outcome, keeper.stay());
+    const stay = keeper.stay();
+    agreed ||= await new Promise((resolve) => {
+      const [again, agree] = [() => resolve(false), () => resolve(true)];
+      /** @param {string} name */
+      const offer = (name) => announce(name, stay, { again, persist: agree });
+      globalThis.ononline = () => offer("back");
+      if (navigator.onLine) offer(outcome === "later" ? "busy" : outcome);
+      else announce(outcome, stay, { again, agree });
+    });
+    globalThis.ononline = null;
     if (agreed) {
-      announce(isOnline ? "trying" : "agreed", keeper.stay());
+      announce(navigator.onLine ? "trying" : "agreed", stay);
       await findChance(Math.max(pause, seconds));
     }
   }
-}
-
-/**
- * Asks whether to try again now, or whenever it may succeed.
- * @param {Announce} announce
- * @param {string} outcome
- * @param {string} stay
- */
-async function askToRetry(announce, outcome, stay) {
-  const asked = new AbortController();
-  const agreed = await new Promise((resolve) => {
-    const [again, agree] = [() => resolve(false), () => resolve(true)];
-    const persist = { again, persist: agree };
-    if (navigator.onLine) return announce(outcome === "later" ? "busy" : outcome, stay, persist);
-    announce(outcome, stay, { again, agree });
-    addEventListener("online", () => announce("back", stay, persist), { signal: asked.signal });
-  });
-  asked.abort();
-  return agreed;
 }
 
 /** @param {number} seconds */
