@@ -134,6 +134,14 @@ class Tab:
     def click(self, css: str) -> None:
         self._click("css", css)
 
+    def tick(self, css: str) -> None:
+        """Click an input until it is ticked: WebKit can lose a click just after a page has come."""
+        for _ in range(3):
+            self.click(css)
+            if self.run("return document.querySelector(arguments[0]).checked", css):
+                return
+        raise AssertionError(f"{self.engine}: {css} cannot be ticked")
+
     def choose(self, name: str) -> None:
         """Press the button with this answer, which opens the next page, or tick the box."""
         self._click("field", name)
