@@ -11,10 +11,10 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
+from scripts.stack.stack import COLLECT, MIGRATE, ROOT, SQLITE_FILE, Stack, free_port
 
 FOLDER = ROOT / "var" / "prepared"
 # No run lasts this long, so a folder unused for longer belongs to older sources.
@@ -41,22 +41,22 @@ def copy_empty_database(target: Path) -> None:
     shutil.copy(made / SQLITE_FILE, target)
 
 
-def prepare(stack: Stack) -> None:
+def prepare(stack: Stack, *others: Sequence[str]) -> str:
     """Do what `stack.prepare()` does, from the prepared files."""
     stack.var.mkdir(parents=True, exist_ok=True)
     copy_static_files(stack.var)
     if stack.environment.get("DATABASE_URL", "sqlite:").partition(":")[0] != "sqlite":
-        stack.manage("migrate", "--no-input", "--verbosity", "0")
-    else:
-        copy_empty_database(stack.var / SQLITE_FILE)
+        return stack.manage_all([MIGRATE, *others])
+    copy_empty_database(stack.var / SQLITE_FILE)
+    return stack.manage_all(others) if others else ""
 
 
 def _collect_static_files(stack: Stack) -> None:
-    stack.manage("collectstatic", "--no-input", "--verbosity", "0")
+    stack.manage(*COLLECT)
 
 
 def _migrate(stack: Stack) -> None:
-    stack.manage("migrate", "--no-input", "--verbosity", "0")
+    stack.manage(*MIGRATE)
 
 
 def _once(name: str, sources: Iterable[str], make: Callable[[Stack], None]) -> Path:

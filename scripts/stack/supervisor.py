@@ -120,8 +120,7 @@ def _check_port(host: str, port: int) -> None:
 def _run(stack: Stack, request: StopRequest) -> None:
     started = time.monotonic()
     print("Preparing the database and static files …", flush=True)
-    stack.prepare()
-    account = stack.manage("create_first_account", "--email", FIRST_ACCOUNT)
+    account = stack.prepare(("create_first_account", "--email", FIRST_ACCOUNT))
     request.check()
     stack.start_all()
     print(f"\nMurmur is running: http://localhost:{stack.port}", flush=True)

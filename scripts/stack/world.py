@@ -71,8 +71,7 @@ class World:
 
     def begin(self, *, without: Sequence[str] = ()) -> None:
         """Make a database with an account, and start all processes except these."""
-        prepare(self.stack)
-        printed = self.stack.manage("create_first_account", "--email", OWNER)
+        printed = prepare(self.stack, ("create_first_account", "--email", OWNER))
         match = re.search(r"with the password (\S+)", printed)
         assert match is not None, printed
         self.password = match[1]

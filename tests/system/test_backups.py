@@ -16,7 +16,7 @@ import pytest
 from aggregator.simulation.demo_surveys import REDBOOK
 from scripts.stack.opening import OpenWave, open_surveys
 from scripts.stack.postgres import Postgres
-from scripts.stack.stack import Stack, StackError, free_port
+from scripts.stack.stack import MIGRATE, Stack, StackError, free_port
 from scripts.stack.world import OWNER, World
 
 
@@ -68,7 +68,7 @@ def restore(world: World, backup: Path, var: Path, *, server: Postgres | None) -
         database_url=url,
         settings={"MURMUR_SWEEP_SECONDS": "1"},
     )
-    stack.manage("migrate", "--no-input", "--verbosity", "0")
+    stack.manage(*MIGRATE)
     return World(stack=stack, database_url=url, password=world.password)
 
 

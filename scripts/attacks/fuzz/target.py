@@ -77,8 +77,8 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
     stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
     target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
     try:
-        prepare(stack)
-        target.world.password = _create_owner(stack)
+        printed = prepare(stack, ("create_first_account", "--email", OWNER))
+        target.world.password = printed.partition("with the password ")[2].split()[0]
         target.survey = target.open_survey()
         stack.start("limiter")
         stack.start("web")
@@ -98,8 +98,3 @@ def wait_for(what: Callable[[], bool], *, seconds: float = 20) -> None:
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def _create_owner(stack: Stack) -> str:
-    printed = stack.manage("create_first_account", "--email", OWNER)
-    return printed.partition("with the password ")[2].split()[0]

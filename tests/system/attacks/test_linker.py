@@ -33,7 +33,7 @@ from scripts.attacks.linker.scores import score
 from scripts.attacks.linker.server import Server, running_server
 from scripts.stack.opening import open_surveys
 from scripts.stack.prepared import copy_static_files
-from scripts.stack.stack import Stack, free_port
+from scripts.stack.stack import MIGRATE, Stack, free_port
 
 SEED = 19650301
 RUNS, EACH = 20, 500
@@ -123,7 +123,7 @@ def running_site(vendor: str, var: Path, assets: Path, **settings: str) -> Itera
         shutil.copytree(assets, var)
         (var / "tmp").mkdir()
         try:
-            stack.manage("migrate", "--no-input", "--verbosity", "0")
+            stack.manage(*MIGRATE)
             yield Site(stack, server)
         finally:
             stack.stop()

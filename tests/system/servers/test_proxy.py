@@ -133,8 +133,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     nginx = Nginx(folder=folder / "nginx", web_ports=[stack.port])
     proxied = Proxied(stack, nginx, mails, password="")
     try:
-        prepare(stack)
-        printed = stack.manage("create_first_account", "--email", OWNER)
+        printed = prepare(stack, ("create_first_account", "--email", OWNER))
         for name in stack.names:
             stack.start(name)
         nginx.start()
