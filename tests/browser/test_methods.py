@@ -38,8 +38,7 @@ def width_of(page: Page) -> tuple[int, int]:
 
 
 def find_barriers(page: Page) -> list[str]:
-    found: list[str] = find_violations(page)
-    return found
+    return find_violations(page, in_dark=page.viewport_size == DESK)
 
 
 def test_sections_open_below_their_links_and_close_again(reader: Reader) -> None:

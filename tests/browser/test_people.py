@@ -29,7 +29,7 @@ def page(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 
 def look(page: Page, name: str) -> None:
-    assert find_violations(page) == [], name
+    assert find_violations(page, in_dark=page.viewport_size == DESK) == [], name
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
 
