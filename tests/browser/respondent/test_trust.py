@@ -135,6 +135,7 @@ def test_a_page_that_is_online_again_no_longer_says_offline_and_waits_for_a_tap(
     expect(status(page)).to_contain_text("You are offline.")
     visitor.context.set_offline(False)
     expect(status(page)).not_to_contain_text("You are offline.")
+    expect(status(page)).to_contain_text("Not sent yet. Your code stays the same.")
     assert RawReport.objects.count() == 0
     press(page, "Try again")
     expect(status(page)).to_have_text(SENT)

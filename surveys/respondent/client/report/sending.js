@@ -50,7 +50,7 @@ export async function send({ keeper, intake, announce, other }) {
       const [again, agree] = [() => resolve(false), () => resolve(true)];
       /** @param {string} name */
       const offer = (name) => announce(name, stay, { again, persist: agree });
-      globalThis.ononline = () => offer("back");
+      globalThis.ononline = () => offer("online");
       if (navigator.onLine) offer(outcome === "later" ? "busy" : outcome);
       else announce(outcome, stay, { again, agree });
     });
