@@ -1,4 +1,4 @@
-"""Delete surveys on the day that respondents were told, and tell owners a week before.
+"""Delete surveys on the day that respondents were told, and send owners an email before.
 
 The day is frozen with the survey. Once a sweep finds that the day has come, however late, the
 survey is deleted just as its owner would delete it. No email or page can delay that.

@@ -1,4 +1,4 @@
-"""Tests on randomized reports: they keep their level but lose power.
+"""Tests on randomized reports, which lose power, and adjusted p-values for many tests (Holm).
 
 The channel is the same for everyone, and its noise is independent of everything else. Equal
 distributions of true answers therefore imply equal distributions of reports, and independent true

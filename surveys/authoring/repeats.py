@@ -1,4 +1,4 @@
-"""Find questions that ask for the same fact, within a survey or across surveys of one author.
+"""Find questions that repeat or nearly repeat others, in a survey or in an author's surveys.
 
 The ε of these questions add up, because together their codes reveal more about the fact than each
 code alone.

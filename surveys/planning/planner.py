@@ -1,4 +1,4 @@
-"""Computes what a survey can find out and what it could reveal about a person, before it opens.
+"""The planner: what a survey can find out and what it could reveal about a person.
 
 Every number is for one share of one question. The planner stores nothing.
 """
@@ -25,10 +25,10 @@ from privacy.planning.designs import design_effect
 from privacy.planning.power import people_for_power_two_samples
 from surveys.formatting import percent
 from surveys.manifest.strength import MEDIUM_FROM, OFFERED_FLIPS
+from surveys.planning.assumptions import POWER
 from surveys.planning.plan_input import PlanInput
 
 DELTA = 1e-6
-POWER = 0.8
 SHARES = (0.05, 0.2, 0.5)
 BASES = (0.01, 0.1, 0.5)
 FINE_MARGIN = 0.02

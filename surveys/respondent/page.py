@@ -1,4 +1,4 @@
-"""Makes the respondent's page as bytes.
+"""Makes the respondent's page as bytes, with links to its other languages.
 
 The page depends only on the survey's manifest, the language, its words, whether the survey is open,
 how many other surveys of the author share a question with it, the release and the address of "Exit

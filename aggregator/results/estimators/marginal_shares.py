@@ -1,4 +1,4 @@
-"""Shares of everyone, computed for all codes of all symbols together.
+"""Shares of everyone, computed for all codes of all symbols together, and the alarms they raise.
 
 Computing the intervals of all codes at once is much faster than computing them one by one.
 """

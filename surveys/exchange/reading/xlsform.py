@@ -1,4 +1,4 @@
-"""Read an XLSForm: a workbook with the sheets survey, choices and settings."""
+"""Read an XLSForm: its sheets, groups, choices, and what each type of row becomes."""
 
 from __future__ import annotations
 

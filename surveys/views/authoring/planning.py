@@ -8,13 +8,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from surveys.authoring.forms import PlanForm
+from surveys.planning.assumptions import POWER
 from surveys.planning.plan_sentences import (
     describe_assumption,
     describe_verdict,
     list_warnings,
     write_wanted,
 )
-from surveys.planning.planner import CROWD, DELTA, POWER, Plan
+from surveys.planning.planner import CROWD, DELTA, Plan
 from surveys.planning.protections import compare_protections, cost_of_publication
 from surveys.planning.release_table import list_release_lines
 from surveys.views.authoring.draft_page import REFUSED

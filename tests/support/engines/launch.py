@@ -93,6 +93,8 @@ def _firefox(
         # Only the pages under test may use the network.
         "app.normandy.enabled": False,
         "app.update.enabled": False,
+        "browser.newtab.preload": False,
+        "browser.newtabpage.enabled": False,
         "browser.safebrowsing.downloads.remote.enabled": False,
         "browser.shell.checkDefaultBrowser": False,
         "browser.sessionstore.interval": 1000,  # milliseconds

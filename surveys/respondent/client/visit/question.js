@@ -1,4 +1,4 @@
-/** Makes the page of one question, or of a text between questions. */
+/** Makes the page of a question or a text, and shows what is wrong with an answer. */
 import { additions } from "./additions.js";
 import { copyAll, make, makeBack, makeButton, makeLink } from "./elements.js";
 import { findKind } from "./fields.js";
