@@ -51,6 +51,12 @@ def prepare(stack: Stack, *others: Sequence[str]) -> str:
     return stack.manage_all(others) if others else ""
 
 
+def prepare_with_account(stack: Stack, email: str) -> str:
+    """Do the same, make the first account, and return its password."""
+    printed = prepare(stack, ("create_first_account", "--email", email))
+    return printed.partition("with the password ")[2].split()[0]
+
+
 def _collect_static_files(stack: Stack) -> None:
     stack.manage(*COLLECT)
 

@@ -19,7 +19,7 @@ import httpx
 import psycopg
 
 from aggregator.batches.columns import Columns
-from scripts.stack.prepared import prepare
+from scripts.stack.prepared import prepare_with_account
 from scripts.stack.stack import ROOT, SQLITE_FILE, Stack, free_port
 from surveys.manifest.manifest import Manifest
 from surveys.manifest.serialization import parse_manifest
@@ -71,10 +71,7 @@ class World:
 
     def begin(self, *, without: Sequence[str] = ()) -> None:
         """Make a database with an account, and start all processes except these."""
-        printed = prepare(self.stack, ("create_first_account", "--email", OWNER))
-        match = re.search(r"with the password (\S+)", printed)
-        assert match is not None, printed
-        self.password = match[1]
+        self.password = prepare_with_account(self.stack, OWNER)
         self.stack.start_all(without=without)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ import httpx
 from scripts.attacks.fuzz.draws import Survey
 from scripts.attacks.fuzz.intake_model import Sent, write
 from scripts.stack.opening import open_surveys
-from scripts.stack.prepared import prepare
+from scripts.stack.prepared import prepare_with_account
 from scripts.stack.stack import Stack, free_port
 from scripts.stack.world import OWNER, World
 
@@ -77,8 +77,7 @@ def running_intake(*, var: Path, database_url: str = "", **settings: str) -> Ite
     stack = Stack(var=var, port=free_port(), database_url=database_url, settings=settings)
     target = Target(World(stack=stack, database_url=database_url), Survey(b"", QUESTIONS))
     try:
-        printed = prepare(stack, ("create_first_account", "--email", OWNER))
-        target.world.password = printed.partition("with the password ")[2].split()[0]
+        target.world.password = prepare_with_account(stack, OWNER)
         target.survey = target.open_survey()
         stack.start("limiter")
         stack.start("web")

@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from scripts.stack.nginx import HOST, Nginx, missing_programs
-from scripts.stack.prepared import prepare
+from scripts.stack.prepared import prepare_with_account
 from scripts.stack.stack import ROOT, Stack, free_port
 from scripts.stack.world import OWNER
 
@@ -133,13 +133,10 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     nginx = Nginx(folder=folder / "nginx", web_ports=[stack.port])
     proxied = Proxied(stack, nginx, mails, password="")
     try:
-        printed = prepare(stack, ("create_first_account", "--email", OWNER))
+        proxied.password = prepare_with_account(stack, OWNER)
         for name in stack.names:
             stack.start(name)
         nginx.start()
-        password = re.search(r"with the password (\S+)", printed)
-        assert password is not None, printed
-        proxied.password = password[1]
         wait_for_sign_in_page(proxied)
         yield proxied
     finally:

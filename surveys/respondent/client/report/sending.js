@@ -50,9 +50,9 @@ export async function send({ keeper, intake, announce, other }) {
       const [again, agree] = [() => resolve(false), () => resolve(true)];
       /** @param {string} name */
       const offer = (name) => announce(name, stay, { again, persist: agree });
+      if (navigator.onLine) return offer(outcome === "later" ? "busy" : outcome);
       globalThis.ononline = () => offer("online");
-      if (navigator.onLine) offer(outcome === "later" ? "busy" : outcome);
-      else announce(outcome, stay, { again, agree });
+      announce(outcome, stay, { again, agree });
     });
     globalThis.ononline = null;
     if (agreed) {
