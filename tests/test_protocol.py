@@ -48,7 +48,7 @@ def converse(*talks: Talk) -> list[bytes]:
         async def connect(talk: Talk) -> bytes:
             reader, writer = await asyncio.open_connection(*listener.getsockname())
             try:
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     return await talk(reader, writer)
             finally:
                 writer.close()
@@ -74,7 +74,7 @@ def say(*parts: bytes, pause: float = 0) -> Talk:
                 await asyncio.sleep(pause)
             received = b""
             while True:
-                async with asyncio.timeout(2):
+                async with asyncio.timeout(4):
                     more = await reader.read(65_536)
                 if not more:
                     return received + b"<end>"

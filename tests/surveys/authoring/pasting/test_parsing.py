@@ -379,6 +379,6 @@ def test_every_line_is_accounted_for_exactly_once(text: str) -> None:
     ["a", "1-", "? ", "(", '"\t', "1 a – ", "1 = a, ", "(if Q1)", "- \n", "x\t", "(1-5)", ")?"],
 )
 def test_long_texts_are_parsed_in_linear_time(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parse_pasted("1. " + unit * (60_000 // len(unit)))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
