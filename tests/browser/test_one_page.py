@@ -74,12 +74,11 @@ def expect_texts(page: Page, survey: Survey, *texts: str) -> None:
 
 def drag(page: Page, handle: Locator, *, x: float | None = None) -> None:
     """Press the mouse on a handle, and move it to the top of the list, or to its right."""
-    handle.scroll_into_view_if_needed()
+    handle.hover(position={"x": 5, "y": 5})  # tries again if the list is refreshed meanwhile
+    page.mouse.down()
     box, place = handle.bounding_box(), page.locator("#question-list").bounding_box()
     assert box is not None
     assert place is not None
-    page.mouse.move(box["x"] + 5, box["y"] + 5)
-    page.mouse.down()
     page.mouse.move(box["x"] + 5 if x is None else x, max(place["y"], 0) + 5, steps=5)
 
 
@@ -146,6 +145,7 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     expect_texts(page, survey, first, second)
     page.keyboard.press("Enter")
     expect_texts(page, survey, first, second, second)
+    expect(page.get_by_role("checkbox", name="Select question 3")).to_be_focused()
     page.get_by_role("link", name="Change the type").press("Enter")
     page.get_by_role("link", name="One answer").press("Enter")
     page.get_by_label("Options, one per line").fill("\n".join(map(str, range(63))))
@@ -163,6 +163,45 @@ def test_the_form_is_short_and_questions_are_copied_deleted_and_changed_by_keybo
     page.locator(TEXT).fill("Another text?")
     expect(page.locator("#budget details").first).to_be_visible()
     expect(page.get_by_role("form", name="Plan a comparison")).to_be_visible()
+
+
+def test_a_late_reply_leaves_the_question_that_was_opened_meanwhile(
+    page: Page, survey: Survey
+) -> None:
+    for text in ("One?", "Two?"):
+        add_question(survey=survey, text=text)
+    page.reload()
+    held: list[Route] = []
+    page.route("**/questions/{selected,restore}", lambda route: held.append(route))
+    for act in ("Duplicate", "Delete", "Undo"):
+        page.get_by_role("link", name="Edit question 2").click()
+        expect(page.locator("#panel-title")).to_have_text("Question 2")
+        with page.expect_request("**/questions/{selected,restore}"):
+            page.get_by_role("button", name=act).click()
+        page.get_by_role("link", name="Edit question 1").click()
+        expect(page.locator(TEXT)).to_have_value("One?")
+        held.pop().continue_()
+        expect(page.locator(".question-item")).to_have_count(2 if act == "Delete" else 3)
+        page.wait_for_timeout(300)
+        expect(page.locator("#panel-title")).to_have_text("Question 1")
+
+
+def test_the_question_is_copied_that_was_open_when_its_button_was_pressed(
+    page: Page, survey: Survey
+) -> None:
+    for text in ("One?", "Two?"):
+        add_question(survey=survey, text=text)
+    page.reload()
+    held: list[Route] = []
+    page.get_by_role("link", name="Edit question 2").click()
+    expect(page.locator(TEXT)).to_have_value("Two?")
+    page.route("**/edit?*", lambda route: held.append(route))
+    page.locator(TEXT).fill("Two, changed?")
+    with page.expect_request("**/edit?*"):
+        page.get_by_role("button", name="Duplicate").click()
+    page.get_by_role("link", name="Edit question 1").click()
+    held[0].continue_()
+    expect_texts(page, survey, "One?", "Two, changed?", "Two, changed?")
 
 
 @pytest.mark.parametrize("leave", ["Next question", "Edit question 1"])

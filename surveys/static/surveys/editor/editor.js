@@ -489,6 +489,7 @@ const post = (url, body) => {
 /** @param {string} action On the open question. */
 const act = async (action) => {
   const id = current;
+  const opened = opening;
   const row = get(`question-${id}`);
   const near = (row?.nextElementSibling ?? row?.previousElementSibling)?.id;
   const draft = drafts.get(id);
@@ -498,9 +499,12 @@ const act = async (action) => {
     return setHash();
   }
   remember(0);
+  const typed = drafts.get(id);
   await saving.flush();
-  if (isNew(current)) return showState(); // the question could not be saved
-  const added = await post(selected, new URLSearchParams({ action, question: current }));
+  const question = typed?.id ?? id; // another question may be open by now
+  if (isNew(question)) return showState(); // the question could not be saved
+  const added = await post(selected, new URLSearchParams({ action, question }));
+  if (opening !== opened) return;
   if (added?.length) openRow(added[0]);
   else if (action === "delete" && !get(`question-${id}`)) {
     close();
@@ -555,8 +559,10 @@ document.addEventListener("submit", async (event) => {
   const body = read(sent);
   const button = event.submitter;
   if (button instanceof HTMLButtonElement && button.name) body.set(button.name, button.value);
+  const opened = opening;
   // Not sent.action, which is a button.
   const added = await post(sent.getAttribute("action") ?? "", body);
+  if (opening !== opened) return; // the author has opened another question since
   if (current && !isNew(current)) {
     if (!get(`question-${current}`)) close();
     else if (!drafts.has(current)) open(form()?.action ?? page, { isFocused: false });
@@ -572,7 +578,9 @@ document.addEventListener("click", async (event) => {
   const url = new URL(link.href);
   if (link.dataset.types !== undefined) {
     event.preventDefault();
+    const opened = opening;
     await saving.flush();
+    if (opening !== opened) return;
     const { pathname } = new URL(form()?.action ?? newUrl, location.href);
     Object.assign(place.dataset, { types: pathname, id: current });
     return open(`${pathname}?type=`, { id: "" });
