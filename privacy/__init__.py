@@ -1,4 +1,4 @@
-"""Pure mathematics of local differential privacy: one mechanism, its estimator, its intervals.
+"""Mathematics of local and central differential privacy: mechanism, estimators, intervals, noise.
 
-Nothing here imports Django or any other part of Murmur; numpy and scipy are enough.
+Nothing here imports Django or any other part of Murmur; only numpy and scipy are needed.
 """

@@ -1,8 +1,9 @@
-"""Checks of arguments that all functions of this package share.
+"""Checks of arguments, shared by the functions of this package.
 
-Each check raises a ValueError that names the argument and the value received, and returns the
-value as a plain number or array, so that later code does not depend on how the caller passed it.
-Booleans are refused where a number is expected: they usually come from a mistaken comparison.
+A failed check raises a ValueError (a TypeError in `check_integer`) that names the argument and what
+was received. Most checks return the value as a plain number or array, so that later code does not
+depend on the type that the caller passed. Booleans are rejected where a number is expected, because
+they usually come from a mistaken comparison.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.int64] | Floats  # or any other kind of whole numbers and floats
+Numbers = NDArray[np.int64] | Floats  # also stands for other integer and float types
 Ends = Literal["[]", "[)", "(]", "()"]
 # Above this, floats cannot represent every whole number.
 MOST_REPORTS = 2**53
-_CLOSE = 1e-9  # tolerance for a sum of one
+_CLOSE = 1e-9  # tolerance for a sum that should be one
 
 
 def check_whole(
     name: str, value: int, *, at_least: int | None = None, at_most: int | None = None
 ) -> int:
-    """Refuse anything but a whole number in a range; numpy's integers are also accepted."""
+    """Reject anything but a whole number in a range; numpy's integers are also accepted."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     number = int(value)
@@ -47,7 +48,7 @@ def check_whole_counts(
     at_most: int = MOST_REPORTS,
     shape: tuple[int, ...] | None = None,
 ) -> Numbers:
-    """Refuse an array of anything but whole numbers in a range; whole floats are accepted."""
+    """Reject an array unless all values are whole numbers in a range; whole floats are accepted."""
     counts = _as_array(name, values)
     if shape is not None and counts.shape != shape:
         wanted = f"{shape[0]} entries" if len(shape) == 1 else f"the shape {shape}"
@@ -62,7 +63,7 @@ def check_whole_counts(
 def check_successes(
     successes: ArrayLike, total: ArrayLike, *, at_least: int = 0, effective: bool = False
 ) -> tuple[Floats, Floats]:
-    """Refuse counts that are not between 0 and the total; `effective` ones need not be whole."""
+    """Reject counts of successes outside [0, total]; `effective` counts need not be whole."""
     if effective:
         whole = check_numbers("total", total, at_least=at_least)
         part = check_numbers("successes", successes)
@@ -76,14 +77,14 @@ def check_successes(
 
 
 def check_number(name: str, value: float) -> float:
-    """Refuse anything but a finite number."""
+    """Reject anything but a finite number."""
     if not _is_number(value) or not isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
     return float(value)
 
 
 def check_positive(name: str, value: float | Fraction) -> float:
-    """Refuse anything but a positive, finite number; an epsilon of 0 is refused."""
+    """Reject a value that is not a positive, finite number, such as an epsilon of 0."""
     # A fraction or a long integer may be too large or too small for a float.
     if not _is_number(value) or not 0 < (number := _as_float(value)) < inf:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
@@ -91,14 +92,14 @@ def check_positive(name: str, value: float | Fraction) -> float:
 
 
 def check_not_negative(name: str, value: float) -> float:
-    """Refuse a number that is negative or not finite."""
+    """Reject a number that is negative or not finite."""
     if not _is_number(value) or not 0 <= value < inf:
         raise ValueError(f"{name} must be at least 0 and finite, got {value!r}")
     return float(value)
 
 
 def check_share(name: str, value: float, *, ends: Ends = "[]") -> float:
-    """Refuse anything but a fraction; a round bracket in `ends` excludes that end."""
+    """Reject anything but a fraction from 0 to 1; a round bracket in `ends` excludes that end."""
     if not _is_number(value) or not (
         0 <= value <= 1 and (value > 0 or ends[0] == "[") and (value < 1 or ends[1] == "]")
     ):
@@ -107,12 +108,12 @@ def check_share(name: str, value: float, *, ends: Ends = "[]") -> float:
 
 
 def check_level(level: float) -> float:
-    """Refuse a confidence level outside (0, 1)."""
+    """Reject a confidence level outside (0, 1)."""
     return check_share("level", level, ends="()")
 
 
 def check_numbers(name: str, values: ArrayLike, *, at_least: float = -inf) -> Floats:
-    """Refuse an array of anything but finite numbers, or of numbers below a limit."""
+    """Reject an array unless all its values are finite numbers and none is below a limit."""
     numbers = _as_array(name, values)
     if not _is_numeric(numbers) or not np.isfinite(numbers).all():
         raise ValueError(f"{name} must be finite numbers, got {values!r}")
@@ -122,7 +123,7 @@ def check_numbers(name: str, values: ArrayLike, *, at_least: float = -inf) -> Fl
 
 
 def check_shares(name: str, values: ArrayLike, *, ends: Ends = "[]") -> Floats:
-    """Refuse an array of anything but fractions; `ends` as for `check_share`."""
+    """Reject an array unless all values are fractions from 0 to 1; see `check_share` for `ends`."""
     shares = _as_array(name, values)
     fits = _is_numeric(shares)
     if fits:
@@ -135,18 +136,18 @@ def check_shares(name: str, values: ArrayLike, *, ends: Ends = "[]") -> Floats:
 
 
 def check_distribution(name: str, values: ArrayLike, *, symbols: int) -> Floats:
-    """Refuse shares that do not sum to one, or whose number is not `symbols`."""
+    """Reject shares that do not sum to one, or whose number is not `symbols`."""
     shares = _as_array(name, values)
     if shares.shape != (symbols,):
         raise ValueError(f"{name} must have {symbols} entries, got {values!r}")
-    # A sum that includes NaN is NaN.
+    # If a value is NaN, so is the sum, and the last comparison fails.
     if not _is_numeric(shares) or not (shares >= 0).all() or not abs(shares.sum() - 1) < _CLOSE:
         raise ValueError(f"{name} must lie in [0, 1] and sum to one, got {values!r}")
     return shares.astype(np.float64, copy=False)
 
 
 def check_channel(other_probability: ArrayLike, slope: ArrayLike) -> tuple[Floats, Floats]:
-    """Refuse channels that reveal nothing or everything, given as arrays of c and d."""
+    """Reject channels, given as arrays of c and d, if one of them reveals nothing or everything."""
     c = check_shares("other_probability", other_probability, ends="()")
     d = _as_array("slope", slope)
     fits = _is_numeric(d) and bool((d > 0).all())
@@ -159,7 +160,7 @@ def check_channel(other_probability: ArrayLike, slope: ArrayLike) -> tuple[Float
 
 
 def check_together(**arrays: Numbers) -> None:
-    """Refuse arrays that do not broadcast against each other."""
+    """Reject arrays that do not broadcast against each other."""
     try:
         np.broadcast(*arrays.values())
     except ValueError:
@@ -168,14 +169,14 @@ def check_together(**arrays: Numbers) -> None:
 
 
 def check_symbols(name: str, symbols: int, *, at_least: int, at_most: int | None = None) -> None:
-    """Refuse a mechanism, called `name`, with too few or too many symbols."""
+    """Reject a mechanism, called `name`, that has too few or too many symbols."""
     if symbols < at_least or (at_most is not None and symbols > at_most):
         wanted = f"{at_least}" if at_least == at_most else f"at least {at_least}"
         raise ValueError(f"{name} must have {wanted} symbols, got {symbols!r}")
 
 
 def check_epsilons(argument: str, values: Sequence[float]) -> None:
-    """Refuse an empty sequence, and epsilons that are not positive and finite."""
+    """Reject an empty sequence, and epsilons that are not positive and finite."""
     if len(values) == 0:
         raise ValueError(f"{argument} must hold at least one epsilon, got {values!r}")
     for value in values:
@@ -204,7 +205,7 @@ def _is_numeric(array: Numbers) -> bool:
 
 
 def _as_array(name: str, values: ArrayLike) -> Numbers:
-    """Convert to an array, but refuse booleans, which numpy would take for numbers."""
+    """Convert values to an array, but reject booleans, which numpy would treat as numbers."""
     try:
         array = np.asarray(values)
     except ValueError:

@@ -1,7 +1,8 @@
-"""The level of intervals, the significance of tests and the normal quantile that follow from it.
+"""The confidence level of intervals, and the significance and normal quantile that follow from it.
 
-Modules write `scipy.optimize.…` and `scipy.stats.…` in full: SciPy loads these packages when they
-are first used. Loading them takes longer than loading most other packages together.
+Modules write `scipy.optimize.…` and `scipy.stats.…` in full, so that SciPy loads these
+packages only when they are first used. Loading them takes longer than loading most of the other
+packages together.
 """
 
 from scipy.special import ndtri

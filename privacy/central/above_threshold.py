@@ -2,11 +2,11 @@
 
 A distance is compared with a threshold at every look. Noise on the threshold is drawn once, noise
 on the distance is drawn for every look, and the first look whose noisy distance reaches the noisy
-threshold ends the series. All looks together then cost as much as one comparison, however many
-there are.
+threshold ends the series. All looks together then cost as much privacy as one comparison, however
+many looks there are.
 
-Nothing here draws noise. The functions give the distance, the scales of the noise, and how often an
-alert comes.
+Nothing here draws noise. The functions compute the count from which distances are measured, the
+scales of the noise, and the probability of an alert.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from privacy.checks import (
 _PRIOR = 0.5  # parameter of the beta mixture
 # Threshold noise beyond this many scales has a probability below 1e-15 and is left out.
 _SCALES = 36
-_HALVINGS = 54  # from 2**53 reports to one
+_HALVINGS = 54  # enough to narrow a range of 2**53 counts to one
 _ROUNDING = 1e-12
 
 
 def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> NDArray[np.int64]:
-    """Find the least count of a code that is surely above a given share of all reports.
+    """Find the least count that shows with confidence that a code exceeds a given share of reports.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     Returns
     -------
     ndarray of int64
-        u(n), the least S with S > share n and W(S, n) >= 1 / (1 - level), of the shape of people;
-        n + 1 if no S up to n is enough.
+        u(n), the least S with S > share n and W(S, n) >= 1 / (1 - level), or n + 1 if no S up to n
+        is enough. The array has the shape of people.
 
     Raises
     ------
@@ -69,11 +69,11 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
 
         W(S, n) = B(S + 1/2, n - S + 1/2) / (B(1/2, 1/2) p**S (1 - p)**(n - S))
 
-    If the true share is p, W is a nonnegative martingale, so by Ville's inequality
-    W ever reaches 1 / (1 - level) with probability at most 1 - level.
+    If each report shows the code with probability p, W is a nonnegative martingale, so by Ville's
+    inequality the probability that W ever reaches 1 / (1 - level) is at most 1 - level.
 
-    u(n + 1) is u(n) or u(n) + 1, so one report added or removed changes S - u(n) by at most one.
-    Above p n, W grows with S. If one more report shows the code, it multiplies W by (S + 1/2) / (p
+    u(n + 1) is u(n) or u(n) + 1, so adding or removing a report changes S - u(n) by at most one.
+    Above p n, W grows with S. If one more report shows the code, W is multiplied by (S + 1/2) / (p
     (n + 1)), which is at least 1 for S >= u(n): hence u(n + 1) <= u(n) + 1. If it does not show the
     code, W is multiplied by (n - S + 1/2) / ((1 - p) (n + 1)), which is at most 1 for S > p (n +
     1): hence u(n + 1) >= u(n).
@@ -82,7 +82,7 @@ def least_surpassing_count(people: ArrayLike, *, share: float, level: float) -> 
     ----------
     Robbins, H. (1970), Annals of Mathematical Statistics 41(5), section 3.
 
-    With two coins, a true 20 % gives 25 % + 20 % / 2 = 35 % Yes.
+    With two coins and a true share of 20 %, 25 % + 20 % / 2 = 35 % of reports show a Yes.
 
     >>> least_surpassing_count([50, 100, 1000], share=0.35, level=0.95).tolist()
     [29, 52, 406]
@@ -143,16 +143,16 @@ def first_alert_probabilities(
     Parameters
     ----------
     distances : sequence of int
-        Distance at each look, at least one.
+        Distance at each look. There must be at least one look.
     threshold : int
-        Threshold for the noisy distance, before noise is added to this threshold.
+        Threshold for the noisy distances, before noise is added to the threshold itself.
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
 
     Returns
     -------
     ndarray of float64
-        Probability that the first alert comes at each look and, last, that none comes.
+        Probability that the alert comes at each look and, as the last entry, that none comes.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def choose_alert_threshold(*, looks: int, epsilon: float | Fraction, level: floa
     Returns
     -------
     int
-        The least threshold that has this level.
+        The least threshold for which `level` holds.
 
     Raises
     ------
@@ -244,11 +244,11 @@ def noticed_share(
     other_probability, slope : float
         c and d of the channel: a code is reported with probability c + d times the true share.
     line : float
-        True share that the alert is about, in (0, 1).
+        The alert's line, a true share in (0, 1).
     level : float
         Level of the confidence sequence, in (0, 1).
     threshold : int
-        See `choose_alert_threshold`.
+        Threshold for the noisy distance; see `choose_alert_threshold`.
     epsilon : float or Fraction
         Privacy loss of the alert in nats, positive.
     chance : float
@@ -257,8 +257,8 @@ def noticed_share(
     Returns
     -------
     float
-        The share, rounded up to a tenth of a percent; above 1 if no share has this chance. The
-        number of reports with the code plus noise is treated as a normal variable.
+        The share, rounded up to a tenth of a percent, or a number above 1 if no share has this
+        chance. The number of reports with the code, plus noise, is treated as a normal variable.
 
     Raises
     ------
@@ -295,6 +295,6 @@ def _list_threshold_noise(scale: Fraction) -> NDArray[np.int64]:
 
 
 def _tail_from(least: NDArray[np.int64], *, scale: Fraction) -> Floats:
-    """Return the probability that the noise is at least this large."""
+    """Return the probability that the noise is at least `least`."""
     tail = discrete_laplace_tail(np.where(least > 0, least, 1 - least), scale=scale) / 2
     return np.where(least > 0, tail, 1 - tail)

@@ -3,8 +3,8 @@
 Each attacker decides between two hypotheses that are equally likely beforehand, so a random guess
 is right in half of all cases. A scale of 0 stands for exact publication.
 
-Numpy draws the noise of the reconstruction. That noise protects no one: it demonstrates on invented
-answers what an attacker would find. The noise of releases is drawn only in
+Numpy draws the noise in `reconstruct`. That noise protects no one: it is used only to demonstrate,
+on invented answers, what an attacker would find. The noise of releases is drawn only in
 aggregator/releases/noise.py.
 """
 
@@ -27,7 +27,7 @@ from privacy.checks import (
     check_whole_counts,
 )
 
-MOST_PEOPLE = 1000  # solving the equations of more people would take seconds
+MOST_PEOPLE = 1000  # solving the equations for more people would take seconds
 MOST_GROUPS = 10_000
 MOST_RUNS = 1000
 MOST_SYMBOLS = 2**20
@@ -35,7 +35,7 @@ LARGEST_SCALE = 1e12  # numpy's geometric numbers cannot exceed about 1e19
 
 
 def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
-    """Find the best chance of any attacker to tell which of two neighbours was published.
+    """Find the best chance that any attacker has of telling which of two neighbours was published.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
     Returns
     -------
     float
-        (exp(epsilon) + delta) / (exp(epsilon) + 1), in [1/2, 1]: one half, guessing, at
-        epsilon = delta = 0.
+        (exp(epsilon) + delta) / (exp(epsilon) + 1), in [1/2, 1]. At epsilon = delta = 0, it is one
+        half, as for a guess.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def success_bound(*, epsilon: float, delta: float = 0.0) -> float:
     """
     epsilon = check_not_negative("epsilon", epsilon)
     delta = check_share("delta", delta)
-    # Divided by exp(epsilon), so that a large epsilon cannot overflow.
+    # Divide both terms by exp(epsilon), so that a large epsilon cannot cause an overflow.
     return (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))
 
 
@@ -100,10 +100,11 @@ def differencing_success(*, scale: float, noisy_figures: int = 1) -> float:
 
     Notes
     -----
-    Neighbours: one report added or removed, which changes the count by one. The best attacker says
+    Neighbours differ by one report, which changes the count by one. The best attacker says
     "counted" if the difference is at least 1. One noise term and the difference of two are
-    symmetric and log-concave, so TV is the probability that they are 0. With one noise term, this
-    is P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack reaches `success_bound` at epsilon = 1/b.
+    symmetric and log-concave, so TV is the probability that the term or difference is 0. With one
+    noise term, this is P(Z >= 0) - P(Z >= 1) = tanh(1/(2b)): the attack reaches `success_bound` at
+    epsilon = 1/b.
 
     References
     ----------
@@ -136,7 +137,7 @@ def _largest_probability(scale: float) -> float:
 def needle_log_ratio(
     *, published: Sequence[int] | NDArray[np.int64], others: Sequence[int], scale: float
 ) -> float:
-    """Compute a published table's evidence that one report is in it, given all others.
+    """Compute how strongly a published table suggests that one report is in it, given all others.
 
     Parameters
     ----------
@@ -151,18 +152,19 @@ def needle_log_ratio(
     -------
     float
         Log of P(published | report in the table) / P(published | report not in it); positive values
-        favour the former. Infinite for exact counts.
+        favour the first hypothesis. The result is infinite for exact counts.
 
     Raises
     ------
     ValueError
-        If published are not whole numbers, others are not counts, their lengths differ or are 0,
-        scale is negative or not finite, or exact counts fit neither hypothesis.
+        If a published count is not whole, one of the others is not whole or is negative, the two
+        lengths differ or are 0, scale is negative or not finite, or exact counts fit neither
+        hypothesis.
 
     Notes
     -----
-    Neighbours: one report added or removed, which changes s cells by one, so the table is
-    s/b-DP. Other cells have the same distribution under both hypotheses.
+    Neighbours differ by one report, which changes s cells by one, so the table is s/b-DP. Other
+    cells have the same distribution under both hypotheses.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def needle_success(*, symbols: int, scale: float) -> float:
     Parameters
     ----------
     symbols : int
-        Symbols of the report that the table counts, at least 1.
+        Number of the report's symbols that the table counts, at least 1.
     scale : float
         Scale b of the discrete Laplace noise of each cell, at least 0; 0 for an exact table.
 
@@ -212,9 +214,9 @@ def needle_success(*, symbols: int, scale: float) -> float:
     Notes
     -----
     The attacker knows all other reports and this one. Each of the report's cells independently
-    favours one of the hypotheses by 1/b, and the true one with probability exp(1/b)/(1 + exp(1/b)).
-    So the attack is a majority vote of s such cells, and s = 1 reaches `success_bound`. At
-    b = s/epsilon, the attack is weaker with several symbols than with one.
+    favours one of the hypotheses by 1/b; with probability exp(1/b)/(1 + exp(1/b)), it favours the
+    true one. So the attack is a majority vote of s such cells, which reaches `success_bound` if
+    s = 1. At b = s/epsilon, the attack is weaker with several symbols than with one.
 
     References
     ----------
@@ -242,7 +244,7 @@ def needle_success(*, symbols: int, scale: float) -> float:
 class Reconstruction:
     """What an attacker recovers from many counts about the same people."""
 
-    right: float  # share of people whose bit was recovered, mean over the runs
+    right: float  # share of people whose bit was recovered, averaged over the runs
     people: int
     groups: int  # how many counts were published
     smallest: int  # people in the smallest group that was counted
@@ -257,28 +259,29 @@ def reconstruct(
     runs: int = 1,
     seed: int = 0,
 ) -> Reconstruction:
-    """Recover a bit of every person from counts over many groups of these people.
+    """Recover one bit per person from counts over many groups of these people.
 
     Parameters
     ----------
     bits : sequence of int
         True bits, 0 or 1, of at least 2 and at most 1,000 people.
     groups : int
-        How many groups are counted, each drawn at random, 1 to 10,000.
+        Number of groups that are counted, from 1 to 10,000. Each group is drawn at random.
     smallest : int
-        Least number of people in a group and outside it, at least 1 and at most half of all people:
-        the rule of minimum group sizes. Sizes are uniform within these limits.
+        Least number of people in a group and outside it, at least 1 and at most half of all people.
+        It stands for a rule that sets a minimum group size. Sizes are uniform within these limits.
     scale : float
         Scale b of the discrete Laplace noise of each count, 0 to 1e12; 0 for exact counts.
     runs : int, optional
-        How often noise is drawn for the same groups, 1 to 1,000; exact counts need one.
+        How many times noise is drawn for the same groups, from 1 to 1,000; one run is enough for
+        exact counts.
     seed : int, optional
         Seed of the groups and of the noise, at least 0.
 
     Returns
     -------
     Reconstruction
-        Share of bits recovered by rounding the least-squares solution; numbers of people and
+        Share of bits recovered by rounding the least-squares solution, and numbers of people and
         groups.
 
     Raises
@@ -288,14 +291,14 @@ def reconstruct(
 
     Notes
     -----
-    Neighbours: one person's bit changes from 1 to 0, which lowers each count of a group with that
-    person by one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
+    Neighbours differ in one person's bit, which changes each count of a group with that person by
+    one. So `groups` counts with b = groups/epsilon are epsilon-DP together, and no
     attacker is right about one bit more often than `success_bound` if both values are equally
     likely. Exact counts determine all bits once there are about as many groups as people, however
     large the smallest group is. Unless Laplace noise is small compared with sqrt(people), rounding
     fails.
 
-    The noise here is a demonstration: numpy's generator is not suitable for a release.
+    The noise here is only for demonstration: numpy's generator is not suitable for a release.
 
     References
     ----------
@@ -333,14 +336,14 @@ def reconstruct(
 
 
 def _draw_groups(people: int, groups: int, smallest: int, generator: np.random.Generator) -> Floats:
-    """Return a row for each group: 1 for its members, who are a random set of a random size."""
+    """Draw a random set of random size for each group, and return rows with a 1 for each member."""
     sizes = generator.integers(smallest, people - smallest + 1, size=groups)
     places = generator.random((groups, people)).argsort(axis=1)
     return (places < sizes[:, None]).astype(np.float64)
 
 
 def _draw_noise(scale: float, shape: tuple[int, int], generator: np.random.Generator) -> Floats:
-    """Draw discrete Laplace noise, the difference of two geometric numbers; it protects no one."""
+    """Draw discrete Laplace noise as a difference of two geometric numbers; it protects no one."""
     if scale == 0:
         return np.zeros(shape)
     stop = -np.expm1(-1 / scale)

@@ -1,4 +1,4 @@
-"""A lower bound for the privacy loss of a mechanism, computed from repeated runs."""
+"""A lower bound on the privacy loss of a mechanism, computed from repeated runs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from privacy.checks import check_level, check_share, check_whole
 def audited_epsilon(
     *, hits: int, other_hits: int, runs: int, delta: float = 0.0, level: float = 0.975
 ) -> float:
-    """Bound a mechanism's epsilon from below by how often one event occurs on two neighbours.
+    """Find a lower bound on a mechanism's epsilon from how often an event occurs on two neighbours.
 
     Parameters
     ----------
     hits : int
-        Runs on the first table in which the event happened, 0 <= hits <= runs.
+        Number of runs on the first table in which the event occurred, 0 <= hits <= runs.
     other_hits : int
-        Runs on the neighbouring table in which the event happened, 0 <= other_hits <= runs.
+        Number of runs on the neighbouring table in which the event occurred,
+        0 <= other_hits <= runs.
     runs : int
-        Independent runs on each of the two tables, at least 1.
+        Number of independent runs on each of the two tables, at least 1.
     delta : float, optional
         The mechanism's delta, in [0, 1).
     level : float, optional
@@ -31,8 +32,8 @@ def audited_epsilon(
     -------
     float
         ln((p - delta) / q), with p the lower limit for the first probability and q the upper limit
-        for the other; 0 if that is negative. Not above the mechanism's epsilon, except with
-        probability at most 2 (1 - level).
+        for the other; 0 if the logarithm would be negative. The probability that the result exceeds
+        the mechanism's epsilon is at most 2 (1 - level).
 
     Raises
     ------
@@ -43,7 +44,7 @@ def audited_epsilon(
     -----
     The limits are those of Clopper and Pearson, which hold for every number of runs. The event must
     be chosen before the runs. A value above the promised epsilon shows a fault; a value below it
-    shows nothing, because another event or other neighbours may lose more.
+    shows nothing, because the loss may be larger for another event or other neighbours.
 
     References
     ----------

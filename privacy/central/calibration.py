@@ -1,4 +1,4 @@
-"""The noise that a release needs for its epsilon and delta, and the choice of its kind."""
+"""How much noise a release needs for its epsilon and delta, and which kind: Laplace or Gaussian."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from privacy.checks import (
 )
 
 MOST_CELLS = 4096  # cells that one report may change
-LEAST_EPSILON = Fraction(1, 10**9)  # with less, a release is useless
-# A Gaussian's sigma is a multiple of 1 / 64: exact as a float, and wider by a hundredth at most.
+LEAST_EPSILON = Fraction(1, 10**9)  # with a smaller epsilon, a release is useless
+# A Gaussian's sigma is a multiple of 1 / 64, which floats represent exactly.
 _STEP = Fraction(1, 64)
 # At this variance or more, a sum of discrete Gaussians is a discrete Gaussian to more digits than a
 # float has.
 _WIDE = 4.0
-# How many standard deviations of a convolved sum are kept; exp(-98) is missing at each end.
+# How many standard deviations of a convolved sum are kept on each side. The probability left out
+# at each end is about exp(-98).
 _KEPT = 14
 _CHUNK = 2**20
 # Covers the rounding of sums of positive terms, so that a delta is never understated.
@@ -57,7 +58,7 @@ class TableNoise:
     delta : float
         Delta that belongs to `epsilon`; 0 for Laplace noise.
     rho : float
-        The same loss in zero-concentrated privacy, rounded up.
+        The same loss in terms of zero-concentrated privacy, rounded up.
     """
 
     mechanism: Literal["laplace", "gaussian"]
@@ -74,9 +75,9 @@ def analytic_gaussian_scale(*, epsilon: float, delta: float, sensitivity: float 
     Parameters
     ----------
     epsilon : float
-        In nats, positive and finite.
+        Epsilon in nats, positive and finite.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
     sensitivity : float, optional
         Euclidean sensitivity of the query, positive and finite.
 
@@ -92,9 +93,10 @@ def analytic_gaussian_scale(*, epsilon: float, delta: float, sensitivity: float 
 
     Notes
     -----
-    Solves Phi(D / (2 sigma) - epsilon sigma / D) - exp(epsilon) Phi(-D / (2 sigma) - epsilon sigma
-    / D) = delta by bisection, with D the sensitivity. Releases do not use this sigma directly:
-    their noise is discrete, and `choose_table_noise` checks the discrete delta.
+    The function solves Phi(D / (2 sigma) - epsilon sigma / D) - exp(epsilon) Phi(-D / (2 sigma) -
+    epsilon sigma / D) = delta by bisection, where D is the sensitivity. Releases do not use this
+    sigma directly: their noise is discrete, and `choose_table_noise` checks the delta of the
+    discrete noise.
 
     References
     ----------
@@ -130,16 +132,16 @@ def discrete_gaussian_delta(
     variance : float or Fraction
         sigma squared of every cell, positive and at most 2**42.
     squared_sensitivity : int
-        Number s of cells that one report changes by one, from 1 to 4096: the number of its symbols
-        if the report is added or removed; two for every symbol whose code changes if it is
-        replaced.
+        Number s of cells that one report changes by one, from 1 to 4096. If the report is added or
+        removed, this is the number of its symbols; if it is replaced, two for every symbol whose
+        code changes.
     epsilon : float
         The epsilon at which delta is computed, at least 0 and finite.
 
     Returns
     -------
     float
-        In [0, 1], rounded up by at most 1e-10 of itself.
+        Delta in [0, 1], rounded up by at most 1e-10 of its value.
 
     Raises
     ------
@@ -148,11 +150,12 @@ def discrete_gaussian_delta(
 
     Notes
     -----
-    The loss at noise Z is (sum of Z_i + s / 2) / sigma**2 over the changed cells, so delta is the
-    expectation of (1 - exp(epsilon - loss))+. The sum of s discrete Gaussians has probabilities
-    proportional to exp(-m**2 / (2 s sigma**2)) times a theta function of the lattice A(s - 1). If
-    sigma**2 is 4 or more, this function is the same for all m to within 1e-16; otherwise, the
-    distribution of the sum is found by convolution.
+    For noise Z, the loss is (sum of Z_i + s / 2) / sigma**2, where the sum is over the changed
+    cells, so delta is the expectation of (1 - exp(epsilon - loss))+. The sum of s discrete
+    Gaussians takes each value m with a probability proportional to exp(-m**2 / (2 s sigma**2))
+    times a theta function of the lattice A(s - 1). If sigma**2 is 4 or more, this function is the
+    same for all m to within 1e-16; otherwise, the distribution of the sum is computed by
+    convolution.
 
     References
     ----------
@@ -171,21 +174,21 @@ def discrete_gaussian_delta(
         return _convolved_delta(spread, cells, epsilon)
     width = spread * cells
     least = floor(epsilon * spread - cells / 2) + 1
-    # Beyond `last`, terms are below exp(-46) of the first or of the largest one.
+    # Beyond `last`, each term is below exp(-46) times the first or the largest term.
     last = ceil(sqrt(max(least, 0) ** 2 + 92 * width)) + 1
     least = max(least, -ceil(sqrt(92 * width)) - 1)
     total = 0.0
     for start in range(least, last, _CHUNK):
         sums = np.arange(start, min(start + _CHUNK, last), dtype=np.float64)
         total += _excess(sums, gaussian_terms(sums, width), spread, cells, epsilon)
-    # The missing terms at each end, which fall at least geometrically.
+    # Bounds on the terms left out at each end, which fall at least geometrically.
     beyond = float(gaussian_terms(np.array([float(last)]), width)[0]) / -expm1(-last / width)
     below = beyond if least < 0 else 0.0
     return min(total * _SLACK + beyond + below, 1.0)
 
 
 def gaussian_rho(*, variance: float | Fraction, squared_sensitivity: int) -> float:
-    """Compute the loss of Gaussian noise, discrete or not, in zero-concentrated privacy.
+    """Compute the zero-concentrated privacy loss rho of Gaussian noise, discrete or continuous.
 
     Parameters
     ----------
@@ -227,13 +230,13 @@ def choose_table_noise(
     Parameters
     ----------
     symbols : int
-        Largest number s of table symbols in one report, from 1 to 4096. A report added or removed
-        changes one cell of each by one.
+        Largest number s of table symbols in one report, from 1 to 4096. Adding or removing a report
+        changes one cell of each symbol by one.
     epsilon : float or Fraction
-        In nats, at least 1e-9 and finite. A float is read as the decimal that Python prints: .3 is
-        3 / 10.
+        Epsilon in nats, at least 1e-9 and finite. A float is read as the decimal that Python
+        prints, so .3 is 3 / 10.
     delta : float, optional
-        In [0, 1); 0 allows Laplace noise only.
+        Delta, in [0, 1); 0 allows Laplace noise only.
 
     Returns
     -------
@@ -284,7 +287,7 @@ def choose_table_noise(
 
 
 def _least_sigma(cells: int, *, epsilon: float, delta: float, at_most: float) -> Fraction | None:
-    """Find the least sigma on the grid that meets delta; None if its variance reaches a limit."""
+    """Find the least sigma on the grid that meets delta, or None if its variance is too large."""
     start = analytic_gaussian_scale(epsilon=epsilon, delta=delta, sensitivity=sqrt(cells))
     sigma = max(floor(start / _STEP), 1) * _STEP
     while discrete_gaussian_variance(variance=sigma**2) < min(at_most, MOST_VARIANCE):
@@ -302,7 +305,8 @@ def _continuous_delta(sigma: float, epsilon: float) -> float:
     upper, lower = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
     if upper > 0:
         return float(ndtr(upper) - exp(epsilon + log_ndtr(lower))) * _SLACK
-    # exp(epsilon) phi(lower) = phi(upper): factoring it out keeps small numbers exact.
+    # Because exp(epsilon) phi(lower) = phi(upper), phi(upper) is factored out, which keeps small
+    # numbers accurate.
     ratio = erfcx(-upper / sqrt(2)) - erfcx(-lower / sqrt(2))
     return float(exp(-upper * upper / 2) / 2 * ratio) * _SLACK
 

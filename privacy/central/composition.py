@@ -1,7 +1,8 @@
 """The total privacy loss of several releases about the same people.
 
-Each function gives a valid upper bound, rounded up. The basic bound adds the losses. The smallest
-bound for pure releases is `privacy.mechanism.composition_with_delta.exact_composition`.
+Each function returns a valid upper bound, rounded up. The basic bound is the sum of the losses. The
+smallest bound for pure releases comes from
+`privacy.mechanism.composition_with_delta.exact_composition`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def pure_rho(epsilon: float | Fraction) -> float:
     Parameters
     ----------
     epsilon : float or Fraction
-        In nats, positive and finite.
+        Epsilon in nats, positive and finite.
 
     Returns
     -------
@@ -59,9 +60,9 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     Parameters
     ----------
     rho : float
-        Sum of the rho of all releases, at least 0 and finite.
+        Sum of the rho values of all releases, at least 0 and finite.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -75,10 +76,10 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
     Notes
     -----
-    The minimum over alpha > 1 of rho alpha + (ln(1 / delta) + (alpha - 1) ln(1 - 1 / alpha) - ln
-    alpha) / (alpha - 1). Its derivative is 0 where rho (alpha - 1)**2 + ln alpha = ln(1 / delta),
-    whose left side is increasing, so there is one such point. Any alpha gives a valid bound; the
-    bisection only affects how tight it is.
+    The result is the minimum over alpha > 1 of rho alpha + (ln(1 / delta) + (alpha - 1) ln(1 - 1 /
+    alpha) - ln alpha) / (alpha - 1). The derivative is 0 where rho (alpha - 1)**2 + ln alpha =
+    ln(1 / delta). The left side increases with alpha, so there is only one such point. Any alpha
+    gives a valid bound; the bisection only affects how tight the bound is.
 
     References
     ----------
@@ -95,7 +96,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     if rho == 0:
         return 0.0
     needed = -log(delta)
-    # The search interval of alpha - 1; at its upper end, one term alone reaches `needed`.
+    # Search for alpha - 1 in this interval. At the upper end, one term alone reaches `needed`.
     low, high = 0.0, min(sqrt(needed) / sqrt(rho), 1 / delta)
     while low < (middle := low + (high - low) / 2) < high:
         if rho * middle * middle + log1p(middle) < needed:
@@ -103,7 +104,7 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
         else:
             high = middle
     excess = (needed - log1p(high)) / high - log1p(1 / high)
-    # The rounding error of the terms, not of their sum, which may cancel.
+    # Bound the rounding error of the terms rather than of their sum, in which terms may cancel.
     error = (rho * (1 + high) + needed / high + log1p(1 / high)) * 1e-15
     return max(rho * (1 + high) + excess + error, 0.0)
 
@@ -116,13 +117,13 @@ def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
     epsilons : sequence of float
         Epsilon of every release, each positive and finite.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
     float
-        sqrt(2 ln(1 / delta) sum of epsilon**2) + sum of epsilon (exp(epsilon) - 1); infinite if
-        too large for a float.
+        sqrt(2 ln(1 / delta) sum of epsilon**2) + sum of epsilon (exp(epsilon) - 1), rounded up;
+        infinite if an epsilon exceeds 350.
 
     Raises
     ------
@@ -131,10 +132,11 @@ def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Valid for a series whose epsilons were fixed beforehand, but not as a rule for when to stop.
-    With equal epsilons, it equals `privacy.mechanism.composition_with_delta.advanced_composition`.
-    The proof is the same: losses lie within +-epsilon, their means are at most epsilon
-    (exp(epsilon) - 1), and Azuma's inequality bounds the rest.
+    The bound is valid for a series whose epsilons were fixed beforehand, but not as a rule for when
+    to stop. With equal epsilons, it equals
+    `privacy.mechanism.composition_with_delta.advanced_composition` apart from rounding. The proof
+    is the same: losses lie within +-epsilon, their means are at most epsilon (exp(epsilon) - 1),
+    and Azuma's inequality bounds the rest.
 
     References
     ----------
@@ -157,7 +159,7 @@ def advanced_sum(*, epsilons: Sequence[float], delta: float) -> float:
 
 
 def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
-    """Give the total epsilon of releases about disjoint groups of people.
+    """Return the total epsilon of releases about disjoint groups of people.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
     Returns
     -------
     float
-        The largest epsilon: each person is in one release only.
+        The largest epsilon, because each person is in only one release.
 
     Raises
     ------
@@ -188,7 +190,7 @@ def parallel_epsilon(*, epsilons: Sequence[float]) -> float:
 
 
 def group_delta(*, epsilon: float, delta: float, people: int) -> float:
-    """Bound the delta for a group of people at `people` times epsilon.
+    """Bound the delta of a group of people at an epsilon that is `people` times that of one person.
 
     Parameters
     ----------
@@ -202,8 +204,8 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
     Returns
     -------
     float
-        delta (exp(g epsilon) - 1) / (exp(epsilon) - 1), rounded up, at most 1. The group's
-        epsilon is g epsilon.
+        delta (exp(g epsilon) - 1) / (exp(epsilon) - 1), rounded up, but at most 1. The epsilon of
+        the group is g epsilon.
 
     Raises
     ------
@@ -212,8 +214,8 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
 
     Notes
     -----
-    The sum of delta exp(i epsilon) over i < g, by the triangle inequality of the hockey-stick
-    divergence along a chain of neighbours.
+    The bound is the sum of delta exp(i epsilon) over i from 0 to g - 1. It follows from the
+    triangle inequality of the hockey-stick divergence along a chain of neighbours.
 
     References
     ----------
@@ -231,7 +233,8 @@ def group_delta(*, epsilon: float, delta: float, people: int) -> float:
     if delta == 0 or people == 1:
         return delta
     if people > 700 / epsilon:
-        # ln of the bound without its -1, which is below a float's precision.
+        # Take the logarithm of the bound without the -1 in the numerator, which is below a float's
+        # precision.
         logarithm = log(delta) + people * epsilon - epsilon - log(-expm1(-epsilon))
         return 1.0 if logarithm >= 0 else min(exp(logarithm) * (1 + 1e-12), 1.0)
     return min(delta * (expm1(people * epsilon) / expm1(epsilon)) * (1 + 1e-12), 1.0)
@@ -245,7 +248,7 @@ def round_up_fraction(argument: str, value: Fraction) -> float:
     argument : str
         Name of the argument that the value comes from, for the error message.
     value : Fraction
-        Not negative.
+        Number to convert, not negative.
 
     Returns
     -------

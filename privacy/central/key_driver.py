@@ -1,8 +1,9 @@
 """Which answer best predicts another, from scrambled reports: scores and estimates of rules.
 
-A rule predicts a person's answer to one question, the outcome: the answer to a predictor, its
-opposite, always Yes, or always No. All questions are yes/no, each with its own channel: a report
-shows the true answer with probability t, and d = 2 t - 1.
+A rule predicts a person's answer to one question, the outcome. It predicts the person's answer to
+another question (a predictor), the opposite of that answer, always Yes, or always No. All questions
+are yes/no questions, each with its own channel: a report shows the true answer with probability t,
+and d = 2 t - 1.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from privacy.checks import check_not_negative, check_symbols, check_whole
 from privacy.mechanism.drawing import SCALE
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Scores are drawn in thousandths of a report.
+# Scores for a draw are in thousandths of a report.
 FACTOR = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule; `predictor` is the place of a predictor, or None for a constant.
+    """A rule; `predictor` is the index of a predictor, or None for a constant.
 
     If `says_same`, the rule predicts the predictor's answer, or always Yes for a constant.
     Otherwise it predicts the opposite, or always No.
@@ -42,12 +43,12 @@ class RuleEstimate:
     Attributes
     ----------
     share, standard_error : float
-        The fraction of people for whom the rule is right. Unbiased, not clipped.
+        The fraction of people for whom the rule is right. The estimate is unbiased and not clipped.
     yes, yes_standard_error : float
-        The fraction of people whose true answer to the outcome is Yes, for whom "always Yes" is
-        right.
+        The fraction of people for whom "always Yes" is right: their true answer to the outcome is
+        Yes.
     gains, gain_standard_errors : tuple of float
-        How much larger the rule's share is than that of "always Yes" and of "always No".
+        How much larger the rule's share is than the share of "always Yes" and of "always No".
     """
 
     share: float
@@ -59,11 +60,11 @@ class RuleEstimate:
 
     @property
     def gain(self) -> float:
-        """How much larger the rule's share is than that of the better constant."""
+        """How much larger the rule's share is than the share of the better constant."""
         return min(self.gains)
 
     def find_least_gain(self, critical: float) -> float:
-        """Return the smallest of the gains, each less `critical` standard errors.
+        """Subtract `critical` standard errors from each of the two gains, and return the smaller.
 
         The rule beats the better constant only if it beats both constants, so the tests against
         both must reject, and neither test needs a correction for the other.
@@ -83,8 +84,8 @@ def list_rules(predictors: int) -> list[Rule]:
     Returns
     -------
     list of Rule
-        For each predictor "the same" and "the opposite", then "always Yes" and "always No":
-        2 q + 2 rules.
+        For each predictor, "the same" and "the opposite"; then "always Yes" and "always No". In
+        total, there are 2 q + 2 rules.
 
     Raises
     ------
@@ -114,12 +115,13 @@ def rule_scores(
     Parameters
     ----------
     agreeing : sequence of int
-        N_j for each predictor: reports with the same code for predictor j and the outcome; at least
-        one, each 0 <= N_j <= total.
+        N_j for each predictor j: the number of reports with the same code for the predictor and the
+        outcome, 0 <= N_j <= total. There must be at least one predictor.
     yes : int
-        S, reports whose code for the outcome is Yes, 0 <= S <= total.
+        S, the number of reports whose code for the outcome is Yes, 0 <= S <= total.
     total : int
-        n, all reports, at least 0. Each has a code for the outcome and every predictor.
+        n, the number of all reports, at least 0. Each report has a code for the outcome and for
+        every predictor.
     predictors : sequence of RandomizedResponse
         The channel of each predictor, with two symbols. The outcome's channel is not needed,
         because it is the same for all rules.
@@ -127,10 +129,10 @@ def rule_scores(
     Returns
     -------
     list of int
-        In the order of `list_rules`: (n + r (2 N_j - n)) / 2 and (n - r (2 N_j - n)) / 2 for each
-        predictor with r = d_min / d_j, then the same for N = S with r = d_min, because a constant
-        is a predictor without noise. d_min is the smallest slope of any predictor. All scores are
-        multiplied by `FACTOR` and rounded down.
+        Scores in the order of `list_rules`: (n + r (2 N_j - n)) / 2 and (n - r (2 N_j - n)) / 2
+        for each predictor with r = d_min / d_j, then the same formulas for S instead of N_j with r
+        = d_min, because a constant is a predictor without noise. The smallest slope of any
+        predictor is d_min. All scores are multiplied by `FACTOR` and rounded down.
 
     Raises
     ------
@@ -143,21 +145,22 @@ def rule_scores(
     *Sensitivity.* One more report raises every score by at least 0 and at most `FACTOR`, so the
     scores are monotone, and a choice needs the rate epsilon / `FACTOR`. Proof: the report adds (1 +
     r) / 2 to a score if the rule is right for its codes and (1 - r) / 2 if it is wrong, and 0 < r
-    <= 1 because d_min is the smallest slope and no slope exceeds 1. Times `FACTOR`, this lies
-    between 0 and `FACTOR`. Rounding down never turns a rise into a fall, and a rise of at most a
-    whole number stays at most that number. At r = 1, a report for which the rule is right adds
-    `FACTOR`.
+    <= 1 because d_min is the smallest slope and no slope exceeds 1. After multiplication by
+    `FACTOR`, the report adds from 0 to `FACTOR`. Rounding down never turns a rise into a fall, and
+    a rise of at most a whole number stays at most that number. At r = 1, a report for which the
+    rule is right adds `FACTOR`.
 
     *One scale.* With a_j = d_y d_j and b_j = (1 - a_j) / 2, and theta_j the fraction of people for
     whom the rule is right, E N_j = n (b_j + a_j theta_j). Hence the expected score is n / 2 + n d_y
     d_min (theta_j - 1/2) for every rule, constants included (a = d_y): the best rule has the best
     expected score, and a gap of g reports stands for g / (d_y d_min) people.
 
-    If all channels are equal, the scores of predictors are N_j and n - N_j. Otherwise they have the
-    same differences as (N_j - b_j n) / a_j, times d_y d_min. The latter scores move in both
-    directions, by up to (1 + a) / (2 a), and would need noise of twice that, which is 1 / a + 1 in
-    people. Adding n / 2 to all scores changes no choice and makes them monotone: the noise is 1 /
-    a, a fifth less for two coins.
+    If all channels are equal, the scores of predictors are N_j and n - N_j. Otherwise, the scores
+    differ from each other as the estimates (N_j - b_j n) / a_j do, multiplied by d_y d_min. If
+    these estimates were the scores, one more report could raise or lower a score, by up to (1 + a)
+    / (2 a), so the noise would have to be twice that: 1 / a + 1 people. Adding n / 2 to all scores
+    changes no choice and makes them monotone: the noise is then 1 / a people, a fifth less for two
+    coins.
 
     References
     ----------
@@ -231,8 +234,8 @@ def estimate_rule(
     Parameters
     ----------
     table : sequence of sequence of int
-        Reports by their codes, table[y][x] for the code y of the outcome and x of the predictor.
-        With noise, cells may be negative. They sum to at least 1.
+        Numbers of reports: table[y][x] for code y of the outcome and code x of the predictor. With
+        noise, cells may be negative, but their sum must be at least 1.
     outcome, predictor : RandomizedResponse
         The channels, with two symbols.
     says_same : bool
@@ -254,7 +257,7 @@ def estimate_rule(
 
     Notes
     -----
-    Every figure is sum(w_i C_i) / n with known weights w_i of the four cells C_i. Its variance is
+    Every figure is sum(w_i C_i) / n with known weights w_i for the four cells C_i. Its variance is
     (sum(w_i**2 C_i) / n - value**2) / n, and noise on the cells adds
     v sum((w_i - value)**2) / n**2 (a first-order approximation of the ratio). The standard errors
     hold for one rule that was chosen beforehand. The best of several rules looks better than it is.
@@ -310,6 +313,6 @@ def _check_table(table: Sequence[Sequence[int]]) -> NDArray[np.float64]:
 
 
 def _find_slope(name: str, mechanism: RandomizedResponse) -> Fraction:
-    """Return d exactly, because sums of floats have a larger sensitivity than expected."""
+    """Return d as a fraction, because sums of floats have a larger sensitivity than expected."""
     check_symbols(name, mechanism.symbols, at_least=2, at_most=2)
     return Fraction(2 * mechanism.threshold - SCALE, SCALE)

@@ -1,7 +1,7 @@
-"""Scores that choose the median of a scale: 0 at a median, and lower with distance from it.
+"""Scores for choosing the median of a scale: 0 at a median, and lower farther away from it.
 
-All scores are fractions or whole numbers. For drawing, they are multiplied and rounded to whole
-numbers, because noise samplers accept nothing else.
+All scores are fractions or whole numbers. For a draw, they are multiplied by a factor and rounded
+to whole numbers, because noise samplers accept nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numbers import Integral, Rational
 
 from privacy.checks import check_whole
 
-# Scores are drawn in thousandths of a report.
+# Scores for a draw are in thousandths of a report.
 FACTOR = 1000
 
 
@@ -26,17 +26,18 @@ def median_scores(
     Parameters
     ----------
     counts : sequence of int
-        Number of reports showing each point, from the lowest to the highest; at least two points.
+        Number of reports that show each point, from the lowest point to the highest. There must be
+        at least two points.
     other_probability : int or Fraction
         The channel's c, with 0 <= c < 1 / points; 0 if answers are not scrambled.
     others : int, optional
-        Number of reports of the question's other codes, such as "Prefer not to say".
+        Number of reports with one of the question's other codes, such as "Prefer not to say".
 
     Returns
     -------
     list of Fraction
-        Point j has u_j = -max(0, |D_j| - (N_j - c n)), where D_j = N_below - N_above -
-        (2 j - a + 1) c n, with a points and n reports, others included. At most 0.
+        The score of point j, counted from 0, is u_j = -max(0, |D_j| - (N_j - c n)), where D_j =
+        N_below - N_above - (2 j - a + 1) c n, with a points and n reports, including `others`.
 
     Raises
     ------
@@ -45,20 +46,21 @@ def median_scores(
 
     Notes
     -----
-    Each of the n reports shows a point that is not the truth with probability c, whether its truth
-    is another point or a refusal. With the channel's slope d, the expected value of N_j - c n is
-    therefore d times the number of people who answered j, and that of D_j is d times the number
-    below j, minus d times the number above it. Point j is a median if at most half of the people
-    are below it and at most half are above it, that is, if |below - above| is at most the number at
-    j: then u_j is 0.
+    Each of the n reports shows any given point other than the true answer with probability c,
+    whether the true answer is another point or a refusal. With the channel's slope d, the expected
+    value of N_j - c n is therefore d times the number of people who answered j. The expected value
+    of D_j is d times the number below j, minus d times the number above j. Point j is a median if
+    at most half of the people are below it and at most half are above it, that is, if |below -
+    above| is at most the number at j: then u_j is 0.
 
     Otherwise, each person who changes their answer from the larger side to j lowers |below - above|
     by one and raises the number at j by one. A score of -g therefore corresponds to g / (2 d)
-    people, rounded up, who would have to answer differently to make j a median. Fewer never
-    suffice: no changed answer moves the two numbers together by more than that.
+    people, rounded up, who would have to answer differently to make j a median. Fewer people
+    never suffice, because no changed answer narrows the gap between the two numbers by more than
+    two.
 
-    At least one point has the score 0 unless the counts suggest a negative number of people who
-    chose a point (sum(counts) < a c n), which only happens where nearly all refuse.
+    At least one point has the score 0 unless the estimated number of people who chose any point is
+    negative (sum(counts) < a c n), which happens only if nearly all people refuse.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def median_scores(
     points = check_whole("the number of counts", len(reports), at_least=2)
     c = _check_other_probability(other_probability, points)
     total = sum(reports) + check_whole("others", others, at_least=0)
-    # In units of 1 / c.denominator, so that everything is whole.
+    # All numbers below are in units of 1 / c.denominator, so that they are whole.
     unit, expected = c.denominator, c.numerator * total
     up_to = list(accumulate(reports))
     scores = []
@@ -104,12 +106,12 @@ def median_sensitivity(points: int, *, other_probability: int | Fraction) -> Fra
     Notes
     -----
     |D_j| - (N_j - c n) is the larger of D_j - N_j + c n and -D_j - N_j + c n. A report of a point
-    below j moves the first by 1 - (2 j - a) c, one of a point above j by -1 - (2 j - a) c, one of
+    below j changes the first by 1 - (2 j - a) c, one of a point above j by -1 - (2 j - a) c, one of
     j itself by -1 - (2 j - a) c, and one of another code by -(2 j - a) c. The largest of these
-    moves is 1 + (a - 2) c: at j = 1 by a report of the lowest point, and at the highest point by a
-    report of that point. The second number is the first for the reversed scale. Neither the larger
-    of two numbers nor max(0, ...) moves farther than its arguments. The scores may move in
-    different directions.
+    changes is 1 + (a - 2) c: at j = 1 by a report of the lowest point (0), and at the highest point
+    by a report of that point. The second number is the first for the reversed scale. Neither the
+    larger of two numbers nor max(0, ...) changes by more than its arguments. One report may raise
+    some scores and lower others.
 
     Examples
     --------
@@ -127,18 +129,18 @@ def scaled_scores(
     others: int = 0,
     factor: int = FACTOR,
 ) -> list[int]:
-    """Multiply `median_scores` by a factor and round them to whole numbers.
+    """Multiply `median_scores` by a factor and round the results to whole numbers.
 
     Parameters
     ----------
     counts : sequence of int
-        As for `median_scores`.
+        See `median_scores`.
     other_probability : int or Fraction
-        As for `median_scores`.
+        See `median_scores`.
     others : int, optional
-        As for `median_scores`.
+        See `median_scores`.
     factor : int, optional
-        At least 1. It must not depend on the reports.
+        Factor, at least 1. It must not depend on the reports.
 
     Returns
     -------
@@ -172,14 +174,15 @@ def scaled_sensitivity(
     other_probability : int or Fraction
         The channel's c, with 0 <= c < 1 / points.
     factor : int, optional
-        As for `scaled_scores`.
+        See `scaled_scores`.
 
     Returns
     -------
     int
         The factor times `median_sensitivity` if no score needs rounding, because the factor is
-        a multiple of c's denominator. Otherwise that product rounded down, plus 1: rounding moves
-        two scores apart by at most 1, and whole numbers differ by a whole number.
+        a multiple of c's denominator. Otherwise, that product rounded down, plus 1: rounding
+        increases the difference between two scores by at most 1, and rounded scores differ by a
+        whole number.
 
     Raises
     ------
@@ -205,7 +208,7 @@ def scaled_sensitivity(
 
 
 def _check_other_probability(value: object, points: int) -> Fraction:
-    """Refuse floats: sums of them have a larger sensitivity than their terms suggest."""
+    """Reject floats, because sums of floats have a larger sensitivity than their terms suggest."""
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ValueError(f"other_probability must be 0 or a fraction, got {value!r}")
     c = Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)

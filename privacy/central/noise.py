@@ -39,12 +39,12 @@ def discrete_laplace_probability(value: ArrayLike, *, scale: float | Fraction) -
     value : array_like of int
         Values z.
     scale : float or Fraction
-        b, positive and finite: the sensitivity divided by epsilon.
+        Scale b, positive and finite: the sensitivity divided by epsilon.
 
     Returns
     -------
     ndarray of float64
-        (1 - a) / (1 + a) a**|z| with a = exp(-1 / b), of the shape of value.
+        (1 - a) / (1 + a) a**|z| with a = exp(-1 / b), in the shape of value.
 
     Raises
     ------
@@ -68,14 +68,14 @@ def discrete_laplace_probability(value: ArrayLike, *, scale: float | Fraction) -
 
 
 def discrete_laplace_tail(value: ArrayLike, *, scale: float | Fraction) -> Floats:
-    """Compute the probability that discrete Laplace noise is at least this far from zero.
+    """Compute the probability that discrete Laplace noise is at least a given distance from zero.
 
     Parameters
     ----------
     value : array_like of int
         Distances z, at least 0.
     scale : float or Fraction
-        b, positive and finite.
+        Scale b, positive and finite.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def discrete_laplace_variance(*, scale: float | Fraction) -> float:
     Parameters
     ----------
     scale : float or Fraction
-        b, positive and finite.
+        Scale b, positive and finite.
 
     Returns
     -------
@@ -135,9 +135,9 @@ def discrete_laplace_bound(*, scale: float | Fraction, level: float = LEVEL) -> 
     Parameters
     ----------
     scale : float or Fraction
-        b, positive and finite.
+        Scale b, positive and finite.
     level : float, optional
-        In (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------
@@ -172,11 +172,11 @@ def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = LE
     Parameters
     ----------
     scale : float or Fraction
-        b of every cell, positive and finite.
+        Scale b of the noise of every cell, positive and finite.
     cells : int
         Number K of cells, at least 1.
     level : float, optional
-        1 - beta, in (0, 1).
+        Confidence level 1 - beta, in (0, 1).
 
     Returns
     -------
@@ -190,10 +190,11 @@ def simultaneous_bound(*, scale: float | Fraction, cells: int, level: float = LE
 
     Notes
     -----
-    **Round it up before showing it.** With chance at least `level`, no cell's discrete noise is
-    further from zero than the next whole number, since P(|Z| > m) = 2 a**(m + 1) / (1 + a) is at
-    most a**m for whole m. Unrounded, the formula is the bound for continuous noise; discrete noise
-    may exceed it slightly more often: at K = 1, b = 1 in .073 of all draws.
+    **Round the bound up before showing it.** With a probability of at least `level`, no cell's
+    discrete noise is further from zero than the rounded bound, since P(|Z| > m) = 2 a**(m + 1) /
+    (1 + a) is at most a**m for whole m. The unrounded bound holds for continuous noise; discrete
+    noise may exceed it slightly more often: with K = 1, b = 1 and a level of .95, in .073 of all
+    draws.
 
     References
     ----------
@@ -252,7 +253,7 @@ def discrete_gaussian_probability(value: ArrayLike, *, variance: float | Fractio
 
 
 def discrete_gaussian_tail(value: ArrayLike, *, variance: float | Fraction) -> Floats:
-    """Compute the probability that discrete Gaussian noise is at least this far from zero.
+    """Compute the probability that discrete Gaussian noise is at least a given distance from zero.
 
     Parameters
     ----------
@@ -264,7 +265,8 @@ def discrete_gaussian_tail(value: ArrayLike, *, variance: float | Fraction) -> F
     Returns
     -------
     ndarray of float64
-        P(|Z| >= z), and 1 for z = 0; too large by at most 1e-11 of itself, never too small.
+        P(|Z| >= z), and 1 for z = 0. The result is never too small, and too large by at most 1e-11
+        of its value.
 
     Raises
     ------
@@ -295,7 +297,8 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
     Returns
     -------
     float
-        E Z**2, less than sigma squared; both agree to eight digits if `variance` is 1.2 or more.
+        E Z**2, which is less than sigma squared; the two agree to eight digits if `variance` is 1.2
+        or more.
 
     Raises
     ------
@@ -316,7 +319,7 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
     if spread < 1:
         z = np.arange(1, 64)
         return float(2 * (z * z * gaussian_terms(z, spread)).sum())
-    # The derivative of the logarithm of Poisson's sum.
+    # This is the derivative of the logarithm of Poisson's sum.
     k = np.arange(1, 4)
     with np.errstate(under="ignore"):
         echoes = 2 * np.exp(-2 * pi * pi * spread * k * k)
@@ -324,7 +327,7 @@ def discrete_gaussian_variance(*, variance: float | Fraction) -> float:
 
 
 def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
-    """Compute the probabilities of the discrete Gaussian at values that are already checked.
+    """Compute the probabilities of the discrete Gaussian at values that were already checked.
 
     Parameters
     ----------
@@ -336,7 +339,7 @@ def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
     Returns
     -------
     ndarray of float64
-        Of the shape of z.
+        Probabilities, in the shape of z.
 
     Examples
     --------
@@ -348,7 +351,7 @@ def gaussian_terms(z: Floats | NDArray[np.int64], variance: float) -> Floats:
 
 
 def check_summed_variance(name: str, variance: float | Fraction) -> float:
-    """Refuse a variance that is not positive, or whose tails are too wide to sum: above 2**42."""
+    """Reject a variance that is not positive, or above 2**42, where tails are too long to sum."""
     spread = check_positive(name, variance)
     if spread > MOST_VARIANCE:
         raise ValueError(f"{name} must be at most 2**42, got {variance!r}")
@@ -367,7 +370,7 @@ def _total(variance: float) -> float:
 
 def _upper_tail(least: int, variance: float) -> float:
     """Compute P(Z >= least) for least >= 1, summed term by term and rounded up."""
-    # Beyond `last`, terms are below exp(-46) of the first and fall at least geometrically.
+    # Beyond `last`, terms are below exp(-46) times the first and fall at least geometrically.
     last = ceil(sqrt(least * least + 2 * variance * _NEGLIGIBLE)) + 1
     total = 0.0
     for start in range(least, last, _CHUNK):
@@ -377,7 +380,7 @@ def _upper_tail(least: int, variance: float) -> float:
 
 
 def _inverse(scale: float) -> float:
-    """Return 1 / scale, or a large float where it would be infinite."""
+    """Return 1 / scale, or a large float where the quotient would be infinite."""
     return min(1 / scale, 1e308)
 
 

@@ -1,7 +1,8 @@
 """The mean of a rating scale from a protected table.
 
-The counts of all points are released with noise. They give the mean of the reported points. The
-channel pulls this mean towards the middle of the scale, which inverting the channel undoes.
+The counts of all points are released with noise, and the mean of the reported points is computed
+from them. The channel pulls this mean towards the middle of the scale; inverting the channel
+undoes the pull.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class TableMean:
     value : float
         Estimate; it may lie outside the scale.
     low, high : float
-        Ends, inside the scale.
+        Ends of the interval, inside the scale.
     parts : SpreadParts
         Standard error of `value` in points, and its parts.
     """
@@ -58,10 +59,10 @@ def table_mean(
     Parameters
     ----------
     counts : sequence of int
-        Noisy count of each point; they may be negative, but their sum n is at least 1. The symbol
-        has no other codes.
+        Noisy count of each point. Counts may be negative, but their sum n must be at least 1. The
+        symbol must have no other codes.
     points : sequence of float
-        Value of each point, finite; as many as counts, not all equal.
+        Finite value of each point. There are as many values as counts, and they are not all equal.
     other_probability, slope : float
         c and d of the channel: a report shows a point with probability c + d p.
     noise_variance : float
@@ -72,7 +73,8 @@ def table_mean(
     Returns
     -------
     TableMean
-        value is (A - c W) / d with A the mean of the reported points and W the sum of all points.
+        value is (A - c W) / d, where A is the mean of the reported points and W is the sum of the
+        values in `points`.
 
     Raises
     ------
@@ -82,10 +84,10 @@ def table_mean(
 
     Notes
     -----
-    A score interval, as in `privacy.central.table.table_interval`: all means Y of reported points
-    with (A - Y)**2 <= z**2 (E (w - Y)**2 / n + v sum((w_j - Y)**2) / n**2), in which E (w - Y)**2 =
-    s**2 + (A - Y)**2 and s**2 is the variance of the reported points. If the noise of n alone is so
-    wide that the set has no ends, the interval is the whole scale.
+    The interval is a score interval, as in `privacy.central.table.table_interval`: the set of all
+    means Y of reported points with (A - Y)**2 <= z**2 (E (w - Y)**2 / n + v sum((w_j - Y)**2) /
+    n**2), where E (w - Y)**2 = s**2 + (A - Y)**2 and s**2 is the variance of the reported points.
+    If the noise of n alone is so wide that the set has no ends, the interval is the whole scale.
 
     References
     ----------
@@ -116,7 +118,7 @@ def table_mean(
         raise ValueError(f"counts must sum to at least 1, got {counts!r}")
 
     middle = float(values.mean())
-    centred = values - middle  # they sum to zero, so c W is 0 in all formulas below
+    centred = values - middle  # the values sum to zero, so c W is 0 in all formulas below
     shown = cells / n
     reported = float(centred @ shown)
     variance = max(float(centred**2 @ shown) - reported**2, 0.0)
@@ -145,7 +147,7 @@ def table_mean(
 def _solve(
     *, reported: float, spread: float, z: float, n: float, noise: float
 ) -> tuple[float, float]:
-    """Solve the quadratic for the mean of the reported points, centred at the middle."""
+    """Solve the quadratic for the mean of the reported points, measured from the middle."""
     kept = 1 - z * z / n
     a = kept - z * z * noise / n**2
     if a <= 0:

@@ -1,7 +1,7 @@
 """What readers of a publication can learn about one answer that was scrambled on the device.
 
-The server keeps the scrambled reports, and its epsilon is the local one. A reader sees only what
-is published: either a figure with noise, or the exact count at the close of a survey.
+The server keeps the scrambled reports, so only the local epsilon limits what it can learn. A reader
+sees only what is published: either a figure with noise, or the exact count after a survey closes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from privacy.mechanism.subsampling import subsampled_epsilon
 _SLACK = 1 + 1e-14
 # Probability omitted at each end of a binomial. It is added to delta.
 _TAIL = 1e-20
-# Limits on the table: rows (possible answers of the others) and probabilities in total.
+# Largest numbers of rows (possible answers of the others) and of probabilities in the table.
 _ROWS = 1024
 _CELLS = 2**21
-# Longer sums are convolved by Fourier transform. Its errors, which are added to delta, were below
-# 1e-15 in total in comparisons with direct sums.
+# Longer convolutions use a Fourier transform. In comparisons with direct sums, the total error was
+# below 1e-15; the larger allowance below is added to delta.
 _DIRECT = 2**10
 _FOURIER_ERROR = 1e-13
 # Covers the rounding of binomial probabilities, which are known to about twelve digits.
@@ -48,11 +48,11 @@ def reader_epsilon(*, mechanism: RandomizedResponse, epsilon: float) -> float:
     Parameters
     ----------
     mechanism : RandomizedResponse
-        The mechanism of the symbol, any k.
+        The mechanism of the symbol, with any k.
     epsilon : float
         Loss in nats of everything released about this symbol when one report's code is
-        **replaced**, at least 0 and finite. For a table with discrete Laplace noise of scale b it
-        is 2 / b, since a replaced code changes two cells.
+        **replaced**, at least 0 and finite. For a table with discrete Laplace noise of scale b,
+        the loss is 2 / b, since a replaced code changes two cells.
 
     Returns
     -------
@@ -72,11 +72,12 @@ def reader_epsilon(*, mechanism: RandomizedResponse, epsilon: float) -> float:
     mixtures is largest where the code of one answer has likelihood e and all others have 1. Symbols
     are scrambled and released independently, so the results of several symbols add up.
 
-    If the loss about a replaced code also has a delta, the result holds with delta' = delta (t - c
-    r) <= d delta, where r = exp(result). With P, Q and R_o the chances of one event given the code
-    of the first answer, of the second, and of each further one, the first answer's chance exceeds r
-    times the second's by (t - c r) P + (c - t r) Q + (1 - r) c sum of R_o. Q and R_o are at least
-    exp(-epsilon) (P - delta); with these values, the terms with P cancel.
+    If the loss for a replaced code also has a delta, the result holds with delta' = delta (t - c r)
+    <= d delta, where r = exp(result). Let P, Q and R_o be the probabilities of one event given the
+    code of the first answer, of the second, and of each other answer. The event's probability given
+    the first answer exceeds r times that given the second by (t - c r) P + (c - t r) Q + (1 - r) c
+    sum of R_o. Q and R_o are at least exp(-epsilon) (P - delta); with these values, the terms with
+    P cancel.
 
     References
     ----------
@@ -155,7 +156,7 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
     Returns
     -------
     float
-        In [0, 1], rounded up; 0 if epsilon is at least the local epsilon.
+        Delta in [0, 1], rounded up; 0 if epsilon is at least the local epsilon.
 
     Raises
     ------
@@ -165,18 +166,19 @@ def exact_count_delta(*, mechanism: RandomizedResponse, people: int, epsilon: fl
 
     Notes
     -----
-    Holds for **readers who see the count alone**, published once at the close: no rows, no groups,
-    no live updates. It protects the answer, not participation; n must be a published lower bound on
-    honest reports.
+    The result holds for **readers who see the count alone**, published once after the close: no
+    rows, no groups, no live updates. The count hides the answer, not participation, and n must be a
+    published lower bound on the number of honest reports.
 
     If m of the others have the answer 1, their reports add Bin(m, t) + Bin(n - 1 - m, 1 - t) to the
     person's own bit. Delta is the largest, over all m and both directions, of the hockey-stick
     divergences between that sum for a bit that is 1 with probability t and for one that is 1 with
-    probability 1 - t. Up to 2,048 people every m is tried; with more, blocks of neighbouring m are
-    bounded together, which raises epsilon by at most about .1 %, or .5 % at ten million.
+    probability 1 - t. With up to 2,048 people, every m is tried; with more, blocks of neighbouring
+    m are bounded together, which raises epsilon by at most about .1 %, or .5 % with ten million
+    people.
 
-    The worst case is often, but not always, that all others agree (m = 0): two coins, n = 1,000 and
-    delta = 1e-9 give an epsilon of .200571 for m = 0, but .200613 for m = 1.
+    The worst case is often, but not always, that all others agree (m = 0). With two coins, n =
+    1,000 and delta = 1e-9, epsilon is .200571 for m = 0, but .200613 for m = 1.
 
     Examples
     --------
@@ -200,7 +202,7 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
     people : int
         Number n of honest people whose reports are counted, at least 1.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -215,9 +217,9 @@ def exact_count_epsilon(*, mechanism: RandomizedResponse, people: int, delta: fl
 
     Notes
     -----
-    The conditions are those of `exact_count_delta`, which is bisected; m questions cost m epsilon
-    at m delta. A delta below 4e-20, or 1e-13 with many people, gives the local epsilon. The search
-    takes .2 s for a thousand people and 1.5 s for ten million.
+    The function bisects `exact_count_delta`, whose conditions apply. The total for m questions is
+    m epsilon at m delta. A delta below 4e-20, or below 1e-13 with many people, gives the local
+    epsilon. The search takes .2 s for a thousand people and 1.5 s for ten million.
 
     Examples
     --------
@@ -251,7 +253,7 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
     epsilon : float
         Epsilon that a reader may learn, in nats, positive and finite.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -267,9 +269,10 @@ def strength_for_reader(*, people: int, epsilon: float, delta: float) -> float:
 
     Notes
     -----
-    Bisects the threshold with `privacy.mechanism.shuffling.shuffle_delta`, whose bound holds for
-    readers of more than the count. `exact_count_delta` is smaller and would allow a larger result:
-    2.570063 instead of 2.302143 in the example. The server still learns the local epsilon.
+    The function bisects the threshold with `privacy.mechanism.shuffling.shuffle_delta`, whose bound
+    also holds for readers who see more than the count. `exact_count_delta` is smaller and would
+    allow a larger result: 2.570063 instead of 2.302143 in the example. For the server, the local
+    epsilon still applies.
 
     Examples
     --------
@@ -313,10 +316,10 @@ def _count_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], float]:
     """Tabulate the probabilities of the others' count (columns) for their possible answers (rows).
 
-    A row stands for a block: from m to m + `skipped` of the others have the answer 1. It leaves
-    `skipped` people out, which can only raise delta, because adding an independent report to a
-    count is post-processing. A row with more ones than zeros would mirror another one, with the two
-    directions swapped.
+    A row stands for a block: from m to m + `skipped` of the others have the answer 1. The row
+    leaves `skipped` people out, which can only raise delta, because adding an independent report to
+    a count is post-processing. A row with more ones than zeros would mirror another row, with the
+    two directions swapped.
     """
     width = 8 + min(others + 1, int(21 * (others * t * c) ** 0.5 + 92))
     rows = max(min(_ROWS, _CELLS // width), 1)
@@ -336,7 +339,7 @@ def _tabulate(others: int, t: float, c: float) -> tuple[NDArray[np.float64], flo
     table = np.zeros((len(counted), longest + 2))
     for row, chances in zip(table, counted, strict=True):
         row[1 : len(chances) + 1] = chances
-    # The probability outside the windows, and the error of Fourier transforms.
+    # Also return the probability outside the windows plus the error of Fourier transforms.
     return table, 4 * _TAIL + (_FOURIER_ERROR if longest > _DIRECT else 0.0)
 
 
@@ -353,6 +356,6 @@ def _window(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], 
     """Find the ends beyond which each binomial has a probability of at most 1e-20."""
     binom = scipy.stats.binom
     low = np.maximum(binom.ppf(_TAIL, counts, rate), 0)
-    # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
+    # Use the mirror image, because the upper quantile cannot be found: 1 - 1e-20 is 1 as a float.
     high = counts - np.maximum(binom.ppf(_TAIL, counts, 1 - rate), 0)
     return low.astype(np.int64), high.astype(np.int64)

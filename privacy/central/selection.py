@@ -28,7 +28,7 @@ def selection_rate(
     epsilon : int or Fraction
         Privacy loss in nats if one report is added or removed, positive.
     sensitivity : int or Fraction, optional
-        Largest change of any score by one added or removed report, positive.
+        Largest change of any score when one report is added or removed, positive.
     monotone : bool, optional
         Whether one report changes all scores in the same direction, as with counts.
 
@@ -71,9 +71,9 @@ def permute_and_flip_probabilities(
     Parameters
     ----------
     scores : sequence of int or Fraction
-        Score of each option, at least one; the highest is the best.
+        Score of each option; the highest is the best. There must be at least one option.
     rate : float or Fraction
-        Positive; see `selection_rate`.
+        Rate, positive; see `selection_rate`.
 
     Returns
     -------
@@ -89,8 +89,9 @@ def permute_and_flip_probabilities(
     Notes
     -----
     The options are taken in random order. Each is chosen with probability q = exp(-rate (best -
-    score)), otherwise the next one is tried. If each option draws its place in the order uniformly
-    from [0, 1], another option comes before x and is passed over with probability x (1 - q), so
+    score)); otherwise, the next option is tried. If each option draws its place in the order
+    uniformly from [0, 1], option i comes before place x and would be chosen there with
+    probability x q_i, so
 
         P(j) = q_j times the integral over x from 0 to 1 of the product over i != j of (1 - x q_i).
 
@@ -128,14 +129,14 @@ def exponential_mechanism_probabilities(
     Parameters
     ----------
     scores : sequence of int or Fraction
-        Score of each option, at least one; the highest is the best.
+        Score of each option; the highest is the best. There must be at least one option.
     rate : float or Fraction
-        Positive; see `selection_rate`.
+        Rate, positive; see `selection_rate`.
 
     Returns
     -------
     ndarray of float64
-        Proportional to exp(rate score), in the order of the scores; they sum to one.
+        Probabilities proportional to exp(rate score), in the order of the scores; they sum to one.
 
     Raises
     ------
@@ -145,8 +146,8 @@ def exponential_mechanism_probabilities(
 
     Notes
     -----
-    Permute-and-flip at the same rate costs the same and never has a larger expected gap to the
-    best score.
+    Permute-and-flip at the same rate costs the same epsilon and never has a larger expected gap to
+    the best score.
 
     References
     ----------
@@ -174,7 +175,7 @@ def selection_bound(
     Parameters
     ----------
     sensitivity : float or Fraction
-        Largest change of any score by one added or removed report, positive.
+        Largest change of any score when one report is added or removed, positive.
     epsilon : float or Fraction
         Privacy loss in nats, positive.
     candidates : int
@@ -197,13 +198,13 @@ def selection_bound(
 
     Notes
     -----
-    Holds for the exponential mechanism and for permute-and-flip, whatever the scores are.
+    The bound holds for the exponential mechanism and for permute-and-flip, whatever the scores are.
 
     References
     ----------
     Dwork, C. and Roth, A. (2014), The algorithmic foundations of differential privacy,
     theorem 3.11.
-    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS (never further off).
+    McKenna, R. and Sheldon, D. (2020), Permute-and-flip, NeurIPS (the gap is never larger).
 
     Examples
     --------
@@ -236,7 +237,7 @@ def _check_positive_fraction(name: str, value: object) -> Fraction:
 
 
 def _check_fraction(name: str, value: object) -> Fraction:
-    """Refuse floats, which would make the choice depend on their rounding."""
+    """Reject floats, which would make the choice depend on their rounding."""
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ValueError(f"{name} must be whole or a fraction, got {value!r}")
     # Use plain integers, because those of numpy would overflow.

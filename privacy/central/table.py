@@ -1,7 +1,7 @@
 """Shares from a protected table: standard errors, intervals, and the number of people needed.
 
 A released cell is the count of one code plus noise. All codes of a symbol are released, so their
-noisy sum stands for the number of people, and a share is the ratio of a cell to this sum.
+noisy sum serves as the number of people, and a share is the ratio of a cell to this sum.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class SpreadParts:
     Attributes
     ----------
     people, scrambling, publication : float
-        Standard errors as fractions, from who took part, from scrambling on the device, and from
-        the noise of the release. Their squares add up to the square of `total`.
+        Standard errors as fractions: due to who took part, to scrambling on the device, and to the
+        noise of the release. Their squares add up to the square of `total`.
     total : float
         The standard error of the share.
     """
@@ -60,9 +60,9 @@ class TableInterval:
     share : ndarray of float64
         Estimates; they may lie outside [0, 1].
     low, high : ndarray of float64
-        Ends, 0 <= low <= high <= 1, as fractions.
+        Ends of the intervals, 0 <= low <= high <= 1, as fractions.
     contradiction : ndarray of bool
-        True where no true share in [0, 1] is plausible; low = high is then the nearest share.
+        True where no true share in [0, 1] is plausible; low and high are then the nearest share.
     """
 
     share: Floats
@@ -87,12 +87,12 @@ def table_standard_error(
     share : float
         True share p, in [0, 1].
     people : int
-        Reports n of the symbol, at least 1.
+        Number n of reports of the symbol, at least 1.
     mechanism_k : int
         Number k of codes of the symbol, all of which are released, at least 2.
     other_probability, slope : float
-        c and d of the channel: a report shows the code with probability l = c + d p. c = 0 and
-        d = 1 for a declared question.
+        c and d of the channel: a report shows the code with probability l = c + d p. For a
+        declared question, c = 0 and d = 1.
     noise_variance : float
         Variance v of the noise of one cell, at least 0.
 
@@ -108,9 +108,9 @@ def table_standard_error(
 
     Notes
     -----
-    A first-order approximation of the ratio of a noisy cell to the noisy sum. It is accurate enough
-    for at least `least_people` people. The square of `people` is p (1 - p) / n, and that of
-    `scrambling` is the rest of l (1 - l) / (n d**2).
+    The result is a first-order approximation for the ratio of a noisy cell to the noisy sum. It is
+    accurate enough for at least `least_people` people. The square of `people` is p (1 - p) / n, and
+    that of `scrambling` is the rest of l (1 - l) / (n d**2).
 
     Examples
     --------
@@ -151,7 +151,7 @@ def table_interval(
     Parameters
     ----------
     count : array_like of int
-        Noisy counts of codes; they may be negative, or more than people.
+        Noisy counts of codes; they may be negative or exceed `people`.
     people : array_like of int
         Noisy sums of all codes of the same symbol, at least 1.
     codes : int
@@ -166,7 +166,7 @@ def table_interval(
     Returns
     -------
     TableInterval
-        Of the broadcast shape of count and people.
+        Intervals in the broadcast shape of count and people.
 
     Raises
     ------
@@ -175,19 +175,21 @@ def table_interval(
 
     Notes
     -----
-    A score interval: all l with (r - l)**2 <= z**2 (l (1 - l) / n + v ((1 - l)**2 + (k - 1) l**2) /
-    n**2), with r the noisy count divided by the noisy n. The ends are mapped by (l - c) / d and cut
-    to [0, 1]. If the noise of n is so wide that the set has no ends, the interval is [0, 1].
+    The interval is a score interval, the set of all l with (r - l)**2 <= z**2 (l (1 - l) / n + v
+    ((1 - l)**2 + (k - 1) l**2) / n**2), where r is the noisy count divided by the noisy n. The ends
+    are mapped by (l - c) / d and cut to [0, 1]. If the noise of n is so wide that the set has no
+    ends, the interval is [0, 1].
 
-    For a declared question, c = 0, the interval is half a count wider at both ends: at a true share
-    of 0 or 1 only integer noise is left, and without this widening the coverage of a 95 % interval
-    falls to .82 at b = 1/3.
+    For a declared question (c = 0), the interval is half a count wider at both ends. At a true
+    share of 0 or 1, only integer noise remains, and without this widening the coverage of a 95 %
+    interval would fall to .82 at b = 1/3.
 
-    Valid for one look, and only if the true n is at least `least_people`. With such an n of at
-    least 20, the coverage of 95 % intervals was at least .93 in simulations with k = 2, 3 and 5,
-    local epsilons from .5 to 2.94, declared questions, b from 1/3 to 20, and true shares from 0 to
-    1. With fewer people an interval may cover less often: see `least_people`. With 50 people and
-    b = 20, nine in ten intervals are [0, 1], and the others cover in .6 to .85 of all cases.
+    The interval is valid for one look, and only if the true n is at least `least_people`. If this n
+    was also at least 20, the coverage of 95 % intervals was at least .93 in simulations with k = 2,
+    3 and 5, local epsilons from .5 to 2.94, declared questions, b from 1/3 to 20, and true shares
+    from 0 to 1. With fewer people, an interval may cover the true share less often: see
+    `least_people`. With 50 people and b = 20, nine in ten intervals are [0, 1], and the others
+    cover the true share in .6 to .85 of all cases.
 
     References
     ----------
@@ -215,13 +217,13 @@ def table_interval(
     if c > 0:
         lowest, highest = _score_ends(found, n=n, k=k, v=v, square=square)
     else:
-        # Half a count wider, because at a true share of 0 or 1 only the integer noise varies.
+        # Widen by half a count, because at a true share of 0 or 1 only the integer noise varies.
         below, above = found - 0.5 / n, found + 0.5 / n
         lowest, _ = _score_ends(below, n=n, k=k, v=v, square=square)
         _, highest = _score_ends(above, n=n, k=k, v=v, square=square)
         lowest, highest = np.fmin(lowest, below), np.fmax(highest, above)
     low, high = (lowest - c) / d, (highest - c) / d
-    # NaN where no l is plausible, even outside the range that the channel allows.
+    # The ends are NaN where no l is plausible, not even outside the range that the channel allows.
     empty = ~((high >= 0) & (low <= 1))
     nearest = (found - c) / d
     return TableInterval(
@@ -247,8 +249,8 @@ def least_people(
     Returns
     -------
     int
-        10 b, rounded up. For Gaussian noise, b is that of Laplace noise with the same variance,
-        which is about sigma / sqrt(2).
+        10 b, rounded up. For Gaussian noise, b is the scale of Laplace noise with the same
+        variance, about sigma / sqrt(2).
 
     Raises
     ------
@@ -257,17 +259,17 @@ def least_people(
 
     Notes
     -----
-    The rule reads the noisy sum, never the true number of people, which is not public. If the true
+    The rule uses the noisy sum, never the true number of people, which is not public. If the true
     number is this large, 95 % intervals cover the true share in at least .93 of all cases
     (`table_interval`).
 
-    With fewer people, shares are published only if the noise raises the sum by chance, and their
-    intervals may rarely cover: with 120 people, b = 20 and a declared question that no one affirms,
-    shares are published in .03 of all cases, and .55 of these intervals cover. Intervals were
-    published *and* wrong in at most .034 of all cases in simulations with k from 2 to 5, local
-    epsilons from .5 to 2.94, declared questions, b from 1/2 to 20, and true shares from 0 to 1.
-    Where a survey never counts fewer than 10 b reports, because it seals none below a minimum, this
-    cannot happen.
+    With fewer people, shares are published only if the noise happens to raise the sum, and their
+    intervals may cover the true share much less often. With 120 people, b = 20 and a declared
+    question that no one affirms, shares are published in .03 of all cases, and .55 of these
+    intervals cover. Intervals were published *and* wrong in at most .034 of all cases in
+    simulations with k from 2 to 5, local epsilons from .5 to 2.94, declared questions, b from 1/2
+    to 20, and true shares from 0 to 1. This cannot happen in a survey that never counts fewer
+    than 10 b reports because its batches have a minimum size.
 
     Examples
     --------
@@ -302,7 +304,7 @@ def _score_ends(
 
 
 def _check_channel(other_probability: float, slope: float) -> tuple[float, float]:
-    """Refuse a channel that reveals nothing; a declared question has c = 0 and d = 1."""
+    """Reject a channel that reveals nothing; a declared question has c = 0 and d = 1."""
     c = check_share("other_probability", other_probability, ends="[)")
     d = check_number("slope", slope)
     if not 0 < d <= 1 - c + 1e-12:

@@ -28,8 +28,8 @@ class Entry:
     name : str
         Name of the question, unique in the ledger.
     epsilon : float
-        Epsilon of the question's report in nats, positive and finite; a "select several" is one
-        entry with the sum over its items.
+        Epsilon of the question's report in nats, positive and finite; a "select several"
+        question is one entry with the sum over its items.
     parents : tuple of str, optional
         Names of the questions whose answers decide whether this one is asked; empty for a
         top-level question. Questions linked in this way, directly or indirectly, form a block.
@@ -74,14 +74,14 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
     Raises
     ------
     ValueError
-        If there are no entries, one is of another type, a name occurs twice, a parent is unknown,
-        parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is not
-        finite.
+        If there are no entries, an entry is of another type, a name occurs twice, a parent is
+        unknown, parents form a cycle, drawn is not from 1 to the number of blocks, or the sum is
+        not finite.
 
     Notes
     -----
-    Branches not taken do not reduce the sum: a dependant reports "not asked" through its own
-    mechanism. The drawn blocks are public, so drawing does not amplify privacy either.
+    A branch that is not taken does not reduce the sum: a dependant reports "not asked" through its
+    own mechanism. The drawn blocks are public, so drawing does not amplify privacy either.
 
     References
     ----------
@@ -100,7 +100,7 @@ def basic_epsilon(entries: Sequence[Entry], drawn: int | None = None) -> float:
 
 
 def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> dict[str, float]:
-    """Add up what a survey reveals about the fact that each question asks for.
+    """Add up what a survey reveals about the fact that each question asks about.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def statement_epsilons(entries: Sequence[Entry], drawn: int | None = None) -> di
     Returns
     -------
     dict of str to float
-        Epsilon in nats by name, rounded up: the sum over all questions that `find_telling` names;
-        with drawn, the largest such sum over m blocks.
+        Epsilon in nats by question name, rounded up: the sum over all questions that `find_telling`
+        names. If blocks are drawn, the largest such sum over m blocks.
 
     Raises
     ------
@@ -145,8 +145,8 @@ def find_telling(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
     Returns
     -------
     dict of str to frozenset of str
-        For each question its own name, and those of its dependants and of all questions that ask
-        for the same fact, at any depth.
+        For each question, its own name, the names of its dependants, and the names of all questions
+        that ask about the same fact, at any depth.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def pick_largest(
     parts = [[values[name] for name in block if name in values] for block in blocks]
     if drawn is not None:
         check_whole("drawn", drawn, at_least=1)
-        # Exact sums: two blocks must be distinguished even if floats cannot show the difference.
+        # Use exact sums, because two blocks must be distinguished even if floats cannot do so.
         parts.sort(key=lambda part: sum(map(Fraction, part)), reverse=True)
     return [value for part in parts[:drawn] for value in part]
 
@@ -219,7 +219,7 @@ def cumulative_epsilon(per_wave: Sequence[float]) -> float:
     Returns
     -------
     float
-        Their sum in nats, rounded up.
+        Sum of these epsilons in nats, rounded up.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def cumulative_epsilon(per_wave: Sequence[float]) -> float:
 
 
 def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str]]]:
-    """Check the ledger, and return every entry with its parents, their parents and so on."""
+    """Check the ledger, and return every entry with the names of all its ancestors."""
     if not entries:
         raise ValueError(f"entries must hold at least one question, got {entries!r}")
     by_name: dict[str, Entry] = {}
@@ -266,7 +266,7 @@ def _with_ancestors(entries: Sequence[Entry]) -> list[tuple[Entry, frozenset[str
 
 
 def _find_blocks(entries: Sequence[tuple[Entry, frozenset[str]]]) -> list[list[Entry]]:
-    """Group the entries of questions that are linked by parents."""
+    """Group the entries of questions that are linked through parents."""
     blocks: list[tuple[set[str], list[Entry]]] = []
     for entry, ancestors in entries:
         names, members = {entry.name, *ancestors}, [entry]

@@ -38,7 +38,7 @@ def posterior(
     Returns
     -------
     float, or ndarray of float64 of shape (k,)
-        p t / (c + d p): probability that a person's truth is this symbol, given that the report
+        p t / (c + d p): probability that a person's true symbol is this one, given that the report
         shows it.
 
     Raises
@@ -74,7 +74,7 @@ def posterior(
 def attacker_success(
     *, shares: Sequence[float] | NDArray[np.float64], mechanism: RandomizedResponse
 ) -> float:
-    """Find how often the best guess at a person's truth is right, given the code.
+    """Find how often the best guess at a person's true symbol is right, given the reported code.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def attacker_success(
     Returns
     -------
     float
-        Sum over reports j of max over truths i of p_i P(j | i): t for equal shares, and never
-        less than the largest share.
+        Sum over reported symbols j of the maximum over true symbols i of p_i P(j | i): t for equal
+        shares, and never less than the largest share.
 
     Raises
     ------
     ValueError
-        If shares are not k shares that sum to one.
+        If shares does not hold k shares that sum to one.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """The total privacy loss of several reports as an epsilon with a delta.
 
-A bound with a delta is weaker than the basic sum in `privacy.mechanism.accounting`, which surveys
-state.
+A bound with a delta is a weaker guarantee than the basic sum in `privacy.mechanism.accounting`.
+Surveys state the basic sum.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Returns
     -------
     float
-        In [0, 1]; 0 if epsilon is at least the basic sum.
+        Delta in [0, 1]; 0 if epsilon is at least the basic sum.
 
     Raises
     ------
@@ -56,15 +56,15 @@ def exact_delta(*, epsilons: Sequence[float], epsilon: float) -> float:
     Every epsilon-private mechanism is dominated by binary randomized response with losses
     +e and -e of probability 1 / (1 + exp(-e)) and 1 / (1 + exp(e)); so the value is exact for
     k = 2 and an upper bound for every k. With L the sum of the losses, delta is the expectation
-    of (1 - exp(epsilon - L))+, raised by 1e-11 of itself to allow for rounding. Equal
+    of (1 - exp(epsilon - L))+, raised by 1e-11 of its value to allow for rounding. Equal
     epsilons are merged into one binomial.
 
     If the sum L has more than 2**18 combinations, each distinct epsilon's losses are first moved to
     a grid whose width is the basic sum / 2**17. A loss between two grid points is split between
-    them so that its probability under each hypothesis stays the same: the old pair of distributions
-    is a post-processing of the new pair, so the result is an upper bound. The excess falls with the
-    square of the grid's width; in trials with 100 different values from 0.1 to 1.1 it stayed below
-    1e-5 in epsilon.
+    them so that its probability under each hypothesis stays the same. The old pair of distributions
+    is then a post-processing of the new pair, so the result is an upper bound. The excess falls
+    with the square of the grid's width; in trials with 100 different values from 0.1 to 1.1 it
+    stayed below 1e-5 in epsilon.
 
     References
     ----------
@@ -96,7 +96,7 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
     epsilons : sequence of float
         Epsilon of every report of one person, each positive and finite; they may differ.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -110,8 +110,8 @@ def exact_composition(*, epsilons: Sequence[float], delta: float) -> float:
 
     Notes
     -----
-    Bisects `exact_delta` down to neighbouring floats and returns the upper end. The notes of
-    `exact_delta` say when it is exact.
+    The function bisects `exact_delta` down to neighbouring floats and returns the upper end. The
+    notes of `exact_delta` say when the result is exact.
 
     Examples
     --------
@@ -146,13 +146,13 @@ def advanced_composition(*, epsilon: float, count: int, delta: float) -> float:
     count : int
         Number m of reports of one person, at least 1.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
     float
-        epsilon sqrt(2 m ln(1 / delta)) + m epsilon (exp(epsilon) - 1); infinite if too large
-        for a float.
+        epsilon sqrt(2 m ln(1 / delta)) + m epsilon (exp(epsilon) - 1). The result is infinite if it
+        is too large for a float.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
     epsilons : sequence of float
         Epsilon of every report of one person, each positive and finite; they may differ.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -224,8 +224,8 @@ def zcdp_composition(*, epsilons: Sequence[float], delta: float) -> float:
 def _composed_losses(
     epsilons: Iterable[float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values of the sum of two-point losses and their probabilities under the truth."""
-    # Sorted, so that the result does not depend on the order, not even in the last digit.
+    """Return the possible sums of the two-point losses and their probabilities under the truth."""
+    # Sort, so that the result does not depend on the order, not even in the last digit.
     groups = sorted(Counter(map(float, epsilons)).items())
     if len(groups) > 1 and prod(count + 1 for _, count in groups) > _LISTED:
         return _losses_on_a_grid(groups)
@@ -238,7 +238,7 @@ def _composed_losses(
 
 
 def _repeated_losses(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Repeat binary randomized response m times: with l flips, the loss is (m - 2 l) epsilon."""
+    """Repeat binary randomized response m times: the loss for l flips is (m - 2 l) epsilon."""
     flips = np.arange(count + 1)
     losses: NDArray[np.float64] = np.multiply(count - 2.0 * flips, epsilon, dtype=np.float64)
     return losses, scipy.stats.binom.pmf(flips, count, expit(-epsilon))
@@ -252,15 +252,15 @@ def _losses_on_a_grid(
     for epsilon, count in groups:
         losses, chances = _repeated_losses(epsilon, count)
         cells = np.floor(losses / step).astype(np.int64)
-        # The upper point gets a share x and the lower 1 - x, so that the sum of chance times
+        # The upper point gets a share x and the lower one 1 - x, so that the sum of chance times
         # exp(-loss), the probability under the other hypothesis, is unchanged.
         upper = np.clip(np.expm1(cells * step - losses) / np.expm1(-step), 0.0, 1.0)
         moves = np.bincount(
             np.concatenate([cells, cells + 1]) - cells.min(),
             np.concatenate([chances * (1 - upper), chances * upper]),
         )
-        # Added directly, not by Fourier transform: all terms are positive, so even the smallest
-        # probabilities keep their digits.
+        # Add the terms directly, not by Fourier transform. All terms are positive, so even the
+        # smallest probabilities stay accurate.
         grown = np.zeros(len(weights) + len(moves) - 1)
         for move in np.flatnonzero(moves):
             grown[move : move + len(weights)] += moves[move] * weights

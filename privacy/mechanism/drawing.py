@@ -11,7 +11,7 @@ from collections.abc import Callable
 from privacy.checks import check_integer
 
 SCALE = 2**32
-# For differences below this, a browser computes 2**32 times the difference exactly.
+# For differences below this limit, a browser computes 2**32 times the difference exactly.
 MAX_RANGE = 2**20
 
 
@@ -53,7 +53,8 @@ def draw_report(
     Returns
     -------
     int
-        The symbol to report. The arguments are not checked: see `RandomizedResponse.randomize`.
+        The symbol to report. This function does not check its arguments;
+        `RandomizedResponse.randomize` does.
 
     Examples
     --------
@@ -94,8 +95,8 @@ def round_to_bit(
     Returns
     -------
     int
-        1 with probability floor(2**32 (value - minimum) / (maximum - minimum)) / 2**32, else 0:
-        within 2**-32 of the exact share, and exact at both ends.
+        1 with probability floor(2**32 (value - minimum) / (maximum - minimum)) / 2**32, otherwise
+        0. The probability is within 2**-32 of the exact share, and exact at both ends.
 
     Raises
     ------
@@ -104,8 +105,8 @@ def round_to_bit(
 
     Notes
     -----
-    Draws once, whatever the value. The bit then passes through randomized response like a yes/no
-    answer.
+    The function draws once, whatever the value. The bit then passes through randomized
+    response like a yes/no answer.
 
     References
     ----------
@@ -147,7 +148,7 @@ def draw_blocks(
     Returns
     -------
     tuple of int
-        The numbers of the drawn blocks, from 0, in ascending order.
+        The numbers of the drawn blocks, counted from 0, in ascending order.
 
     Raises
     ------
@@ -156,8 +157,9 @@ def draw_blocks(
 
     Notes
     -----
-    A partial Fisher-Yates shuffle; numbers that would favour some block are drawn again. The
-    draw is public and made before the first answer, so it does not change any epsilon.
+    The method is a partial Fisher-Yates shuffle; random numbers that would favour some blocks are
+    replaced by new ones. The draw is public and made before the first answer, so it does not change
+    any epsilon.
 
     References
     ----------

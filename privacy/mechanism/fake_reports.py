@@ -10,7 +10,7 @@ from privacy.mechanism.mechanisms import RandomizedResponse
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """The shares among honest people that agree with the reports, whatever fake reports show.
+    """The shares among honest people that fit the reports, whatever the fake reports show.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ def robustness_band(
     Parameters
     ----------
     low, high : float
-        Ends of an interval for the share, or the unclipped estimate given as both ends, as
-        fractions. They may lie outside [0, 1] as far as estimates can.
+        Ends of an interval for the share, as fractions; to widen an estimate, give its unclipped
+        value as both ends. The ends may lie outside [0, 1] as far as estimates can.
     fake_share : float
         Share of all reports that may be fake, whatever they show, in [0, 1).
     mechanism : RandomizedResponse
@@ -40,14 +40,15 @@ def robustness_band(
     Returns
     -------
     Band
-        With reported shares l = c + d p: from (l - f) / (1 - f) at the low end to l / (1 - f)
-        at the high end, mapped back to true shares and cut to [0, 1].
+        The band from (l - f) / (1 - f) at the low end to l / (1 - f) at the high end, mapped back
+        to true shares and cut to [0, 1]. Here, l = c + d p is the reported share at each end, and f
+        is fake_share.
 
     Raises
     ------
     ValueError
-        If the ends are in the wrong order or correspond to no count of reports, or fake_share
-        is out of range.
+        If the ends are in the wrong order or cannot be estimates from any count of reports, or
+        fake_share is out of range.
 
     References
     ----------

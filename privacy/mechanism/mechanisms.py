@@ -20,7 +20,7 @@ from privacy.checks import check_integer, check_not_negative, check_positive, ch
 from privacy.mechanism.drawing import SCALE, draw_report, secure_uint32
 
 MAX_SYMBOLS = 64
-# Fifty digits, each operation correctly rounded: far finer than a float's seventeen.
+# Fifty digits, with each operation correctly rounded; a float has at most seventeen.
 _DECIMAL = Context(prec=50)
 
 
@@ -29,8 +29,8 @@ def _logarithm_above(numerator: int, denominator: int) -> float:
     """Return the logarithm of a fraction, rounded up to a float."""
     exact = _DECIMAL.ln(_DECIMAL.divide(Decimal(numerator), Decimal(denominator)))
     rounded = float(exact)
-    # One float higher, unless the conversion already rounded up (with room for an error in the
-    # fiftieth digit).
+    # Return the next float unless the conversion already rounded up. Either way, there is room for
+    # an error in the fiftieth digit.
     return rounded if Decimal(rounded) > exact else nextafter(rounded, inf)
 
 
@@ -85,20 +85,21 @@ class RandomizedResponse:
 
     @classmethod
     def from_flips(cls, *, symbols: int, flips: int) -> RandomizedResponse:
-        """Choose the strength in flips of 100, which fixes epsilon for every k.
+        """Choose the strength in flips out of 100, which fixes epsilon for every k.
 
         Parameters
         ----------
         symbols : int
             Number of symbols k, from 2 to 64.
         flips : int
-            How many of 100 people with one of two answers send the code of the other; from 1 to 49.
-            Epsilon is at most ln((100 - flips) / flips).
+            How many of 100 people with one of two answers send the code of the other answer, from 1
+            to 49. Epsilon is at most ln((100 - flips) / flips).
 
         Returns
         -------
         RandomizedResponse
-            With T = floor(2**32 (100 - F) / (100 - F + F (k - 1))), in integers.
+            Mechanism with T = floor(2**32 (100 - F) / (100 - F + F (k - 1))), computed in integers,
+            where F is flips.
 
         Raises
         ------
@@ -121,19 +122,19 @@ class RandomizedResponse:
 
     @classmethod
     def from_epsilon(cls, *, symbols: int, epsilon: float) -> RandomizedResponse:
-        """Choose the strength by epsilon; the actual epsilon never exceeds the request.
+        """Choose the strength by epsilon; the actual epsilon never exceeds the requested one.
 
         Parameters
         ----------
         symbols : int
             Number of symbols k, from 2 to 64.
         epsilon : float
-            Requested level in nats, positive and finite.
+            Requested epsilon in nats, positive and finite.
 
         Returns
         -------
         RandomizedResponse
-            With T = floor(2**32 e**epsilon / (e**epsilon + k - 1)).
+            Mechanism with T = floor(2**32 e**epsilon / (e**epsilon + k - 1)).
 
         Raises
         ------
@@ -163,7 +164,7 @@ class RandomizedResponse:
 
     @property
     def keep_probability(self) -> float:
-        """t = T / 2**32, the probability that the report is the truth; exact."""
+        """t = T / 2**32, the exact probability that the report shows the true symbol."""
         return self.threshold / SCALE
 
     @cached_property
@@ -190,8 +191,8 @@ class RandomizedResponse:
         Returns
         -------
         ndarray of float64, shape (k, k)
-            Entry [reported, true]; columns sum to one: reported shares are this matrix times
-            true shares.
+            Matrix with entries [reported, true], whose columns sum to one. Reported shares are this
+            matrix times true shares.
 
         Examples
         --------
@@ -224,8 +225,9 @@ class RandomizedResponse:
 
         Notes
         -----
-        Always draws u, then v until v is below the largest multiple of k - 1 up to 2**32. The
-        number of draws does not depend on the symbol. The result is selected by arithmetic.
+        The method always draws u, and then draws v until v is below the largest multiple of k - 1
+        up to 2**32. The number of draws does not depend on the symbol. The result is selected by
+        arithmetic.
 
         Examples
         --------
@@ -254,14 +256,14 @@ def round_up_epsilon(epsilon: float, *, digits: int = 2) -> Decimal:
     Parameters
     ----------
     epsilon : float
-        In nats, at least 0 and finite.
+        Epsilon in nats, at least 0 and finite.
     digits : int, optional
-        Digits after the point, at least 0.
+        Number of digits after the decimal point, at least 0.
 
     Returns
     -------
     Decimal
-        The smallest number with that many digits that is not below epsilon.
+        The smallest number with that many digits after the point that is not below epsilon.
 
     Raises
     ------

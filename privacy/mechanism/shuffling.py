@@ -1,7 +1,8 @@
 """The privacy that shuffling one question's reports would add: a calculation, not a promise.
 
-Every function here computes the privacy that sealing would add for one question. It is valid only
-under the conditions listed at `shuffle_delta`. If one fails, only the local epsilon holds.
+Every function here computes the privacy that sealing would add for one question. Its result is
+valid only under the conditions listed in `shuffle_delta`. If a condition fails, only the local
+epsilon holds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     Parameters
     ----------
     mechanism : RandomizedResponse
-        The mechanism of the question, any k.
+        The mechanism of the question, with any k.
     people : int
         Number n of honest people who answer, at least 1, including the person in question.
     epsilon : float
@@ -45,7 +46,7 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
     Returns
     -------
     float
-        In [0, 1], an upper bound; 0 if epsilon is at least the local epsilon.
+        Upper bound on delta, in [0, 1]; 0 if epsilon is at least the local epsilon.
 
     Raises
     ------
@@ -65,20 +66,20 @@ def shuffle_delta(*, mechanism: RandomizedResponse, people: int, epsilon: float)
 
     Method: with probability k c, each of the other people sends a symbol drawn uniformly (the
     blanket), otherwise a symbol that the attacker is assumed to know. Among the blanket's reports,
-    including the person's own, let a show the person's symbol, b the alternative, and o the rest.
-    The bound is 1 / n times the expectation of
-    ((t - c e) a + (c - t e) b + c (1 - e) o)+ / c with e = exp(epsilon), where
-    a, b ~ c and o ~ (k - 2) c are cells of one multinomial of n.
+    including the person's own, let a be the number that show the person's symbol, b the number that
+    show the alternative, and o the number of all others. The bound is 1 / n times the expectation
+    of ((t - c e) a + (c - t e) b + c (1 - e) o)+ / c with e = exp(epsilon), where a, b ~ c and o ~
+    (k - 2) c are cells of one multinomial of n.
 
-    For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with
-    (A + 1 - D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the
-    corresponding comparison of a and b without o is **not** a bound: o reveals whether the person
-    is in a + b. At k = 3, t = 0.6, n = 3, epsilon = 1, it is 0.0023; the true delta is 0.0203.
+    For k = 2 there is no o, and the bound is the comparison of (A + D, C - A + 1 - D) with (A + 1 -
+    D, C - A + D), C ~ Bin(n - 1, 2 c), A ~ Bin(C, 1/2), D ~ Bern(t). For k > 2 the corresponding
+    comparison of a and b without o is **not** a bound: o reveals whether the person is in a + b.
+    With k = 3, t = 0.6, n = 3 and epsilon = 1, it gives 0.0023; the true delta is 0.0203.
 
-    Numerically: s = a + b runs over a window that misses a probability below 3e-20, which is added
-    to the bound. For k > 2 and many people, o is divided among some points of its range so that its
-    mean is preserved. The term is convex in o, so the division can only raise the bound; in trials,
-    the resulting epsilon rose by less than 1e-6 of its value.
+    In the computation, s = a + b runs over a window that leaves out a probability below 3e-20,
+    which is added to the bound. For k > 2 and many people, o is divided among some points of its
+    range so that its mean is preserved. The term is convex in o, so the division can only raise the
+    bound; in trials, the resulting epsilon rose by less than 1e-6 of its value.
 
     References
     ----------
@@ -105,16 +106,16 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
     Parameters
     ----------
     mechanism : RandomizedResponse
-        The mechanism of the question, any k.
+        The mechanism of the question, with any k.
     people : int
         Number n of honest people who answer, at least 1, including the person in question.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
     float
-        Epsilon in nats at that delta, an upper bound, at most the local epsilon.
+        Upper bound on epsilon in nats at that delta, at most the local epsilon.
 
     Raises
     ------
@@ -124,8 +125,8 @@ def shuffle_epsilon(*, mechanism: RandomizedResponse, people: int, delta: float)
     Notes
     -----
     **A calculation, not a promise of Murmur**: the conditions are those of `shuffle_delta`, and if
-    one fails, only the local epsilon holds. Bisects `shuffle_delta` to 1e-10 of the local epsilon,
-    and returns the upper end. A delta below 3e-20 gives the local epsilon.
+    one fails, only the local epsilon holds. The function bisects `shuffle_delta` to 1e-10 of the
+    local epsilon and returns the upper end. A delta below 3e-20 gives the local epsilon.
 
     Examples
     --------
@@ -156,11 +157,11 @@ def shuffle_epsilon_closed_form(
     Parameters
     ----------
     mechanism : RandomizedResponse
-        The mechanism of the question, any k; only its epsilon matters.
+        The mechanism of the question, with any k; only its epsilon matters.
     people : int
         Number n of honest people who answer, at least 1, including the person in question.
     delta : float
-        In (0, 1).
+        Delta, in (0, 1).
 
     Returns
     -------
@@ -240,12 +241,13 @@ def _delta_curve(mechanism: RandomizedResponse, people: int) -> Callable[[float]
 
 
 def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
-    # C of the n - 1 others show one of the two symbols; s is C or C + 1. A window one count wider
-    # than that of C therefore misses no more of s, under either hypothesis, than C's misses of C.
+    # C of the n - 1 others show one of the two symbols; s is C or C + 1. A window for s that
+    # is one count wider than the window for C therefore leaves out no more probability, under
+    # either hypothesis, than the window for C.
     binom = scipy.stats.binom
     others = binom(people - 1, 2 * c)
     low = int(others.ppf(_TAIL))
-    # The mirror image, because an upper quantile would be lost: 1 - 1e-20 is 1 as a float.
+    # Use the mirror image, because the upper quantile cannot be found: 1 - 1e-20 is 1 as a float.
     high = people - 1 - int(binom.ppf(_TAIL, people - 1, 1 - 2 * c))
     missing = float(others.cdf(low - 1) + others.sf(high)) + _TAIL
     informative = np.arange(low, min(high + 1, people) + 1)
@@ -265,7 +267,7 @@ def _tabulate(*, symbols: int, c: float, people: int) -> _Counts:
 
 
 def _points(*, people: int, rate: float, rows: int) -> NDArray[np.int64]:
-    """Choose values of o to compute with, from 0 to n; dense where the count is likely."""
+    """Choose values of o for the computation, from 0 to n, densely where the count is likely."""
     binom = scipy.stats.binom
     low = int(binom.ppf(1e-9, people, rate))
     high = people - int(binom.ppf(1e-9, people, 1 - rate))
@@ -316,7 +318,7 @@ def _expected_excess(
 
 
 def _upper_tail(least: NDArray[np.int64], trials: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute P(Bin(trials, 1/2) >= least); 0 where Hoeffding's bound is below exp(-200)."""
+    """Compute P(Bin(trials, 1/2) >= least), or 0 where Hoeffding's bound is below exp(-200)."""
     excess = 2.0 * least - trials
     inside = (least >= 1) & (least <= trials) & (excess * np.abs(excess) <= 400.0 * trials)
     tails = np.where(least <= 0, 1.0, 0.0)
