@@ -15,7 +15,7 @@ def count_possible_claims(claims: int, *, misses: int) -> int:
     claims : int
         Largest number of claims tested, at least 1.
     misses : int
-        Number of verdicts "not confirmed" after which no claim is tested, at least 1.
+        Number of verdicts "not confirmed" after which no further claim is tested, at least 1.
 
     Returns
     -------
@@ -30,13 +30,14 @@ def count_possible_claims(claims: int, *, misses: int) -> int:
     Notes
     -----
     Each claim is a function of the open half and of the earlier verdicts. With B = `claims` and r =
-    `misses`, a claim can follow each sequence of t < B verdicts with fewer than r misses:
+    `misses`, a claim can follow each sequence of t < B verdicts with fewer than r misses. The
+    number of possible claims is
 
     $$N = \\sum_{t=0}^{B-1} \\sum_{j=0}^{r-1} \\binom{t}{j}.$$
 
     Given the open half, these N claims are fixed before the sealed half is read, so Bonferroni's
-    inequality holds for all of them. Claims that are tested all at once do not depend on verdicts:
-    this is the case of one miss, and N = B.
+    inequality holds for all of them. Claims that are all tested at once do not depend on verdicts;
+    r = 1 covers this case, because N is then equal to B.
 
     References
     ----------

@@ -30,7 +30,7 @@ class Contradiction:
         Result of the test that holds at every look: True at any look with probability at most
         1 - level.
     after_fixed_end : bool
-        Result of the test for one look, with the amount of data fixed in advance: more sensitive.
+        Result of the more sensitive test for one look, with the amount of data fixed in advance.
     """
 
     while_watched: bool
@@ -38,7 +38,7 @@ class Contradiction:
 
     @classmethod
     def of_any(cls, several: Sequence[Contradiction]) -> Contradiction:
-        """Combine results of several tables: a test is True if it is True for any table."""
+        """Combine the results of several tables: a test is True if it is True for any table."""
         return cls(
             while_watched=any(each.while_watched for each in several),
             after_fixed_end=any(each.after_fixed_end for each in several),
@@ -60,11 +60,11 @@ def find_contradiction(
     Parameters
     ----------
     counts : array_like of int, shape (k_1, ..., k_m)
-        Reports showing each combination of codes, axes in the order of `variables`.
+        Number of reports showing each combination of codes, with axes in the order of `variables`.
     variables : sequence of Variable
         The questions, at least one.
     level : float, optional
-        In (0, 1).
+        Confidence level, in (0, 1).
 
     Returns
     -------
@@ -84,14 +84,15 @@ def find_contradiction(
     With N the counts over the categories of the variables, and L the greatest log-likelihood that
     true shares in [0, 1] can give:
 
-    - At every look: ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)), the Dirichlet(1/2)
-      mixture against the most likely shares. A mixture of likelihood ratios is a nonnegative
-      martingale, so Ville's inequality bounds the probability that it ever becomes this large.
-    - After a fixed end: 2 (sum N ln(N / n) - L) >= the quantile of chi-square with as many degrees
-      of freedom as there are cells, minus one. The statistic compares free reported shares with
-      those that true shares can give. The actual shares are among the latter, so the statistic
-      never exceeds the ratio against the actual shares. For large n, that ratio has this
-      distribution: the test is conservative.
+    - At every look, the test is True if ln B(1/2 + N) - ln B(1/2) - L >= ln(1 / (1 - level)). The
+      statistic compares the Dirichlet(1/2) mixture with the most likely shares. A mixture of
+      likelihood ratios is a nonnegative martingale, so Ville's inequality bounds the probability
+      that it ever becomes this large.
+    - After a fixed end, the test is True if 2 (sum N ln(N / n) - L) is at least the chi-square
+      quantile of the level, with one degree of freedom fewer than there are cells. The statistic
+      compares free reported shares with those that true shares can give. The actual shares are
+      among the latter, so the statistic never exceeds the ratio against the actual shares. For
+      large n, that ratio has this chi-square distribution, so the test is conservative.
       With fewer reports per cell than the larger of 5 and the square root of the number of cells,
       the test for every look is used instead.
 
@@ -103,7 +104,8 @@ def find_contradiction(
 
     Examples
     --------
-    Two pairs of coins show different codes in at least 6 of 16 reports, whatever people answer:
+    Two pairs of coins show different codes in at least 6 of 16 reports on average, whatever people
+    answer:
 
     >>> from privacy.mechanism.mechanisms import RandomizedResponse
     >>> coins = Variable.plain(RandomizedResponse.from_flips(symbols=2, flips=25))

@@ -61,7 +61,7 @@ def compare_groups(
     Parameters
     ----------
     successes, totals : sequence of two int
-        For each group, the reports showing the symbol, and all reports.
+        For each group, the number of reports showing the symbol and the total number of reports.
     mechanisms : sequence of two RandomizedResponse
         The mechanism that produced the reports of each group.
     level : float, optional
@@ -70,7 +70,7 @@ def compare_groups(
     Returns
     -------
     GroupDifference
-        First share minus second.
+        The first share minus the second.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def compare_groups(
 
     Notes
     -----
-    With the same channel: Newcombe's hybrid of two Wilson intervals for the difference of the
-    reported shares, divided by d. The lowest coverage of 95 % intervals at n = 50 in each group,
-    over all pairs of shares on a grid of .02, is .939 with two coins and .902 at epsilon = 4. With
-    different channels: the differences that a likelihood-ratio test does not reject, with the
-    second share as a nuisance parameter. Valid for one look at the data, with the amount of data
-    fixed in advance.
+    If both groups have the same channel, the interval is Newcombe's hybrid of two Wilson intervals
+    for the difference of the reported shares, divided by d. The lowest coverage of 95 % intervals
+    at n = 50 in each group, over all pairs of shares on a grid of .02, is .939 with two coins and
+    .902 at epsilon = 4. If the channels differ, the interval contains the differences that a
+    likelihood-ratio test does not reject, with the second share as a nuisance parameter. Both
+    intervals are valid for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -146,7 +146,7 @@ class PooledShare:
     standard_errors : tuple of float
         Standard errors of `shares`.
     heterogeneity : SignificanceTest
-        Test of equal shares in all strata: if it rejects, show the strata instead of pooling.
+        Test of equal shares in all strata. If it rejects, show the strata instead of pooling them.
     """
 
     share: float
@@ -170,7 +170,8 @@ def pool_strata(
     Parameters
     ----------
     successes, totals : sequence of int
-        For each stratum, the reports showing the symbol, and all reports; at least two strata.
+        For each of at least two strata, the number of reports showing the symbol and the total
+        number of reports.
     mechanisms : sequence of RandomizedResponse
         The mechanism that produced the reports of each stratum.
     level : float, optional
@@ -179,7 +180,8 @@ def pool_strata(
     Returns
     -------
     PooledShare
-        Meaningful only if all strata have the same share: pool only by explicit choice.
+        The result is meaningful only if all strata have the same share, so pool only by explicit
+        choice.
 
     Raises
     ------
@@ -189,7 +191,8 @@ def pool_strata(
 
     Notes
     -----
-    Maximizes sum_h S_h ln(c_h + d_h p) + (n_h - S_h) ln(1 - c_h - d_h p), concave in p.
+    The share p maximizes sum_h S_h ln(c_h + d_h p) + (n_h - S_h) ln(1 - c_h - d_h p), which is
+    concave in p.
 
     References
     ----------
@@ -287,7 +290,7 @@ def _check(
 def _newcombe(first: _Group, second: _Group, level: float) -> tuple[float, float]:
     (low_1, high_1), (low_2, high_2) = (_wilson(group, level) for group in (first, second))
     apart = first.reported - second.reported
-    # Method 10: add the squared distances of ends from their estimates.
+    # Method 10 adds the squared distances of the ends from their estimates.
     below = sqrt((first.reported - low_1) ** 2 + (high_2 - second.reported) ** 2)
     above = sqrt((high_1 - first.reported) ** 2 + (second.reported - low_2) ** 2)
     return (apart - below) / first.d, (apart + above) / first.d
@@ -327,7 +330,7 @@ def _profile(first: _Group, second: _Group, level: float) -> tuple[float, float,
 def _test_same_channel(first: _Group, second: _Group) -> SignificanceTest:
     counts = [[group.successes, group.total - group.successes] for group in (first, second)]
     if not any(row[0] for row in counts) or not any(row[1] for row in counts):
-        # All reports show the same code: no evidence against equal shares.
+        # All reports show the same code, which is no evidence against equal shares.
         return NO_VARIATION
     return homogeneity_test(counts=counts)
 
@@ -354,7 +357,7 @@ def _maximize(score: Callable[[float], float], low: float, high: float) -> float
 
 
 def _search(keeps: Callable[[float], bool], *, inside: float, end: float) -> float:
-    """Find the value not rejected that is furthest from `inside` towards `end`."""
+    """Find the furthest value from `inside` towards `end` that is not rejected."""
     if keeps(end):
         return end
     kept, dropped = inside, end

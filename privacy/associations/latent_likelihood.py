@@ -18,7 +18,7 @@ from privacy.associations.maximum_likelihood import maximize_likelihood
 from privacy.associations.tables import Variable
 from privacy.checks import Floats
 
-_ZERO = 1e-7  # a share of people below this counts as zero: the information omits its cell
+_ZERO = 1e-7  # a cell with a smaller share of people counts as empty: the information omits it
 _FARTHEST = 4.0  # log odds of a share of 1.8 %
 FAR = 6.0  # log odds: a larger coefficient may be infinite
 _NEAR = 0.2  # how far finite coefficients may fall short of the limiting log-likelihood
@@ -33,8 +33,9 @@ _CONVERGED = 1e-12
 class CellLayout:
     """The positions of the model's cells in the flat table.
 
-    A model has one mass for each row, which is a combination of answers to the predictors; the
-    coefficients split it into event and other answer. The masses of all other cells are free.
+    A model has one mass for each row, that is, for each combination of answers to the predictors.
+    The coefficients split this mass into the event and the other answer. The masses of all other
+    cells are free.
     """
 
     events: NDArray[np.int64]
@@ -77,7 +78,8 @@ class LatentModel:
     def solve(self, *, near: Floats | None = None) -> ModelState:
         """Run EM until it is close to the maximum, then Newton's method.
 
-        EM starts close to the shares `near`. It would hardly move if an event were certain there.
+        EM starts close to the shares `near`, but with no share of 0. It would hardly move from a
+        start at which an event is certain.
         """
         start = None if near is None else np.maximum(near, _SMALLEST)
         coefficients: Floats | None = None
@@ -181,7 +183,7 @@ class LatentModel:
         return state
 
     def _step(self, state: ModelState, step: Floats) -> ModelState | None:
-        """Halve the step until the likelihood does not fall; None if it always falls.
+        """Halve the step until the likelihood does not fall; return None if it always falls.
 
         Masses stop at 0. Otherwise a mass near 0 would shorten all further steps.
         """
@@ -211,7 +213,7 @@ class LatentModel:
         return slopes
 
     def _derivatives(self, state: ModelState) -> tuple[Floats, Floats, Floats]:
-        """Return score and observed information along directions that keep the sum of masses."""
+        """Return the score and observed information along directions that keep the masses' sum."""
         layout, rows = self.layout, self.layout.rows
         cells, columns = len(state.masses), self.design.shape[1]
         event = self.find_events(state.coefficients)
@@ -237,7 +239,7 @@ class LatentModel:
         )
 
     def covariance(self, state: ModelState) -> Floats:
-        """Return the covariance of the coefficients; huge where the reports say nothing."""
+        """Return the covariance of the coefficients: huge values where the reports say nothing."""
         _, information, directions = self._derivatives(state)
         values, vectors = np.linalg.eigh(information)
         values = np.maximum(values, _FLATTEST * values.max())
@@ -272,7 +274,7 @@ def _fit_expected(
 ) -> Floats:
     """Do the M step: fit an ordinary logistic regression to expected counts by Newton's method."""
     if start is None:
-        # Least squares on the log odds, which is close for any offset.
+        # Start from least squares on the log odds, which is close for any offset.
         shares = (events + _SMOOTH * totals.mean()) / (totals + 2 * _SMOOTH * totals.mean())
         weights = np.sqrt(totals * shares * (1 - shares))
         odds = (logit(shares) - offset) * weights
@@ -288,7 +290,7 @@ def _fit_expected(
         event = expit(offset + design @ coefficients)
         score = design.T @ (events - totals * event)
         information = design.T @ (design * (totals * event * (1 - event))[:, None])
-        # The shortest step, because the reports may say nothing about some direction.
+        # Take the shortest step, because the reports may say nothing about some direction.
         step = np.linalg.lstsq(information, score, rcond=_FLATTEST)[0]
         for halvings in range(30):
             moved: Floats = coefficients + step / 2**halvings

@@ -23,7 +23,7 @@ _PULLS = 40
 _BARRIERS = (0.01,)  # fall of the log-likelihood if all log odds are 1
 _MORE_BARRIERS = (0.05,)  # where the likelihood is flat at its maximum
 
-# Maps masses and coefficients to a number and its derivatives with respect to them.
+# Maps masses and coefficients to a number and its derivatives with respect to both.
 Estimand = Callable[[Floats, Floats], tuple[float, Floats, Floats]]
 
 
@@ -82,11 +82,11 @@ class LatentProfiles:
             return outward * inf
 
         def cross(inner: float, outer: float, near: Floats, beyond: ModelState) -> float:
-            """Find the limit between two values, the outer one beyond it."""
+            """Find the limit between two values, of which the outer one is beyond it."""
             find = partial(scipy.optimize.brentq, a=inner, b=outer, xtol=1e-7 * error, rtol=1e-12)
 
             def follow(at: float) -> float:
-                """Follow the peak from the outer value by Newton's method, which takes no EM."""
+                """Follow the peak from the outer value by Newton's method alone, without EM."""
                 return find_excess(replace(others, offset=own * at).solve_close(beyond))
 
             if follow(inner) < 0 <= follow(outer):
@@ -98,7 +98,7 @@ class LatentProfiles:
         return find_end(-1), find_end(1)
 
     def interval(self, estimand: Estimand) -> tuple[float, float]:
-        """Find the least and the greatest value of a smooth function of masses and coefficients."""
+        """Find the least and greatest values of a smooth function of masses and coefficients."""
         return self._extreme(estimand, 1.0), self._extreme(estimand, -1.0)
 
     @cached_property
@@ -130,7 +130,7 @@ class LatentProfiles:
         return np.maximum(place[:cells], _FLOOR), place[cells:]
 
     def _left(self, u: Floats, barrier: float = 0.0) -> float:
-        """Return how far the log-likelihood is above the limit; negative outside the region.
+        """Return the log-likelihood minus its limit, which is negative outside the region.
 
         With `barrier`, the result falls evenly as log odds move away from 0. This keeps a search
         from getting stuck where no one or everyone has the event, because the likelihood is flat
@@ -145,7 +145,7 @@ class LatentProfiles:
         masses, coefficients = self._split(u)
         reported = self.model.channel @ self.model.find_shares(masses, coefficients)
         slopes = self.model.find_slopes(masses, coefficients)
-        # Multiplied from the left, which avoids products of two matrices.
+        # Multiply from the left, which avoids products of two matrices.
         uphill = (self.model.counts / reported) @ self.model.channel @ slopes
         outward = np.sign(self.model.offset + self.model.design @ coefficients)
         uphill[len(masses) :] -= barrier / len(outward) * outward @ self.model.design

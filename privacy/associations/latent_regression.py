@@ -81,20 +81,20 @@ class LatentLogisticFit:
         Ends of the profile-likelihood intervals of the coefficients; infinite where the likelihood
         never falls to the limit. An interval excludes 0 where its test rejects at 1 - level.
     adjusted : tuple of AdjustedShares
-        One for each coefficient but the intercept.
+        One for each coefficient except the intercept.
     tests : tuple of SignificanceTest
         Likelihood-ratio test of each coefficient against zero.
     predictor_tests : tuple of SignificanceTest
         Likelihood-ratio test that all coefficients of a predictor are zero, for each predictor.
     log_likelihood : float
-        Without the multinomial coefficient.
+        Log-likelihood of the fit, without the multinomial coefficient.
     level : float
         Confidence level of the intervals.
     total : int
-        Reports n.
+        Number of reports n.
     answered_share : float
-        Estimated share of people who answered the outcome and all predictors: those whom the model
-        describes.
+        Estimated share of people who answered the outcome and all predictors. The model describes
+        only these people.
     cells : int
         Number of latent cells in the table.
     """
@@ -129,24 +129,24 @@ def fit_latent_logistic(
     Parameters
     ----------
     counts : array_like of int, shape (k_0, ..., k_m)
-        Reports showing each combination of codes: the outcome first, then the predictors.
+        Number of reports showing each combination of codes: the outcome first, then the predictors.
     variables : sequence of Variable
         Outcome and predictors. The outcome has two answers, 1 being the event.
     trends : collection of int, optional
-        Indices in `variables` of the predictors whose answers are equal steps: each of these has
-        one coefficient, for a single step. Any other predictor has a coefficient for each answer
-        except the first, which is the reference.
+        Indices in `variables` of the predictors whose answers are equal steps. Each of these
+        predictors has one coefficient, for a single step. Any other predictor has a coefficient for
+        each answer except the first, which is the reference.
     names : sequence of str, optional
         Names of the coefficients; by default "intercept", "x1=1", ..., and "x1" for a trend.
     level : float, optional
         Confidence level, in (0, 1).
     after_each : callable, optional
-        Called after each interval; in a large table, some take seconds.
+        Called between the computations of intervals, some of which take seconds in a large table.
 
     Returns
     -------
     LatentLogisticFit
-        Describes the people who answered all of the questions.
+        The fit, which describes the people who answered all of the questions.
 
     Raises
     ------
@@ -161,9 +161,9 @@ def fit_latent_logistic(
     The distribution of the predictors is unrestricted and estimated jointly, as are the shares of
     all combinations with a refusal, so nothing is assumed about who refuses. The fit runs EM over
     the latent cells, then Newton steps. Standard errors come from the full observed information
-    over the cells that are not at 0. Simulated coverage with 3, 5 and 7 yes/no predictors is in
-    docs/methods/comparing.md. Valid for one look at the data, with the amount of data fixed in
-    advance.
+    over the cells that are not at 0. For the simulated coverage with 3, 5 and 7 yes/no predictors,
+    see docs/methods/comparing.md. The intervals are valid for one look at the data, with the amount
+    of data fixed in advance.
 
     References
     ----------
@@ -205,7 +205,7 @@ def fit_latent_logistic(
     for column, error in enumerate(errors):
         ends[column] = profiles.coefficient_interval(column, error=float(error))
         after_each()
-    # A coefficient is infinite only if the end of its interval on that side is, too.
+    # A coefficient is infinite only if the end of its interval on that side is also infinite.
     outward = np.where(fit.coefficients < 0, ends[:, 0], ends[:, 1])
     infinite = (inside is not fit) & np.isinf(outward) & (np.abs(fit.coefficients) > FAR)
     tests = tuple(_test_without(problem, fit, [column]) for column in range(len(labels)))
@@ -246,7 +246,7 @@ def _test_without(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Coding:
-    """How the columns of the design encode the predictors, after the intercept.
+    """The coding of the predictors in the columns of the design, after the intercept.
 
     The design has one row for each combination of the predictors' answers, in C order.
     """
@@ -302,7 +302,7 @@ class _Coding:
         return np.column_stack(columns)
 
     def build_if_all(self, place: int, answer: int) -> Floats:
-        """Build the design of the same rows, if everyone gave this answer to a predictor."""
+        """Build the design of the same rows as if everyone gave this answer to a predictor."""
         answers = self.answers.copy()
         answers[place] = answer
         return self.build(answers)
@@ -334,7 +334,7 @@ def _adjust(
 class _Standardized:
     """The share of the event in all rows if their predictors were those of `design`.
 
-    With `less`: that share minus the one with the design `less`.
+    If `less` is given, the share with the design `less` is subtracted.
     """
 
     design: Floats

@@ -26,7 +26,7 @@ class NotSettledError(ArithmeticError):
 
 
 def check_table(*, counts: NDArray[np.int64], channel: Floats) -> None:
-    """Refuse counts that are all 0 or not flat, and a channel that does not match them."""
+    """Reject counts that are all 0 or not flat, and a channel that does not match the counts."""
     check_whole_counts("counts", counts)
     if counts.ndim != 1 or not counts.any():
         raise ValueError(f"counts must be flat and hold at least one report, got {counts!r}")
@@ -56,22 +56,23 @@ def maximize_likelihood(
     Parameters
     ----------
     counts : ndarray of int64, shape (reported,)
-        Reports in each reported cell, at least one in total.
+        Number of reports in each reported cell, at least one report in total.
     channel : ndarray of float64, shape (reported, cells)
-        Probabilities of the reported cell given the true one.
+        Probability of each reported cell given each true one.
     start : ndarray of float64, shape (cells,), optional
-        Where the search begins under a model. Without a model, `start` is used only if it is the
-        maximum: inside the simplex, with the reported shares as its image.
+        Shares at which the search begins under a model. Without a model, `start` is used only if it
+        is the maximum, that is, if it lies in the simplex and the channel maps it to the reported
+        shares.
     project : callable, optional
-        Maps expected true counts to the model's most likely shares: the M step. Without
-        `project`, the shares are free.
+        Function that maps expected true counts to the model's most likely shares (the M step).
+        Without `project`, the shares are free.
     tolerance : float, optional
-        The largest move of a share in a round that counts as converged, under a model.
+        Under a model, the search has converged if every share moves by less than this in a round.
 
     Returns
     -------
     shares : ndarray of float64, shape (cells,)
-        In [0, 1], summing to one.
+        The most likely shares, in [0, 1] and summing to one.
     log_likelihood : float
 
     Raises
@@ -84,11 +85,12 @@ def maximize_likelihood(
 
     Notes
     -----
-    p <- p * channel' (l / (channel p)), accelerated by extrapolation where that raises the
-    likelihood. Free shares have converged when the log-likelihood is within 1e-10 of its maximum:
-    by concavity, the maximum is at most n (max(channel' (l / (channel p))) - 1) higher.
-    Shares under a model have converged when none moves by more than `tolerance` in a round. The
-    slower EM is, the less this guarantees: refine the result where it must be exact.
+    Each round replaces p by p * channel' (l / (channel p)), with l the reported shares, and
+    extrapolates where that raises the likelihood. Free shares have converged when the
+    log-likelihood is within 1e-10 of its maximum: by concavity, the maximum is at most
+    n (max(channel' (l / (channel p))) - 1) higher. Shares under a model have converged when none
+    moves by more than `tolerance` in a round. The slower EM is, the less this guarantees, so refine
+    the result where it must be exact.
 
     References
     ----------
@@ -173,7 +175,7 @@ class _Climb:
         return shares
 
     def extrapolate(self, first: Floats, once: Floats, twice: Floats) -> Floats:
-        """Extrapolate two EM steps if that raises the likelihood, by the length of equation S3."""
+        """Extrapolate two EM steps by scheme S3's step length if that raises the likelihood."""
         moved, bent = once - first, twice - 2 * once + first
         bend = float(np.linalg.norm(bent))
         if bend == 0:

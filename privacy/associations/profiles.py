@@ -23,7 +23,7 @@ from privacy.checks import Floats, check_distribution, check_level, check_not_ne
 _FLOOR = 1e-12
 _HAIR = 1e-9
 _STEP = 1e-30  # of the complex-step derivative, which subtracts nothing and so loses no digits
-_SLACK = 1e-3  # tolerance for the drop in likelihood, which is about 1 to 10
+_SLACK = 1e-3  # relative tolerance for the drop in log-likelihood
 _STARTS = (0.95,)
 _BEST_STARTS = 3  # the best mixtures of extreme points, kept as starts
 _MIXES = 150
@@ -44,9 +44,9 @@ def profile_interval(
     Parameters
     ----------
     counts : ndarray of int64, shape (reported,)
-        Reports in each reported cell.
+        Number of reports in each reported cell.
     channel : ndarray of float64, shape (reported, cells)
-        Probabilities of the reported cell given the true one; columns linearly independent.
+        Probability of each reported cell given each true one; the columns are linearly independent.
     shares : ndarray of float64, shape (cells,)
         The most likely true shares.
     estimand : callable
@@ -59,7 +59,7 @@ def profile_interval(
     Returns
     -------
     low, high : float
-        The least and greatest value of the estimand over all shares whose log-likelihood is
+        The least and greatest values of the estimand over all shares whose log-likelihood is
         within half of the chi-square quantile (one degree of freedom) of the maximum.
 
     Raises
@@ -69,8 +69,9 @@ def profile_interval(
 
     Notes
     -----
-    Valid for one look at the data, with the amount of data fixed in advance. For several estimands
-    of one table, or estimands that are 0 / 0 where some cells are empty, see `LikelyShares`.
+    The interval is valid for one look at the data, with the amount of data fixed in advance. For
+    several estimands of one table, or for estimands that are 0 / 0 where some cells are empty, see
+    `LikelyShares`.
 
     References
     ----------
@@ -101,8 +102,8 @@ class LikelyShares:
     counts, channel, shares, level
         As for `profile_interval`.
     parts : sequence of ndarray of bool, optional
-        Sets of cells on whose sums the estimands depend; by default single cells. Searches start
-        where these sums are extreme.
+        Sets of cells on whose sums the estimands depend; by default single cells. Searches also
+        start from mixtures of the points where these sums are extreme.
     spent : float, optional
         How far the log-likelihood of `shares` is below the maximum, if `shares` is the most likely
         point under a restriction.
@@ -142,7 +143,7 @@ class LikelyShares:
         self._parts = list(np.eye(len(shares), dtype=bool)) if parts is None else list(parts)
         if any(np.shape(part) != np.shape(shares) for part in self._parts):
             raise ValueError(f"parts must each have {len(shares)} entries, got {parts!r}")
-        # Slightly inside the simplex, so that there is room in every direction.
+        # Move slightly inside the simplex, so that there is room in every direction.
         cells = len(shares)
         self._best = (shares + _HAIR) / (shares.sum() + cells * _HAIR)
         self._reported = channel @ self._best
@@ -155,7 +156,7 @@ class LikelyShares:
     def interval(
         self, *, estimand: Callable[[NDArray[Any]], Any], limits: tuple[float, float]
     ) -> tuple[float, float]:
-        """Find the least and greatest value of an estimand; arguments as for `profile_interval`."""
+        """Find an estimand's least and greatest values; arguments as for `profile_interval`."""
         if not limits[0] < limits[1]:
             raise ValueError(f"limits must be a smaller and a larger value, got {limits!r}")
         low = self._extreme(estimand, sign=1.0)
@@ -167,7 +168,7 @@ class LikelyShares:
         )
 
     def without(self, cells: NDArray[np.bool_]) -> LikelyShares | None:
-        """Return the likely shares that are 0 in `cells`; None if no likely shares are."""
+        """Return the likely shares that are 0 in `cells`, or None if there are no such shares."""
         rest = ~cells
         if not rest.any():
             return None
@@ -186,7 +187,7 @@ class LikelyShares:
         )
 
     def _whiten(self) -> Floats:
-        """Return directions that keep the sum, each as long as one standard error."""
+        """Return directions that keep the sum of the shares, each as long as one standard error."""
         cells = len(self._best)
         # An orthonormal basis of the shares that sum to zero.
         basis = np.linalg.qr(np.eye(cells) - 1 / cells)[0][:, : cells - 1]
@@ -215,7 +216,7 @@ class LikelyShares:
         return shares
 
     def _extreme(self, estimand: Callable[[NDArray[Any]], Any], *, sign: float) -> float:
-        """Return the estimand's least (sign 1) or greatest (sign -1) value in several searches."""
+        """Search several times for the estimand's least (sign 1) or greatest (sign -1) value."""
 
         def value(u: Floats) -> float:
             return sign * float(np.real(estimand(self._shares_at(u))))
@@ -231,7 +232,7 @@ class LikelyShares:
     def _search(
         self, value: Callable[[Floats], float], gradient: Callable[[Floats], Floats], start: Floats
     ) -> Floats:
-        """Minimize from one start within the region."""
+        """Minimize a function within the region, from one start."""
         if start.size == 0:
             return start
         constraints = [
@@ -258,7 +259,7 @@ class LikelyShares:
 
     @cached_property
     def _mixes(self) -> list[Floats]:
-        """Return points spread over the region: mixtures of those where the parts are extreme."""
+        """Return points spread over the region: mixtures of the points where parts are extreme."""
         zero = np.zeros(self._axes.shape[1])
         ends = [zero]
         for part in self._parts:
@@ -275,7 +276,7 @@ class LikelyShares:
                         zero,
                     )
                 )
-        # A fixed seed: the same reports give the same interval.
+        # The seed is fixed, so that the same reports give the same interval.
         draw = np.random.default_rng(0)
         weights = draw.dirichlet(np.full(len(ends), 2 / len(ends)), size=_MIXES)
         even = np.full((1, len(ends)), 1 / len(ends))

@@ -17,7 +17,7 @@ MOST_QUESTIONS = 6
 SEGMENTS = (2, 3)
 # The most likely share of an empty row is often not exactly 0.
 _LEAST_SHARE = 1e-9
-# The most likely shares are exact to about ten digits; closer values are ties.
+# The most likely shares are exact to about ten digits; values that are closer are ties.
 _DIGITS = 10
 _ROWS_TO_START_FROM = 10
 _MOST_ROUNDS = 1000  # far more than are needed
@@ -29,12 +29,14 @@ class TooFewRowsError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Segments:
-    """Profiles of answers by size, largest first; ties by their shares of Yes, highest first.
+    """Profiles of answers, ordered by size, largest first.
+
+    Segments of the same size are ordered by their shares of Yes, highest first.
 
     Attributes
     ----------
     sizes : ndarray of float64, shape (segments,)
-        Share of people in each segment. They sum to one.
+        Shares of people in the segments; they sum to one.
     centres : ndarray of float64, shape (segments, questions)
         Share of Yes to each question in each segment.
     objective : float
@@ -74,7 +76,7 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
     Parameters
     ----------
     shares : array_like of float, shape (2, ..., 2)
-        Share of people with each combination of answers, one axis for each of two to six
+        Share of people with each combination of answers, with one axis for each of two to six
         questions. Index 0 is No and 1 is Yes.
     segments : int
         Number of segments, 2 or 3.
@@ -95,13 +97,13 @@ def find_segments(*, shares: ArrayLike, segments: int) -> Segments:
     Notes
     -----
     Rows are points with coordinates 0 and 1, weighted by their shares. The iteration starts from
-    every set of different rows among the ten with the largest shares, so with up to three questions
-    it starts from every set. Where the iteration stops, it moves the row whose move to another
-    segment lowers the objective most, and continues until no move lowers it. These moves matter
-    because many rows are equally far from two centres. Nothing is random. The division with the
-    smallest objective is returned. A row with the same distance from two centres belongs to the
-    first of them, and the first of several equal objectives wins; values are equal if their first
-    ten decimals are. The result may still be a local minimum.
+    every set of different rows among the ten with the largest shares; with up to three questions,
+    these are all rows. When no row changes its segment, the iteration moves the row whose move to
+    another segment lowers the objective most, and continues until no move lowers it. These moves
+    matter because many rows are equally far from two centres. Nothing is random. The division with
+    the smallest objective is returned. A row with the same distance from two centres belongs to the
+    first of them, and the first of several equal objectives wins; values are equal if they agree to
+    ten decimals. The result may still be a local minimum.
 
     References
     ----------
@@ -196,13 +198,13 @@ def estimate_segments(
     Parameters
     ----------
     counts : array_like of int, shape (2, ..., 2)
-        Reports showing each combination of codes, axes in the order of `variables`.
+        Number of reports showing each combination of codes, with axes in the order of `variables`.
     variables : sequence of Variable
         Two to six yes/no questions, each with the categories No and Yes.
     segments : int
         Number of segments, 2 or 3.
     draws : int, optional
-        Samples of the bootstrap, at least 1.
+        Number of bootstrap samples, at least 1.
     after_each : callable, optional
         Called after each sample.
 
@@ -220,13 +222,13 @@ def estimate_segments(
 
     Notes
     -----
-    From the most likely table, each sample draws as many people as there are reports, scrambles
-    their answers, and repeats the estimate. Its segments are matched to the estimated ones so that
-    the centres, each weighted by the size of its segment, move least. A sample whose table has too
-    few rows counts as a shift of 1 everywhere. The seed is fixed. The spread describes how far
-    shares typically move. It is not an interval: the most likely table has less noise than its
-    sampling distribution where shares are 0, and matching makes shifts smaller where segments are
-    not distinct.
+    For each sample, as many people as there are reports are drawn from the most likely table, their
+    answers are scrambled, and the estimate is repeated. The segments of the sample are matched to
+    the estimated ones so that the centres move least, each weighted by the size of its estimated
+    segment. A sample whose table has too few rows counts as a shift of 1 everywhere. The seed is
+    fixed. The spread describes how far shares typically move. It is not an interval: the most
+    likely table has less noise than its sampling distribution where shares are 0, and matching
+    makes shifts smaller where segments are not distinct.
 
     References
     ----------
@@ -266,7 +268,7 @@ def estimate_segments(
 
 
 def _measure_shift(found: Segments, shares: Floats) -> Floats:
-    """Return the squared shifts of each segment: the mean over its shares, and that of its size."""
+    """Return the mean squared shift of each segment's shares, and the squared shift of its size."""
     number = len(found.sizes)
     try:
         other = find_segments(shares=shares, segments=number)

@@ -1,9 +1,9 @@
-"""Tests on randomized reports, which lose power, and adjusted p-values for many tests (Holm).
+"""Tests on randomized reports, whose noise costs power; adjusted p-values for many tests (Holm).
 
 The channel is the same for everyone, and its noise is independent of everything else. Equal
 distributions of true answers therefore imply equal distributions of reports, and independent true
 answers imply independent reports. Because the channel is invertible, the converse also holds. Tests
-of these hypotheses are valid on unadjusted counts of reports.
+of these hypotheses are therefore valid on unadjusted counts of reports.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class SignificanceTest:
         "pearson", "fisher_exact", "likelihood_ratio", "latent_likelihood_ratio", or "no_variation"
         where all reports are the same, which is no evidence against the hypothesis (p = 1).
     statistic : float or None
-        None for the exact test, which has none.
+        None for the exact test and for "no_variation", which have none.
     degrees_of_freedom : int or None
-        None for the exact test.
+        None for the exact test and for "no_variation".
     p_value : float
-        In [0, 1].
+        The p-value, in [0, 1].
     """
 
     method: str
@@ -58,18 +58,18 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Parameters
     ----------
     counts : array_like of int, shape (k_1, k_2)
-        Reports showing each combination of codes.
+        Number of reports showing each combination of codes.
     variables : sequence of two Variable
         The questions.
 
     Returns
     -------
     SignificanceTest
-        "pearson" on the reports if every category of both questions is an answer, or "fisher_exact"
-        if the table is 2 x 2 and an expected count is below 5, or "no_variation" (p = 1) if all
-        reports of one question are the same. Where there are refusals or structural "not asked",
-        the symbols depend on each other for trivial reasons; then "latent_likelihood_ratio" tests
-        independence among those who answered both.
+        If every category of both questions is an answer: "fisher_exact" on the reports if their
+        table is 2 x 2 and an expected count is below 5, "no_variation" (p = 1) if all reports of
+        one question are the same, and otherwise "pearson" on the reports. Where there are refusals
+        or structural "not asked", the symbols depend on each other for trivial reasons, so
+        "latent_likelihood_ratio" tests independence among those who answered both questions.
 
     Raises
     ------
@@ -79,10 +79,10 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     Notes
     -----
     The latent test compares the maximum of the likelihood over all tables with the maximum
-    over those whose rows and columns are independent in the cells where both were answered;
-    the statistic is chi-square with (answers_1 - 1)(answers_2 - 1) degrees of freedom, and the test
-    is conservative where a share is at 0. A Pearson test with expected counts below 5 in a larger
-    table is approximate.
+    over those whose rows and columns are independent in the cells where both questions were
+    answered. Its statistic is compared with chi-square with (answers_1 - 1)(answers_2 - 1) degrees
+    of freedom; the test is conservative where a share is at 0. A Pearson test with expected counts
+    below 5 in a larger table is approximate.
 
     References
     ----------
@@ -101,7 +101,7 @@ def independence_test(*, counts: ArrayLike, variables: Sequence[Variable]) -> Si
     first, second = variables
     if first.answered == first.size and second.answered == second.size:
         if min((gathered.sum(axis=axis) > 0).sum() for axis in (0, 1)) < 2:
-            # All reports of one question are the same: no evidence against independence.
+            # All reports of one question are the same, which is no evidence against independence.
             return NO_VARIATION
         return homogeneity_test(counts=gathered)
     return latent_independence_test(counts=counts, variables=variables)
@@ -113,8 +113,8 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     Parameters
     ----------
     counts : array_like of int, shape (groups, codes)
-        Reports of each group showing each code; all groups under the same channel. Groups may
-        be declared or randomized themselves.
+        Number of reports of each group showing each code. All groups must have the same channel;
+        they may be declared or randomized themselves.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def homogeneity_test(*, counts: ArrayLike) -> SignificanceTest:
     Notes
     -----
     Rows and columns without any report carry no information and are left out. No continuity
-    correction.
+    correction is made.
 
     References
     ----------
@@ -169,12 +169,13 @@ def adjust_for_multiplicity(p_values: Sequence[float]) -> list[float]:
     Parameters
     ----------
     p_values : sequence of float
-        In [0, 1].
+        The p-values of the tests, in [0, 1].
 
     Returns
     -------
     list of float
-        In the same order; reject those at or below the desired level for all tests together.
+        Adjusted p-values in the same order. Reject the hypotheses whose values are at or below the
+        level desired for all tests together.
 
     Raises
     ------

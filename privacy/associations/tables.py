@@ -24,7 +24,7 @@ from privacy.checks import (
 )
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Largest number of cells in a table of true answers: its channel then takes 8 MB.
+# Largest number of cells in a table of true answers; the channel of such a table takes 8 MB.
 MAX_CELLS = 1024
 
 
@@ -42,9 +42,9 @@ class Variable:
         How many of the categories, counting from the first, are answers; the others mean refused
         or not asked.
     gate : RandomizedResponse, optional
-        Mechanism of a second symbol that says whether the question was answered: code 0 means yes;
-        with any other code, the question's true code is 0. A report's code is then the gate's code
-        times k plus the question's code. See `gated`.
+        Mechanism of a second symbol that says whether the question was answered. The code 0 means
+        yes; if the true code of the gate is another one, the question's true code is 0. A report's
+        code is the gate's code times k plus the question's code. See `gated`.
 
     Raises
     ------
@@ -107,11 +107,11 @@ class Variable:
         return len(self.categories)
 
     def channel(self) -> Floats:
-        """Probabilities of the reported category (row) given the true one (column).
+        """Compute the probability of each reported category (row) given each true one (column).
 
-        A true code is reported in another category with probability c for each code of that
-        category, whichever code it is; so combining codes loses only detail. Behind a gate, all
-        reports whose gate does not say "answered" are one category, whatever the item's code is.
+        Every true code is reported in another category with probability c for each code of that
+        category, so combining codes loses only detail. Behind a gate, all reports whose gate does
+        not say "answered" are one category, whatever the item's code is.
         """
         if self.gate is not None:
             return self._gated_channel(self.gate)
@@ -150,7 +150,7 @@ class TableEstimates:
     total : int
         Number of reports n.
     counts : ndarray of int64, shape (g_1, ..., g_m)
-        Reports in each cell.
+        Number of reports in each cell.
     shares : ndarray of float64, same shape
         Unbiased shares as fractions; they sum to one and may lie outside [0, 1].
     standard_errors : ndarray of float64, same shape
@@ -178,7 +178,7 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
     Parameters
     ----------
     counts : array_like of int, shape (k_1, ..., k_m)
-        Reports showing each combination of codes, axes in the order of `variables`.
+        Number of reports showing each combination of codes, with axes in the order of `variables`.
     variables : sequence of Variable
         The questions, at least one.
 
@@ -195,8 +195,8 @@ def estimate_table(*, counts: ArrayLike, variables: Sequence[Variable]) -> Table
 
     Notes
     -----
-    With K the Kronecker product of the channels and l the reported shares, the unbiased shares
-    are inv(K) l, their covariance inv(K) (diag(l) - l l') inv(K)' / n. The constrained maximum
+    With K the Kronecker product of the channels and l the reported shares, the unbiased shares are
+    inv(K) l, and their covariance is inv(K) (diag(l) - l l') inv(K)' / n. The constrained maximum
     is found by EM.
 
     References
@@ -243,9 +243,9 @@ def prepare_table(
     Returns
     -------
     gathered : ndarray of int64, shape (g_1, ..., g_m)
-        Reports in each combination of categories.
+        Number of reports in each combination of categories.
     channel : ndarray of float64, shape (cells, cells)
-        Probabilities of the reported cell (row) given the true one (column), in C order.
+        Probability of each reported cell (row) given each true one (column), in C order.
 
     Raises
     ------
@@ -276,7 +276,7 @@ def _invert(matrix: Floats) -> Floats:
 
 
 def kronecker(matrices: Sequence[Floats]) -> Floats:
-    """Compute the Kronecker product of matrices, the first one outermost."""
+    """Compute the Kronecker product of matrices, with the first one outermost."""
     product: Floats = np.ones((1, 1))
     for matrix in matrices:
         product = np.asarray(np.kron(product, matrix), dtype=np.float64)

@@ -30,21 +30,21 @@ class AssociationEstimate:
     Attributes
     ----------
     raw : float or None
-        Value at the unbiased shares, unclipped; None where it is undefined for them.
+        Unclipped value at the unbiased shares; None where they do not define a value.
     standard_error : float or None
         Standard error of `raw`, by the delta method; None where `raw` is None, and for the odds
         ratio, whose logarithm has a standard error (`Association.log_odds_ratio`).
     estimate : float or None
-        Value at the most likely shares; None where it is not defined (0 / 0).
+        Value at the most likely shares; None where these do not define a value (0 / 0).
     low, high : float
         Ends of the profile-likelihood interval; `high` may be infinite for an odds ratio. The
         interval is the whole range where it is plausible that no one is counted.
     level : float
         Confidence level.
     design_error : float or None
-        Only for the two shares and their difference: the standard error if the share `supposed` of
-        each group had the event. It does not depend on how often the event was reported. None
-        where no one seems to be in a group.
+        Standard error that would result if a fraction `supposed` of each group had the event. It
+        does not depend on how often the event was reported. It is computed only for the two shares
+        and their difference, and is None where no one seems to be in a group.
     """
 
     raw: float | None
@@ -63,15 +63,16 @@ class Association:
     Attributes
     ----------
     table : TableEstimates
-        All categories of both questions.
+        Estimates for all categories of both questions.
     share_first, share_second : AssociationEstimate
         Share of the event in the first and in the second group.
     difference : AssociationEstimate
         First share minus second share.
     odds_ratio : AssociationEstimate
-        Odds ratio of the event, first group against second.
+        Odds ratio of the event in the first group against the second.
     log_odds_ratio : AssociationEstimate
-        Natural logarithm of the odds ratio, with a standard error; ends may be infinite.
+        Natural logarithm of the odds ratio, with a standard error. The ends of its interval may be
+        infinite.
     phi : AssociationEstimate
         Correlation of event and group.
     test : SignificanceTest
@@ -104,7 +105,8 @@ def associate(
     Parameters
     ----------
     counts : array_like of int, shape (k_1, k_2)
-        Reports showing each combination of codes of the outcome (rows) and the group (columns).
+        Number of reports showing each combination of codes of the outcome (rows) and the group
+        (columns).
     variables : sequence of two Variable
         Outcome and group.
     event : int
@@ -119,8 +121,8 @@ def associate(
     Returns
     -------
     Association
-        Shares are among those who answered both questions: refusals and "not asked" belong to no
-        group and do not count as the event.
+        All shares are shares of those who answered both questions: refusals and "not asked" belong
+        to no group and do not count as the event.
 
     Raises
     ------
@@ -131,9 +133,9 @@ def associate(
 
     Notes
     -----
-    Difference = p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use the
-    profile likelihood of the joint multinomial, even where a share is at 0 and a delta method would
-    fail. They hold for one look at the data, with the amount of data fixed in advance.
+    The difference is p_11 / p_.1 - p_10 / p_.0, with p the true shares of the cells. Intervals use
+    the profile likelihood of the joint multinomial, even where a share is at 0 and a delta method
+    would fail. They hold for one look at the data, with the amount of data fixed in advance.
 
     References
     ----------
@@ -277,7 +279,7 @@ class _Analysis:
 def _find_design_errors(
     table: TableEstimates, channel: Floats, cells: _Cells, *, supposed: float, total: int
 ) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Return the errors of the shares and difference if a share `supposed` had the event."""
+    """Return the errors of the shares and their difference if a share `supposed` had the event."""
     shares = table.joint_shares.ravel().copy()
     for group, event in zip(cells.groups, cells.masks[::2], strict=True):
         people = shares[group].sum()

@@ -39,8 +39,8 @@ class ExpectedReports:
     truth : ndarray of float64, shape (true,)
         Expected shares of people; they sum to one.
     event, counted : ndarray of float64, shape (true,)
-        1 for the truths whose share is wanted (`event`), or among which the share is taken
-        (`counted`); otherwise 0.
+        1 for the truths whose share is wanted (`event`), or among which this share is taken
+        (`counted`); otherwise 0. For a mean, `event` may also hold values between 0 and 1.
     """
 
     channel: Floats
@@ -75,23 +75,24 @@ def expect_answers(
     share : float
         The expected true share among those who answer, in [0, 1].
     mechanism : RandomizedResponse
-        The question's mechanism: "not asked", and "prefer not to say" if offered, are among its
-        symbols, and at least two others are answers.
+        The question's mechanism. Its symbols include "not asked" and "prefer not to say" where
+        these exist, and at least two answers.
     asked : float or None, optional
         Share of people who are asked, in (0, 1]; None if there is no code for "not asked".
     refusing : float or None, optional
-        Share of those asked who prefer not to say, in [0, 1); None if that is not offered.
+        Share of those asked who prefer not to say, in [0, 1); None if this answer is not offered.
     parent : array_like of float, shape (reported, 2), optional
-        Channel of the codes that decide who is asked: probability of each reported class for
-        people who are not asked, then for those who are. None: ignore these codes.
+        Channel of the codes that decide who is asked: the probability of each reported class, first
+        for people who are not asked, then for people who are. If None, these codes are ignored.
     answers : int or None, optional
-        Number of codes that are answers, at least 2; the others mean "prefer not to say", except
-        for one code for "not asked". None: all codes except one for each of these.
+        Number of codes that are answers, at least 2. The others mean "prefer not to say", except
+        for one code for "not asked". If None, each of these two meanings has one code where it
+        is possible, and all other codes are answers.
 
     Returns
     -------
     ExpectedReports
-        The codes expected for the question, combined with the parent's.
+        The reports expected for the question, combined with those for the parent.
 
     Raises
     ------
@@ -139,13 +140,13 @@ def expect_item(
     mechanism : RandomizedResponse
         The mechanism of the item, with two symbols.
     gate : RandomizedResponse
-        The mechanism of the code that says whether the question was answered, with at least two
-        symbols: "answered" and one for each possible reason for no answer.
+        The mechanism of the code that says whether the question was answered. It has at least two
+        symbols: "answered", and one for each possible reason for no answer.
 
     Returns
     -------
     ExpectedReports
-        The codes expected for item and gate, combined with the parent's.
+        The reports expected for item and gate, combined with those for the parent.
 
     Raises
     ------
@@ -227,7 +228,8 @@ def assume_share(
     channel : array_like of float, shape (reported, true)
         As for `ExpectedReports`.
     numerator, denominator : array_like of float, shape (true,)
-        What each truth adds to the ratio's numerator, from 0 to 1, and denominator, 1 or 0.
+        What each truth adds to the numerator of the ratio, from 0 to 1, and to its denominator, 0
+        or 1.
     counted : float
         Share of people who are counted, in (0, 1].
     share : float
@@ -236,13 +238,14 @@ def assume_share(
     Returns
     -------
     ExpectedReports
-        All people counted are at one of the two ends: a fraction `share` of them have truths with
-        numerator 1, the rest truths with 0. Truths of the same kind are equally frequent.
+        The reports if all people counted are at one of the two ends: a fraction `share` of them
+        have truths with numerator 1, and the rest have truths with numerator 0. Truths of the same
+        kind are equally frequent.
 
     Raises
     ------
     ValueError
-        If a number is out of range, or no truth is at an end.
+        If a number is out of range, or no truth is at an end where people are assumed.
 
     Examples
     --------
@@ -284,19 +287,20 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
     Returns
     -------
     float
-        The standard deviation; divided by sqrt(n), it is the standard error from n reports of
-        everyone who takes part.
+        The standard error from one report. Divided by sqrt(n), it is the standard error from the
+        reports of all n people who take part.
 
     Notes
     -----
-    The standard deviation of A - q B, with the weights A and B of least variance at the expected
-    truth, divided by the share of people who answer. It equals that of the most likely share and,
-    for a question's own code alone, that of the delta method. Assumes a fixed end and the normal
-    approximation.
+    The result is the standard deviation of A - q B, with the weights A and B of least variance at
+    the expected truth, divided by the share of people who answer. It equals the standard error of
+    the most likely share and, for a question's own code alone, the standard error by the delta
+    method. It assumes a fixed end and the normal approximation.
 
     Examples
     --------
-    The example of the methods: three codes, 30 % asked, with and without the parent's code.
+    Three codes with 30 % of people asked, without and with the parent's code, as in
+    docs/methods/other-kinds.md:
 
     >>> three = RandomizedResponse.from_flips(symbols=3, flips=25)
     >>> coins = RandomizedResponse.from_flips(symbols=2, flips=25)
@@ -317,7 +321,7 @@ def one_report_ratio_spread(*, reports: ExpectedReports) -> float:
 
 
 def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = LEVEL) -> float:
-    """Find the half-width with which a share among those who answer will be known.
+    """Find the half-width that the interval of a share among those who answer will have.
 
     Parameters
     ----------
@@ -326,7 +330,7 @@ def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = LE
     people : int
         Number of people taking part, at least 1.
     level : float, optional
-        Level of the interval, in (0, 1); for a watched survey
+        Level of the interval, in (0, 1). For a watched survey, use the result of
         `privacy.planning.precision.watched_level`.
 
     Returns
@@ -341,7 +345,7 @@ def ratio_half_width(*, reports: ExpectedReports, people: int, level: float = LE
 
     Notes
     -----
-    The normal approximation, not cut to [0, 1].
+    The result uses the normal approximation and is not cut to [0, 1].
 
     Examples
     --------
@@ -364,14 +368,14 @@ def people_for_ratio_half_width(
     reports : ExpectedReports
         What people are expected to report.
     half_width : float
-        Desired half-width of the share among those who answer, in (0, 1).
+        Desired half-width of the interval of the share among those who answer, in (0, 1).
     level : float, optional
         As for `ratio_half_width`.
 
     Returns
     -------
     int
-        People taking part, including those who will not answer; rounded up.
+        Number of people who take part, including those who will not answer; rounded up.
 
     Raises
     ------

@@ -21,9 +21,9 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
     share : float
         The true share, in [0, 1].
     people : int
-        Reports n, at least 1.
+        Number of reports n, at least 1.
     mechanism : RandomizedResponse
-        The mechanism of every question: q questions cost q times its epsilon.
+        The mechanism of every question; q questions together cost q times its epsilon.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def full_standard_error(*, share: float, people: int, mechanism: RandomizedRespo
 
     Notes
     -----
-    Assumes a fixed end. The result is a standard error, not an interval.
+    The result assumes a fixed end. It is a standard error, not an interval.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def split_standard_error(
     share : float
         The true share, in [0, 1].
     people : int
-        People answering, at least 1.
+        Number of people who answer, at least 1.
     questions : int
         Number of questions q, at least 1.
     mechanism : RandomizedResponse
@@ -78,7 +78,7 @@ def split_standard_error(
 
     Notes
     -----
-    Assumes a fixed end. The result is a standard error, not an interval.
+    The result assumes a fixed end. It is a standard error, not an interval.
 
     References
     ----------
@@ -107,7 +107,7 @@ def subset_standard_error(
     share : float
         The true share, in [0, 1].
     people : int
-        People answering, at least 1.
+        Number of people who answer, at least 1.
     questions : int
         Number of questions q, at least 1.
     drawn : int, optional
@@ -128,7 +128,7 @@ def subset_standard_error(
 
     Notes
     -----
-    Assumes a fixed end. The result is a standard error, not an interval.
+    The result assumes a fixed end. It is a standard error, not an interval.
 
     References
     ----------
@@ -159,15 +159,15 @@ def question_fraction(*, drawn: int, questions: int) -> float:
     Parameters
     ----------
     drawn : int
-        How many questions each person answers, m, from 1 to q.
+        Number m of questions that each person answers, from 1 to q.
     questions : int
         Number of questions q, at least 1.
 
     Returns
     -------
     float
-        m / q. Numbers of people in `privacy.planning.precision` and `privacy.planning.power`
-        mean those who answered the question.
+        m / q. In `privacy.planning.precision` and `privacy.planning.power`, the number of people is
+        the number who answered the question.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def question_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    Exact in expectation, for every kind of interval and rule for ending.
+    The fraction is exact in expectation, for every kind of interval and rule for ending the survey.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
     Parameters
     ----------
     drawn : int
-        How many questions each person answers, m, from 1 to q.
+        Number m of questions that each person answers, from 1 to q.
     questions : int
         Number of questions q, at least 2.
 
@@ -210,7 +210,7 @@ def pair_fraction(*, drawn: int, questions: int) -> float:
 
     Notes
     -----
-    Exact in expectation, for every kind of interval and rule for ending.
+    The fraction is exact in expectation, for every kind of interval and rule for ending the survey.
 
     Examples
     --------

@@ -30,7 +30,8 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
     Returns
     -------
     float
-        l (1 - l) / (d**2 p (1 - p)); for k = 2 it is 1 + t (1 - t) / ((2 t - 1)**2 p (1 - p)).
+        l (1 - l) / (d**2 p (1 - p)). For k = 2 symbols, where an answer is kept with probability t,
+        it is 1 + t (1 - t) / ((2 t - 1)**2 p (1 - p)).
 
     Raises
     ------
@@ -39,7 +40,7 @@ def design_effect(*, share: float, mechanism: RandomizedResponse) -> float:
 
     Notes
     -----
-    A ratio of variances; assumes a fixed end.
+    The result is a ratio of variances and assumes a fixed end.
 
     References
     ----------
@@ -69,18 +70,18 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
     Returns
     -------
     float
-        Variance of the mean from k symbols divided by that from one bit; above 1, the bit is
-        better, but gives only the mean.
+        Variance of the mean from k symbols divided by its variance from one bit. Above 1, the bit
+        is better, but it gives only the mean.
 
     Raises
     ------
     ValueError
-        If shares are not k shares that sum to one.
+        If `shares` does not hold k shares that sum to one.
 
     Notes
     -----
     The bit is 1 with probability x / (k - 1) for value x, then passes through binary randomized
-    response with the same epsilon. A ratio of variances; assumes a fixed end.
+    response with the same epsilon. The result is a ratio of variances and assumes a fixed end.
 
     References
     ----------
@@ -104,14 +105,14 @@ def mean_variance_ratio(*, shares: Sequence[float], mechanism: RandomizedRespons
 
 
 def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> float:
-    """Compare the number of people needed with that of the best known mechanism.
+    """Compare the number of people needed with the number for the best known mechanism.
 
     Parameters
     ----------
     symbols : int
         Number of symbols k, at least 2.
     epsilon : float
-        In nats, positive and finite.
+        Privacy loss epsilon in nats, positive and finite.
     share : float
         The true share of one answer, in (0, 1).
 
@@ -119,8 +120,8 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     -------
     float
         How many times as many people k-ary randomized response needs as subset selection, for the
-        same precision at the same epsilon; at least 1. It is 1 for k = 2 and, at a large epsilon,
-        also for more symbols.
+        same precision at the same epsilon. The result is at least 1; it is 1 for k = 2 and, at a
+        large epsilon, also for more symbols.
 
     Raises
     ------
@@ -132,8 +133,8 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     Subset selection reports w of the k symbols. With z = w exp(epsilon) + k - w, the true one is
     among these w with probability p = w exp(epsilon) / z, and any other one with probability
     q = w ((w - 1) exp(epsilon) + k - w) / ((k - 1) z). The variance of a share is
-    l (1 - l) / (p - q)**2 for one report, with l = q + (p - q) share. The best w is taken; w = 1 is
-    k-ary randomized response. A ratio of variances; assumes a fixed end.
+    l (1 - l) / (p - q)**2 for one report, with l = q + (p - q) share. The best w is used; w = 1 is
+    k-ary randomized response. The result is a ratio of variances and assumes a fixed end.
 
     References
     ----------
@@ -150,7 +151,7 @@ def subset_selection_ratio(*, symbols: int, epsilon: float, share: float) -> flo
     epsilon = check_positive("epsilon", epsilon)
     share = check_share("share", share, ends="()")
     sent = np.arange(1, symbols)
-    # Everything is divided by exp(epsilon), which may be too large for a float.
+    # All terms are divided by exp(epsilon), which may be too large for a float.
     rest = (symbols - sent) * exp(-epsilon)
     other = sent * (sent - 1 + rest) / ((symbols - 1) * (sent + rest))
     # p - q without its factor 1 - exp(-epsilon), which all w share and which may be tiny.

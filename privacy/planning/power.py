@@ -35,13 +35,13 @@ def power_two_samples(
     first, second : float
         The true shares of the groups, in [0, 1] and different.
     people : int
-        Reports in each group, at least 1.
+        Number of reports in each group, at least 1.
     mechanism : RandomizedResponse
-        The question's mechanism, the same in both groups; who is in which group is known.
+        The question's mechanism, the same in both groups. It is known who is in which group.
     significance : float, optional
         Probability of finding a difference between equal groups, in (0, 1).
     sides : {1, 2}, optional
-        1 tests in the direction of the true difference only.
+        1 for a test only in the direction of the true difference, 2 for a two-sided test.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def power_two_samples(
 
     Notes
     -----
-    Standard error s((p1 + p2) / 2) sqrt(2 / n) under equality, sqrt((s(p1)**2 + s(p2)**2) / n)
-    otherwise, with s(p) = sqrt(l (1 - l)) / d and l = c + d p. Assumes one test at a fixed end and
-    the normal approximation.
+    The standard error is s((p1 + p2) / 2) sqrt(2 / n) under the hypothesis of equal shares, and
+    sqrt((s(p1)**2 + s(p2)**2) / n) otherwise, with s(p) = sqrt(l (1 - l)) / d and l = c + d p. The
+    result assumes one test at a fixed end and the normal approximation.
 
     References
     ----------
@@ -101,11 +101,11 @@ def people_for_power_two_samples(
     power : float, optional
         Desired probability of finding a difference, in (0, 1).
     mechanism : RandomizedResponse
-        The question's mechanism, the same in both groups; who is in which group is known.
+        The question's mechanism, the same in both groups. It is known who is in which group.
     significance : float, optional
         Probability of finding a difference between equal groups, in (0, 1).
     sides : {1, 2}, optional
-        1 tests in the direction of the true difference only.
+        1 for a test only in the direction of the true difference, 2 for a two-sided test.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def people_for_power_two_samples(
 
     Notes
     -----
-    Assumes one test at a fixed end and the normal approximation.
+    The result assumes one test at a fixed end and the normal approximation.
 
     References
     ----------
@@ -179,7 +179,7 @@ def _tail_quantile(significance: float, sides: Sides) -> float:
 
 
 def check_pair(**shares: float) -> None:
-    """Refuse two shares, given by name, that are out of range or equal."""
+    """Reject two shares, given by name, that are out of range or equal."""
     for name, value in shares.items():
         check_share(name, value)
     (first, before), (second, after) = shares.items()

@@ -1,8 +1,8 @@
 """The precision of shares, and the number of people needed.
 
-Every result assumes a rule for ending the survey. "Fixed end": a date or a number of people was
-fixed beforehand and kept. "Watched": researchers see results at looks and may stop at any of them.
-Shares and half-widths are fractions, not percentage points.
+Every result assumes a rule for ending the survey. With a "fixed end", a date or a number of people
+was fixed beforehand and kept. In a "watched" survey, researchers see results at looks and may stop
+at any look. Shares and half-widths are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TINY = 1e-12
 def half_width(
     *, share: float, people: int, mechanism: RandomizedResponse, level: float = LEVEL
 ) -> float:
-    """Find the half-width with which a share will be known.
+    """Find the half-width that the interval of a share will have.
 
     Parameters
     ----------
     share : float
         The expected true share, in [0, 1].
     people : int
-        Reports n, at least 1.
+        Number of reports n, at least 1.
     mechanism : RandomizedResponse
         The question's mechanism.
     level : float, optional
@@ -49,9 +49,9 @@ def half_width(
 
     Notes
     -----
-    Assumes a fixed end and the normal approximation, not cut to [0, 1]; the interval shown
-    afterwards is the likelihood-ratio one, which has nearly the same length. For a watched survey
-    see `watched_half_width`.
+    The result assumes a fixed end and the normal approximation, and is not cut to [0, 1]. The
+    interval shown afterwards is usually the likelihood-ratio interval, which has nearly the same
+    length. For a watched survey, see `watched_half_width`.
 
     References
     ----------
@@ -100,7 +100,7 @@ def people_for_half_width(
 
     Notes
     -----
-    Assumes a fixed end and the normal approximation. For a watched survey see
+    The result assumes a fixed end and the normal approximation. For a watched survey, see
     `people_for_watched_half_width`.
 
     References
@@ -130,26 +130,26 @@ def watched_half_width(
     expected: float | None = None,
     level: float = LEVEL,
 ) -> float:
-    """Find the half-width with which a share will be known in a watched survey.
+    """Find the half-width that the interval of a share will have in a watched survey.
 
     Parameters
     ----------
     share : float
         The expected true share, in [0, 1].
     people : int
-        Reports n at the look in question, at least 1.
+        Number of reports n at the look in question, at least 1.
     mechanism : RandomizedResponse
         The question's mechanism.
     expected : float or None, optional
-        Reports that the survey announces as expected, positive. None: as many as `people`.
+        Number of reports that the survey announces as expected, positive. If None, it is `people`.
     level : float, optional
         Confidence level for all looks together, in (0, 1).
 
     Returns
     -------
     float
-        Half the length, before cutting to [0, 1], of the interval at a look at n reports of which
-        the expected number (c + d p) n show the symbol.
+        Half the length of the interval at a look at n reports, before the interval is cut to
+        [0, 1]. The expected number (c + d p) n of these reports show the symbol.
 
     Raises
     ------
@@ -158,8 +158,9 @@ def watched_half_width(
 
     Notes
     -----
-    The guaranteed interval at the level of this look (`privacy.shares.looks.planned_times`). The
-    length is interpolated between whole numbers of reports that show the symbol.
+    The interval is the guaranteed one, at the level of this look (see
+    `privacy.shares.looks.planned_times`). The length is interpolated between whole numbers of
+    reports that show the symbol.
 
     References
     ----------
@@ -179,8 +180,8 @@ def watched_half_width(
     number = people if expected is None else check_positive("expected", expected)
     shown = people * reported_share(share, mechanism)
     fewer = min(floor(shown), people - 1)
-    # A channel that is almost the identity: the ends are reported shares, and nothing is cut off at
-    # 0 or 1.
+    # With a channel that is almost the identity, the ends are reported shares, and nothing is cut
+    # off at 0 or 1.
     found = clopper_pearson(
         successes=[fewer, fewer + 1],
         total=people,
@@ -201,7 +202,7 @@ def watched_level(level: float = LEVEL, *, time: float = 1.0) -> float:
     level : float, optional
         Confidence level for all looks together, in (0, 1).
     time : float, optional
-        Reports at this look as a fraction of those expected, positive.
+        Number of reports at this look as a fraction of the number expected, positive.
 
     Returns
     -------
@@ -240,8 +241,8 @@ def people_for_watched_half_width(
     Returns
     -------
     int
-        A number of people for which `watched_half_width` is at most the desired one, but not with
-        one person fewer, if the survey expects that number; 2**53 if more are needed.
+        A number of people for which `watched_half_width` is at most the desired one, whereas it is
+        larger with one person fewer; 2**53 if more people are needed.
 
     Raises
     ------
@@ -250,8 +251,8 @@ def people_for_watched_half_width(
 
     Notes
     -----
-    Assumes that the survey announces this number as expected before it opens. A half-width
-    of 5 points or less takes about a third more people than with a fixed end.
+    The result assumes that the survey announces the number of people as expected before it opens. A
+    half-width of 5 points or less takes about a third more people than with a fixed end.
 
     Examples
     --------

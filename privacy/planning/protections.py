@@ -1,9 +1,9 @@
 """The standard error of a share without protection, and with three kinds of protection.
 
 In all four cases, the same people answer one question honestly, and their number is public. The
-loss epsilon is about one person's answer: the same people take part, and one of them has a
-different true answer. Every result assumes a fixed end. Shares and standard errors are fractions,
-not percentage points.
+loss epsilon is about one person's answer, that is, about surveys in which the same people take part
+and one of them has a different true answer. Every result assumes a fixed end. Shares and standard
+errors are fractions, not percentage points.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from privacy.mechanism.mechanisms import MAX_SYMBOLS, RandomizedResponse
 from privacy.mechanism.shuffling import shuffle_delta
 from privacy.planning.precision import round_up_people, smallest_number
 
-# More people than this would allow even weaker scrambling of shuffled reports. Scrambling already
-# hides almost nothing, so larger surveys use the bound for this number, which is conservative.
+# More people than this would allow even weaker scrambling of shuffled reports. With this number,
+# scrambling already hides almost nothing. Larger surveys use the bound for this number, which is
+# conservative.
 _MOST_SHUFFLED = 2**20
 # Whole thresholds out of 2**32 can realize every epsilon between these two bounds.
 _STRONGEST, _WEAKEST = 1e-7, 22.0
@@ -64,8 +65,8 @@ def protected_standard_error(
     people : int
         People n who answer, at least 1.
     epsilon : float
-        Loss about one answer towards anyone who is not trusted, in nats; at least 1e-7 and
-        finite, and at most 22 for shuffled reports. Without protection it has no effect.
+        Privacy loss of one answer towards anyone who is not trusted, in nats; finite and at least
+        1e-7, and at most 22 for shuffled reports. Without protection, epsilon has no effect.
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
@@ -74,11 +75,11 @@ def protected_standard_error(
     Returns
     -------
     float
-        The standard error. For none and central,
-        sqrt(p (1 - p) / n + 2 (D / epsilon)**2 / n**2), without the second term for none; D = 1
-        for two answers and 2 for more. For local, sqrt(l (1 - l) / n) / d with l = c + d p, where
-        the channel has exactly epsilon; for shuffled, the same with the larger epsilon that
-        shuffling allows.
+        The standard error. For `CENTRAL`, it is sqrt(p (1 - p) / n + 2 (D / epsilon)**2 / n**2),
+        with D = 1 for two answers and 2 for more; for `NONE`, the second term is missing. For
+        `LOCAL`, it is sqrt(l (1 - l) / n) / d with l = c + d p, where the channel has exactly
+        epsilon. For `SHUFFLED`, the formula is the same, with the larger epsilon that shuffling
+        allows.
 
     Raises
     ------
@@ -87,13 +88,14 @@ def protected_standard_error(
 
     Notes
     -----
-    Neighbours differ in one person's true answer, which moves one count up and another down. With
-    two answers, one count determines both, because n is public, so the L1 sensitivity D is 1; with
-    more answers, all k counts get noise, and D is 2. Laplace noise of scale b = D / epsilon has
-    variance 2 b**2; for the discrete kind that Murmur draws, it is less by up to 1/6. The estimate
-    divides by the public n, so only the noise of the answer's own count matters.
+    Neighbouring data sets differ in one person's true answer, which moves one count up and another
+    down. With two answers, one count determines both, because n is public, so the L1 sensitivity D
+    is 1. With more answers, all k counts get noise, and D is 2. Laplace noise of scale
+    b = D / epsilon has variance 2 b**2; the variance of the discrete noise that Murmur draws is
+    smaller by up to 1/6. The estimate divides by the public n, so only the noise of the answer's
+    own count matters.
 
-    For two answers the local variance is p (1 - p) / n + e / ((e - 1)**2 n) with
+    For two answers, the local variance is p (1 - p) / n + e / ((e - 1)**2 n) with
     e = exp(epsilon): at ln 3 the second term is 3 / (4 n).
 
     References
@@ -151,8 +153,8 @@ def people_for_protected_standard_error(
     standard_error : float
         Desired standard error, in (0, 1).
     epsilon : float
-        Loss about one answer towards anyone who is not trusted, in nats; at least 1e-7 and
-        finite, and at most 22 for shuffled reports. Without protection it has no effect.
+        Privacy loss of one answer towards anyone who is not trusted, in nats; finite and at least
+        1e-7, and at most 22 for shuffled reports. Without protection, epsilon has no effect.
     answers : int, optional
         Number of answers k, from 2 to 64; 2 for shuffled reports.
     delta : float, optional
@@ -244,8 +246,8 @@ def _shuffling_reaches(
 ) -> bool:
     """Return whether readers learn at most epsilon from reports with the desired variance.
 
-    This check computes one bound for each number of people; the variance would need a bound for
-    each step of a bisection.
+    This check computes one bound for each number of people. Computing the variance would require a
+    bound for each step of a bisection.
     """
     scrambling = wanted * people - share * (1 - share)
     if scrambling <= 0:
@@ -264,12 +266,12 @@ def _shuffling_reaches(
 
 def _scrambled_variance(share: float, epsilon: float, answers: int) -> float:
     """Compute the variance of an estimated share from one scrambled report: l (1 - l) / d**2."""
-    # From exp(-epsilon), so that neither a large nor a small epsilon loses digits.
+    # Computed from exp(-epsilon), so that neither a large nor a small epsilon loses digits.
     ratio = exp(-epsilon)
     keep = 1 / (1 + (answers - 1) * ratio)
     other, slope = ratio * keep, -expm1(-epsilon) * keep
     reported = other + slope * share
-    rest = (answers - 1) * other + slope * (1 - share)  # 1 - l, without its cancellation
+    rest = (answers - 1) * other + slope * (1 - share)  # 1 - l, without cancellation
     return reported * rest / (slope * slope)
 
 

@@ -17,25 +17,27 @@ def find_contradictions(
     slope: ArrayLike,
     level: ArrayLike,
 ) -> NDArray[np.bool_]:
-    """Find the codes that are too rare or too frequent for every true share, at one look.
+    """Find the codes that are too rare or too frequent for any true share, at one look.
 
     Parameters
     ----------
     successes : array_like of int
-        Reports S showing the code, 0 <= S <= total.
+        Number S of reports that show the code, 0 <= S <= total.
     total : array_like of int
-        Reports n, at least 0.
+        Number of reports n, at least 0.
     other_probability, slope : array_like of float
         c and d of the channel: a report shows the code with probability c + d p.
     level : array_like of float
-        In (0, 1); for several codes together, `privacy.shares.intervals.simultaneous_level`. All
-        five arguments broadcast against each other.
+        Confidence level, in (0, 1). To test several codes together, use the result of
+        `privacy.shares.intervals.simultaneous_level`. All five arguments broadcast against each
+        other.
 
     Returns
     -------
     ndarray of bool
-        Of the broadcast shape. Each entry is True with probability at most 1 - level if the stated
-        mechanism produced the reports, at every true share and every n; False for n = 0.
+        Entries in the broadcast shape. If the stated mechanism produced the reports, each entry is
+        True with probability at most 1 - level, at every true share and every n. Entries with n = 0
+        are False.
 
     Raises
     ------
@@ -44,10 +46,10 @@ def find_contradictions(
 
     Notes
     -----
-    True if P(X <= S) <= (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d, for
-    a binomial X. The tails are monotone in l, so no share in between makes this more likely. Valid
-    for one look at the data, with the amount of data fixed in advance; the test is then much
-    more sensitive than one that holds at every look.
+    For a binomial X with n trials of probability l, an entry is True if P(X <= S) <=
+    (1 - level) / 2 at l = c, or P(X >= S) <= (1 - level) / 2 at l = c + d. Both tails are monotone
+    in l, so each is largest at this value. The test is valid for one look at the data, with the
+    amount of data fixed in advance; it is much more sensitive than one that holds at every look.
 
     References
     ----------
@@ -55,7 +57,7 @@ def find_contradictions(
 
     Examples
     --------
-    Two coins show each code in at least a quarter of the reports, up to chance:
+    With two coins, each code is expected in at least a quarter of the reports:
 
     >>> coins = dict(total=1000, other_probability=0.25, slope=0.5, level=0.99)
     >>> find_contradictions(successes=[214, 215, 785, 786], **coins).tolist()

@@ -39,12 +39,12 @@ class CodeCounts:
         return self.misses / (1 - reported) - self.successes / reported
 
     def reported(self, share: Floats) -> Floats:
-        """The reported share l = c + d p, strictly between 0 and 1."""
+        """Compute the reported share l = c + d p, which lies strictly between 0 and 1."""
         return self.c + self.d * share
 
     @property
     def closest(self) -> Floats:
-        """The maximum-likelihood share in [0, 1]; 1/2 if there are no reports."""
+        """The maximum-likelihood share in [0, 1], or 1/2 if there are no reports."""
         reported = self.successes / np.maximum(self.total, 1)
         return np.where(self.total > 0, np.clip((reported - self.c) / self.d, 0.0, 1.0), 0.5)
 
@@ -78,16 +78,16 @@ def search_ends(
 ) -> tuple[Floats, Floats]:
     """Find where the excess over the limit becomes 0, on both sides of the closest share.
 
-    `excess` is convex in the share; its derivative is with respect to the reported share. From a
-    rejected end, Newton's steps approach the solution and never cross it. The result therefore
-    cuts off rejected shares only.
+    `excess` returns the excess, which is convex in the share, and its derivative with respect to
+    the reported share. If Newton's method starts from a rejected end, its steps approach the
+    solution and never cross it. The result therefore cuts off only rejected shares.
     """
     inside = data.closest
     share = np.stack([np.zeros_like(inside), np.ones_like(inside)])
     for _ in range(_MAX_STEPS):
         over, by_reported = excess(data.reported(share))
         slope = data.d * by_reported
-        # An end that is not rejected stays; elsewhere the slope leads inwards and is not 0.
+        # An accepted end stays. At a rejected end, the slope leads inwards and is not 0.
         going = over > 0
         step = np.where(going, over / np.where(going & (slope != 0), slope, 1.0), 0.0)
         nearer = share - step

@@ -27,12 +27,15 @@ class ConditionalShare:
     Attributes
     ----------
     share : float or None
-        Ratio of the unbiased estimates, a fraction that may lie outside [0, 1]; None where the
-        estimated share of those who answered is not positive, because there is no ratio then.
+        With method "likelihood_ratio_conditional", the ratio of the unbiased estimates, a fraction
+        that may lie outside [0, 1]; with "likelihood_ratio_joint", the most likely share. None
+        where the estimated share of those who answered is not positive, because the ratio is then
+        undefined.
     standard_error : float or None
         Standard error of `share`, by the delta method; None where `share` is None.
     among_share : float
-        Estimated share of those who were asked and answered, unclipped.
+        Estimated share of people who were asked and answered: unbiased and unclipped with the first
+        method, the most likely share with the second.
     low, high : float
         Ends of the interval, 0 <= low <= high <= 1.
     level : float
@@ -76,8 +79,8 @@ def likelihood_ratio_share(
     Returns
     -------
     ConditionalShare
-        With method "likelihood_ratio_conditional". The interval is never empty, and may be all of
-        [0, 1].
+        The estimate, with method "likelihood_ratio_conditional". The interval is never empty and
+        may be all of [0, 1].
 
     Raises
     ------
@@ -87,13 +90,15 @@ def likelihood_ratio_share(
 
     Notes
     -----
-    The reports fall into three cells: the symbol, the other answers, the rest. With L the
-    log-likelihood of the cells and L(q) its maximum given the share q among the answers, q is
-    kept if 2 (max L - L(q)) <= the level's quantile of chi-square with one degree of freedom. The
-    likely cell shares form a convex set, so the q kept form an interval. Valid for one look at the
-    data, with the amount of data fixed in advance. Exact coverage of 95 % intervals at n = 200,
-    over shares 0, .02, ..., 1 among 10 to 100 % who answer, is at least .94 up to epsilon = 4;
-    where a share is near 0 or 1, or it is plausible that no one answered, coverage is about .975.
+    The reports fall into three cells: the symbol, the other answers and the rest. Let L be the
+    log-likelihood of the cells, and L(q) its maximum given the share q among the answers. A share q
+    is kept if 2 (max L - L(q)) is at most the chi-square quantile of the level, with one degree of
+    freedom. The likely cell shares form a convex set, so the values of q that are kept form an
+    interval. It is valid for one look at the data, with the amount of data fixed in advance.
+
+    The exact coverage of 95 % intervals at n = 200, over shares 0, .02, ..., 1 among 10 to 100 %
+    who answer, is at least .94 up to epsilon = 4. Coverage is about .975 where the share is near 0
+    or 1, or where it is plausible that no one answered.
 
     References
     ----------
@@ -171,7 +176,7 @@ def _most_likely_ratio(cells: _Cells) -> float:
 
 
 def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
-    """Find the constrained maximum: as for single symbols, but with a floor for each cell."""
+    """Find the constrained maximum like `estimation.fit_joint_shares`, with a floor per cell."""
     counts, floors = cells.counts, cells.floors
     free = {0, 1, 2}
     while True:
@@ -187,7 +192,10 @@ def _most_likely_reported(cells: _Cells) -> tuple[float, float, float]:
 
 
 def _best_log_likelihood(cells: _Cells, ratio: float) -> float:
-    """Find the highest log-likelihood with this ratio; it is concave in the share who answered."""
+    """Find the highest log-likelihood with this ratio.
+
+    The log-likelihood is concave in the share of people who answered.
+    """
     floors, d = cells.floors, cells.d
     slopes = (d * ratio, d * (1 - ratio), -d)
     starts = (floors[0], floors[1], floors[2] + d)
@@ -203,8 +211,8 @@ def _top(
 ) -> float:
     """Find where in [0, 1] the sum of n ln(start + slope x) is highest.
 
-    The derivative times all three cells is a quadratic that opens downwards. Where all cells are
-    positive, it is positive to the left of its larger root.
+    Multiplied by all three cells, the derivative is a quadratic that opens downwards. Where all
+    cells are positive, the quadratic is positive to the left of its larger root.
     """
     (n, m, o), (a, b, c), (x, y, z) = counts, starts, slopes
     square = x * y * z * (n + m + o)

@@ -22,11 +22,11 @@ from privacy.shares.intervals import likelihood_ratio
 
 FixedEndMethod = Literal["likelihood_ratio", "clopper_pearson"]
 # The likelihood-ratio interval is chosen if its lowest coverage falls short of the level by at most
-# this fraction of 1 - level: for 95 % intervals, if it is at least 93 %.
+# this fraction of 1 - level: for 95 % intervals, if the lowest coverage is at least 93 %.
 TOLERANCE = 0.4
 _GRID = np.linspace(0.0, 1.0, 1001)
-# Right next to the ends of intervals, coverage dips by up to .008 below its values on a grid. With
-# more reports than this, it dips by less than .004 and is far from the limit.
+# Right next to the ends of intervals, coverage dips by up to .008 below its values on the grid.
+# With more reports than this, coverage dips by less than .004 and is far from the limit.
 _MOST_ENDS = 2000
 _BESIDE = 1e-9
 _SAME = 1e-12
@@ -41,14 +41,14 @@ def exact_coverage(
     level: float,
     method: FixedEndMethod,
 ) -> Floats:
-    """Sum the probability of all counts whose interval contains the true share.
+    """Sum the probabilities of all counts whose interval contains the true share.
 
     Parameters
     ----------
     shares : array_like of float
         True shares p, in [0, 1].
     total : int
-        Reports n, at least 1, fixed beforehand.
+        Number of reports n, at least 1, fixed in advance.
     other_probability, slope : float
         c and d of the channel.
     level : float
@@ -69,10 +69,11 @@ def exact_coverage(
 
     Notes
     -----
-    The counts S whose interval contains p form a range, found without computing any interval: the
-    likelihood-ratio statistic of p is convex in S (a maximum of linear functions minus a linear
-    one), and a Clopper-Pearson interval contains p if neither tail of the binomial at c + d p is
-    below (1 - level) / 2. The sum over S is therefore a difference of two distribution functions.
+    The counts S whose interval contains p form a range, which is found without computing any
+    interval. The likelihood-ratio statistic of p is convex in S (a maximum of linear functions
+    minus a linear one). A Clopper-Pearson interval contains p if neither tail of the binomial at
+    c + d p is below (1 - level) / 2. The sum over S is therefore a difference of two distribution
+    functions.
 
     References
     ----------
@@ -100,7 +101,7 @@ def exact_coverage(
     return _cumulative(high, total, l) - _cumulative(low - 1, total, l)
 
 
-# Also cached by type: 1, 1.0 and True are equal, but only the first is a number of reports.
+# The cache also compares types: 1, 1.0 and True are equal, but only 1 is a number of reports.
 @lru_cache(maxsize=4096, typed=True)
 def choose_fixed_end_method(
     *, total: int, other_probability: float, slope: float, level: float
@@ -110,7 +111,7 @@ def choose_fixed_end_method(
     Parameters
     ----------
     total : int
-        Reports n, at least 0.
+        Number of reports n, at least 0.
     other_probability, slope : float
         c and d of the channel.
     level : float
@@ -119,10 +120,10 @@ def choose_fixed_end_method(
     Returns
     -------
     str
-        "likelihood_ratio" if its exact coverage is at least 1 - 1.4 (1 - level) at every true share
-        0, .001, ..., 1 and, up to 2,000 reports, on both sides of every possible end of an
-        interval, where coverage is lowest. Otherwise "clopper_pearson". The choice does not depend
-        on the answers in the reports.
+        "likelihood_ratio" if its lowest exact coverage is at least 1 - 1.4 (1 - level), otherwise
+        "clopper_pearson". Coverage is computed at every true share 0, .001, ..., 1 and, up to 2,000
+        reports, on both sides of every possible end of an interval, where it is lowest. The choice
+        does not depend on the answers in the reports.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def _likelihood_ratio_range(
         kept: NDArray[np.bool_] = inside & (2 * drop <= limit)
         return kept
 
-    # The statistic is 0 at S = n l: one of the two integers next to it is kept, or no count is.
+    # The statistic is 0 at S = n l, so one of the two integers next to n l is kept or no count is.
     middle = np.minimum(np.floor(total * l).astype(np.int64), total)
     middle = np.where(holds(middle), middle, np.minimum(middle + 1, total))
     none = ~holds(middle)
@@ -206,7 +207,7 @@ def _likelihood_ratio_range(
     low = _last(holds, start=low, end=np.where(holds(low - 1), 0, low))
     high = _last(holds, start=middle, end=np.minimum(middle + reach, total))
     high = _last(holds, start=high, end=np.where(holds(high + 1), total, high))
-    # No count is kept: an empty range makes the difference of distribution functions 0.
+    # If no count is kept, an empty range makes the difference of distribution functions 0.
     return np.where(none, middle + 1, low), np.where(none, middle, high)
 
 
@@ -223,7 +224,7 @@ def _clopper_pearson_range(
         return kept
 
     def high_holds(count: NDArray[np.int64]) -> NDArray[np.bool_]:
-        # P(X >= S), computed directly: subtracting from 1 would lose the tail.
+        # Compute P(X >= S) directly, because subtracting from 1 would lose a small tail.
         above = bdtrc(np.clip(count - 1, 0, total - 1).astype(np.float64), total, l)
         kept: NDArray[np.bool_] = np.where(count <= 0, 1.0, above) >= tail
         return kept
@@ -239,7 +240,7 @@ def _last(
     start: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Find the last count from `start` to `end` for which `holds` is true, as at `start`."""
+    """Find the last count from `start` to `end` where `holds` is true, as it is at `start`."""
     at_end = holds(end)
     kept, dropped = start, end
     while (np.abs(dropped - kept) > 1).any():

@@ -1,4 +1,4 @@
-"""Estimates of true shares from counts of randomized symbols, for any k."""
+"""Estimates of true shares from counts of randomized symbols, for any number of symbols k."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class MarginalEstimates:
     Attributes
     ----------
     shares : ndarray of float64
-        Unbiased shares as fractions, one for every symbol that was requested; they may lie outside
-        [0, 1]. Never clipped: store and export these.
+        Unbiased shares as fractions, one for every symbol that was requested. They are never
+        clipped and may lie outside [0, 1]; store and export them.
     standard_errors : ndarray of float64
         Standard errors of `shares`, as fractions, with divisor n.
     effective_sample_sizes : ndarray of float64
@@ -46,9 +46,9 @@ def estimate_marginal_shares(
     Parameters
     ----------
     successes : array_like of int
-        Reports S showing the symbol, 0 <= S <= total.
+        Number S of reports that show the symbol, 0 <= S <= total.
     total : array_like of int
-        Reports n, at least 1.
+        Number of reports n, at least 1.
     other_probability, slope : array_like of float
         c and d of the channel. All four arguments broadcast against each other.
 
@@ -108,7 +108,7 @@ def fit_joint_shares(
     Parameters
     ----------
     counts : array_like of int, shape (..., k)
-        Reports showing each symbol; at least one for each question.
+        Number of reports showing each symbol; at least one report for each question.
     other_probability, slope : array_like of float, shape (...)
         c and d of each question's channel.
 
@@ -125,8 +125,8 @@ def fit_joint_shares(
 
     Notes
     -----
-    l_j = max(c, S_j / mu), where mu makes the l_j sum to one: the lowest cells are raised to
-    their floor c until none falls below it, in at most k rounds.
+    The reported shares are l_j = max(c, S_j / mu), where mu makes them sum to one. In at most k
+    rounds, the lowest cells are raised to their floor c until no cell is below it.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def fit_joint_shares(
     c, d = c[..., None], d[..., None]
     free = np.ones(cells.shape, dtype=bool)
     while True:
-        # The cells at their floor take c each; the others share the rest in proportion.
+        # Each cell at its floor takes c; the others share the rest in proportion to their counts.
         room = 1 - c * (~free).sum(axis=-1, keepdims=True)
         shared = np.where(free, cells, 0.0).sum(axis=-1, keepdims=True)
         reported = np.where(free, cells * (room / shared), c)

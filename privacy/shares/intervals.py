@@ -1,8 +1,8 @@
-"""Intervals for true shares by several named methods, for many shares at once.
+"""Intervals for true shares by two named methods, for many shares at once.
 
-The count of each symbol is binomial: a report shows it with probability l = c + d p, where p is
-its true share. Every method works on the count S of such reports among n, for arrays of any
-shape, so one call serves all questions, options and levels of a survey.
+The count of each symbol is binomial: a report shows a symbol with true share p with probability
+l = c + d p. Each method works on the number S of such reports among n. The arguments may be arrays,
+so one call is enough for all questions, options and levels of a survey.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Intervals:
     Attributes
     ----------
     low, high : ndarray of float64
-        Ends, 0 <= low <= high <= 1, as fractions.
+        Ends of the intervals as fractions, 0 <= low <= high <= 1.
     contradiction : ndarray of bool
         True where no true share in [0, 1] agrees with the reports: something other than the
         stated mechanism probably produced them, and low = high is merely the nearest share.
     level : ndarray of float64
         Confidence level of each interval, in (0, 1).
     method : str
-        "likelihood_ratio" and "clopper_pearson" (guaranteed): valid for one look, if the end of the
-        survey did not depend on the data.
+        "likelihood_ratio" or "clopper_pearson" (guaranteed). Both are valid for one look, provided
+        that the end of the survey did not depend on the data.
     """
 
     low: Floats
@@ -61,22 +61,22 @@ def likelihood_ratio(
     Parameters
     ----------
     successes : array_like of int
-        Reports S showing the symbol, 0 <= S <= total.
+        Number S of reports that show the symbol, 0 <= S <= total.
     total : array_like of int
-        Reports n, at least 0.
+        Number of reports n, at least 0.
     other_probability, slope : array_like of float
         c and d of the channel: a report shows the symbol with probability c + d p.
     level : array_like of float, optional
-        Confidence level, in (0, 1). All five broadcast against each other.
+        Confidence level, in (0, 1). All five arrays broadcast against each other.
     effective : bool, optional
-        Whether the counts are the effective ones of `privacy.shares.weighting.weighted_share`,
+        Whether the counts are effective counts from `privacy.shares.weighting.weighted_share`,
         which need not be whole; the interval is then approximate.
 
     Returns
     -------
     Intervals
-        Intervals of the broadcast shape. Never empty and, for n >= 1, never of zero width;
-        [0, 1] for n = 0.
+        Intervals of the broadcast shape. They are never empty and, for n >= 1, never have zero
+        width; for n = 0, they are [0, 1].
 
     Raises
     ------
@@ -85,12 +85,12 @@ def likelihood_ratio(
 
     Notes
     -----
-    Keeps p if 2 (L(p*) - L(p)) <= the level's quantile of chi-square with one degree of freedom,
-    where L(p) = S ln l + (n - S) ln(1 - l), l = c + d p, and p* in [0, 1] maximizes L. Valid for
-    one look at the data, with the amount of data fixed in advance. Approximate: the lowest coverage
-    of a 95 % interval with two coins over true shares 0, .001, ..., 1 is .935 (n = 50) and .941 (n
-    = 200). Coverage is lower where few answers are swapped and n is small:
-    `privacy.shares.coverage.choose_fixed_end_method` checks this.
+    A share p is kept if 2 (L(p*) - L(p)) is at most the chi-square quantile of the level, with one
+    degree of freedom. Here L(p) = S ln l + (n - S) ln(1 - l) with l = c + d p, and p* in [0, 1]
+    maximizes L. The intervals are valid for one look at the data, with the amount of data fixed in
+    advance. They are approximate: the lowest coverage of a 95 % interval with two coins over true
+    shares 0, .001, ..., 1 is .935 (n = 50) and .941 (n = 200). Coverage is lower where few answers
+    are swapped and n is small; `privacy.shares.coverage.choose_fixed_end_method` checks this.
 
     References
     ----------
@@ -105,11 +105,11 @@ def likelihood_ratio(
     data = check_counts(successes, total, other_probability, slope, level, effective=effective)
     best = data.closest
     best_l = data.reported(best)
-    # Computed before broadcasting, because the quantile is slow.
+    # Computed before broadcasting, because computing the quantile is slow.
     limit = chdtri(1, 1 - np.asarray(level, dtype=np.float64))
 
     def excess(l: Floats) -> tuple[Floats, Floats]:  # noqa: E741
-        # Log ratios by log1p: subtracting log-likelihoods would cancel for large n.
+        # Log ratios are computed by log1p, because a difference of logs loses digits for large n.
         drop = xlog1py(data.successes, (best_l - l) / l)
         drop += xlog1py(data.misses, (l - best_l) / (1 - l))
         return 2 * drop - limit, 2 * data.fall(l)
@@ -133,7 +133,7 @@ def clopper_pearson(
     level: ArrayLike = LEVEL,
     effective: bool = False,
 ) -> Intervals:
-    """Find the guaranteed interval: its coverage is at least its level at every share and n.
+    """Find the guaranteed interval, whose coverage is at least its level at every share and n.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def clopper_pearson(
     Returns
     -------
     Intervals
-        [0, 1] for n = 0. Where no share in [0, 1] remains, `contradiction` is True.
+        The interval is [0, 1] for n = 0. Where no share in [0, 1] remains, `contradiction` is True.
 
     Raises
     ------
@@ -152,9 +152,10 @@ def clopper_pearson(
 
     Notes
     -----
-    Beta quantiles for l, mapped by (. - c) / d and cut to [0, 1]. Valid for one look at the data,
-    with the amount of data fixed in advance. Wider than the likelihood-ratio interval. The chance
-    of a contradiction under the stated mechanism is at most 1 - level.
+    The ends are beta quantiles for l, mapped to p by (l - c) / d and cut to [0, 1]. The interval is
+    valid for one look at the data, with the amount of data fixed in advance, and is wider than the
+    likelihood-ratio interval. Under the stated mechanism, the probability of a contradiction is at
+    most 1 - level.
 
     References
     ----------
@@ -197,7 +198,7 @@ METHODS: dict[Method, Callable[..., Intervals]] = {
 
 
 def simultaneous_level(level: float, *, shares: int) -> float:
-    """Find the level that each interval needs so that all together have the given level.
+    """Find the level that each interval needs so that all intervals together have the given level.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Levels at which intervals hold at all looks together: a group-sequential design.
 
 Results are updated at a few looks, planned before the survey opens. Each look spends a part of the
-error that is allowed for all looks together. The interval at a look is the ordinary one, at the
+error that is allowed for all looks together. The interval at a look is the ordinary interval at the
 level that spends this part.
 """
 
@@ -20,7 +20,7 @@ from scipy.special import ndtr, roots_legendre
 from privacy.checks import Floats, check_level, check_numbers, check_positive, check_share
 from privacy.level import SIGNIFICANCE
 
-# Parts of the error spent until the expected number of reports, and by all later looks.
+# Parts of the error spent up to the expected number of reports, and at all later looks.
 _UNTIL_EXPECTED, _LATER = 0.8, 0.2
 _TENTHS = 10  # at each look, at least a tenth of all reports are new
 _SAME = 1e-9
@@ -35,7 +35,7 @@ def spent_error(time: ArrayLike) -> Floats:
     Parameters
     ----------
     time : array_like of float
-        Reports as a fraction of those expected, positive.
+        Number of reports as a fraction of the number expected, positive.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def spent_error(time: ArrayLike) -> Floats:
 
     Notes
     -----
-    Up to t = 1 this is the power family of Kim and DeMets with exponent 2. A fifth of the
-    error is left for all looks after more people than expected have answered.
+    Up to t = 1, the function belongs to the power family of Kim and DeMets, with exponent 2. A
+    fifth of the error is left for all looks after more people than expected have answered.
 
     References
     ----------
@@ -72,20 +72,20 @@ def spent_error(time: ArrayLike) -> Floats:
 
 
 def critical_values(times: Sequence[float], *, error: float = SIGNIFICANCE) -> tuple[float, ...]:
-    """Find how many standard errors an interval must reach at each look.
+    """Find how many standard errors an interval must extend to each side at each look.
 
     Parameters
     ----------
     times : sequence of float
-        Reports at each look as a fraction of those expected; positive and ascending.
+        Number of reports at each look as a fraction of the number expected; positive and ascending.
     error : float, optional
-        The error allowed for all looks together, in (0, 1). For m simultaneous figures, pass a
-        fraction of it.
+        The error allowed for all looks together, in (0, 1). For m simultaneous figures, pass
+        an m-th of the error allowed for all of them.
 
     Returns
     -------
     tuple of float
-        c for each look.
+        The critical value c of each look.
 
     Raises
     ------
@@ -96,11 +96,11 @@ def critical_values(times: Sequence[float], *, error: float = SIGNIFICANCE) -> t
     -----
     c_i solves P(|B(t_j)| < c_j sqrt(t_j) for all j < i, |B(t_i)| >= c_i sqrt(t_i)) = error (A(t_i)
     - A(t_{i-1})) with B a Brownian motion and A as in `spent_error`. The density of the paths that
-    have not crossed yet is integrated from look to look by Gauss-Legendre quadrature.
+    have not crossed a bound yet is integrated from look to look by Gauss-Legendre quadrature.
 
     The estimates of a share at different looks behave like B(t) / t as long as reports are
-    independent and the estimate is efficient (Scharfstein, Tsiatis and Robins). The value of
-    a look depends on earlier looks, never on later ones.
+    independent and the estimate is efficient (Scharfstein, Tsiatis and Robins). The critical value
+    of a look depends on earlier looks, never on later ones.
 
     References
     ----------
@@ -112,7 +112,7 @@ def critical_values(times: Sequence[float], *, error: float = SIGNIFICANCE) -> t
 
     Examples
     --------
-    Ten looks, each after a tenth of the people expected:
+    Ten looks, each after another tenth of the people expected:
 
     >>> ten = [look / 10 for look in range(1, 11)]
     >>> [round(c, 3) for c in critical_values(ten)]
@@ -140,7 +140,7 @@ def repeated_level(level: float, *, times: Sequence[float]) -> float:
     Returns
     -------
     float
-        2 Phi(c) - 1 with c of the last look; `level` itself without times.
+        2 Phi(c) - 1 for the critical value c of the last look, or `level` if `times` is empty.
 
     Raises
     ------
@@ -161,17 +161,17 @@ def repeated_level(level: float, *, times: Sequence[float]) -> float:
 
 
 def planned_times(time: float) -> tuple[float, ...]:
-    """List the usual looks up to a time: ten until the expected number, then fewer.
+    """List the usual looks up to a time: ten up to the expected number, then fewer.
 
     Parameters
     ----------
     time : float
-        Reports at the last look as a fraction of those expected, positive.
+        Number of reports at the last look as a fraction of the number expected, positive.
 
     Returns
     -------
     tuple of float
-        .1, .2, ... up to 1, then each 10/9 of the one before, and `time` itself.
+        .1, .2, ... up to 1, then times that are each 10/9 of the one before, and `time` itself.
 
     Raises
     ------
@@ -192,20 +192,23 @@ def planned_times(time: float) -> tuple[float, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Paths:
-    """The Brownian paths that have not crossed a bound: nodes of their density at a time."""
+    """The density, at nodes, of the Brownian paths that have not crossed a bound up to a time."""
 
     time: float
     places: Floats
     masses: Floats
 
     def crossing(self, time: float, bound: float) -> float:
-        """Find the probability that a path, inside until now, is outside at a later time."""
+        """Find the probability that a path has stayed inside but is outside at a later time."""
         spread = sqrt(time - self.time)
         outside = ndtr((-bound - self.places) / spread) + ndtr((self.places - bound) / spread)
         return float(self.masses @ outside)
 
     def inside(self, time: float, bound: float, *, step: float) -> _Paths:
-        """Follow the paths still inside at a later time; `step` is the length of the next one."""
+        """Follow the paths that are still inside at a later time.
+
+        `step` is the time from then to the look that follows.
+        """
         wanted = 4 * bound / sqrt(step)
         nodes, weights = _find_nodes(next((size for size in _SIZES if size > wanted), _SIZES[-1]))
         spread, places = sqrt(time - self.time), bound * nodes

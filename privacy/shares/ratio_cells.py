@@ -2,7 +2,7 @@
 
 A share among those who answered, the mean of a scale, an item behind a gate and a follow-up all
 have the same form: q = E[A] / E[B], where A and B are functions of the report. Methods for these
-ratios need nothing but the cells.
+ratios need only the cells.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class RatioCells:
     Attributes
     ----------
     counts : ndarray of float64, shape (cells,)
-        Reports in each reported cell: whole numbers, at least one report.
+        Number of reports in each reported cell; at least one report in total.
     numerator, denominator : ndarray of float64, shape (cells,)
-        A and B for each cell. The ratio q = E[A] / E[B] lies in [0, 1], and E[B] is the share of
-        people who are counted.
+        Values of A and B in each cell. The ratio q = E[A] / E[B] lies in [0, 1], and E[B] is the
+        share of people who are counted.
 
     Raises
     ------
@@ -49,7 +49,7 @@ class RatioCells:
 
     Examples
     --------
-    Direct answers: 30 of the 40 people who were asked.
+    With direct answers, 30 of the 40 people who were asked say yes:
 
     >>> asked, yes = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
     >>> RatioCells(counts=np.array([30.0, 10, 60]), numerator=yes, denominator=asked).ratio
@@ -84,7 +84,7 @@ class RatioCells:
 
     @cached_property
     def ratio(self) -> float | None:
-        """The ratio of the unbiased means; None where it appears that no one is counted."""
+        """The ratio of the unbiased means, or None where it appears that no one is counted."""
         if self.counted_share <= 0:
             return None
         return float(self.counts @ self.numerator) / float(self.counts @ self.denominator)
@@ -99,7 +99,7 @@ class RatioCells:
         return sqrt(max(variance, 0.0)) / self.counted_share
 
     def residuals(self, ratio: float) -> Floats:
-        """A - q B, whose mean is 0 if q is the true ratio."""
+        """Compute A - q B, whose mean is 0 if q is the true ratio."""
         return self.numerator - ratio * self.denominator
 
     def turned(self) -> RatioCells:
@@ -118,7 +118,7 @@ def conditional_cells(
     event: Collection[int],
     among: Collection[int],
 ) -> RatioCells:
-    """Describe a conditional share between two sets of codes.
+    """Describe the share of one set of codes among another set.
 
     Parameters
     ----------
@@ -134,7 +134,8 @@ def conditional_cells(
     Returns
     -------
     RatioCells
-        A = (1{event} - |event| c) / d and B = (1{among} - |among| c) / d, one cell for each code.
+        One cell for each code, with A = (1{event} - |event| c) / d and
+        B = (1{among} - |among| c) / d.
 
     Raises
     ------
@@ -169,18 +170,19 @@ def scale_cells(
     Parameters
     ----------
     counts : sequence of int, length k
-        Reports showing each code: first one code for each point, in order; further codes mean
-        refused or not asked.
+        Number of reports showing each code. The first codes stand for the points, in order; any
+        further codes mean refused or not asked.
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
     points : sequence of float
-        The value of each point, ascending; from 2 to k of them.
+        The values of 2 to k points, in ascending order.
 
     Returns
     -------
     RatioCells
-        With x_j the place of point j from 0 to 1: A = (x_j - c sum x) / d for its code and
-        - c sum x / d for all others; B as for `conditional_cells` among the points.
+        One cell for each code. With x_j the place of point j from 0 to 1, A is (x_j - c sum x) / d
+        for the code of this point and - c sum x / d for codes that are not points. B is as for
+        `conditional_cells` among the points.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from privacy.shares.ratio_cells import RatioCells
 
 _CLOSE = 1e-13  # tolerance for a mean between 0 and 1
 _ROUNDS = 60
-# Replaces the count of a code that no report shows: its share may be positive.
+# Replaces the count of a code that no report shows, because the true share may be positive.
 _HARDLY = 1e-9
 _GONE = -1 + 1e-15  # relative change of a share that has shrunk to nothing
 _LEAST_STEP, _MOST_STEP = -100.0, 40.0  # as logarithms
@@ -24,7 +24,7 @@ _MOST_TRIALS = 10_000  # hundreds are needed where nearly all reports are at one
 
 @dataclass(frozen=True, kw_only=True)
 class MeanInterval:
-    """The ratios not rejected, 0 <= low <= high <= 1."""
+    """The ratios that are not rejected, 0 <= low <= high <= 1."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     Returns
     -------
     MeanInterval
-        Never empty. [0, 1] where it is plausible that no one is counted.
+        The interval is never empty. It is [0, 1] where it is plausible that no one is counted.
 
     Raises
     ------
@@ -52,18 +52,20 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
 
     Notes
     -----
-    q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of freedom), with
-    L(q) the highest log-likelihood of any shares of the reported cells under which A - q B has mean
-    0; max L is taken over q in [0, 1]. The limits that the mechanism sets for each share are not
-    imposed: with them, chi-square with one degree of freedom would be wrong where several points of
-    a scale are empty. If everyone chooses the same end of 7 points, only 82 % of 95 % intervals
-    would contain the true mean at epsilon = ln 3, and 74 % at 4.
+    A ratio q is kept if 2 (max L - L(q)) is at most the chi-square quantile (one degree of
+    freedom). L(q) is the highest log-likelihood of any shares of the reported cells under which
+    A - q B has mean 0, and max L is its maximum over q in [0, 1]. The limits that the mechanism
+    sets for each share are not imposed. With these limits, chi-square with one degree of freedom
+    would be wrong where several points of a scale are empty: if everyone chose the same end of 7
+    points, only 82 % of 95 % intervals would contain the true mean at epsilon = ln 3, and 74 % at
+    epsilon = 4.
 
-    The ends are extremes of the ratio over likely shares, l_j proportional to N_j / (e - h_j) with
-    h = A - q B, where q is moved until these shares have the ratio q (Dinkelbach). Valid for
-    one look at the data, with the amount of data fixed in advance. About 94 % or more of
-    simulated 95 % intervals of scales at 100 to 1,000 reports contain the true mean, up to epsilon
-    = 4; where fewer would, see `privacy.shares.joint.fallback.relaxed_likelihood_covers`.
+    The ends are extremes of the ratio over likely shares. At an end, the shares l_j are
+    proportional to N_j / (e - h_j) with h = A - q B, where q is moved until these shares have the
+    ratio q (Dinkelbach). The interval is valid for one look at the data, with the amount of data
+    fixed in advance. About 94 % or more of simulated 95 % intervals of scales with 100 to 1,000
+    reports contain the true mean, up to epsilon = 4. For designs where fewer would, see
+    `privacy.shares.joint.fallback.relaxed_likelihood_covers`.
 
     References
     ----------
@@ -87,7 +89,7 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
     fewest = cells.denominator @ _climb(cells, -cells.denominator, allowed)
     # If it is plausible that no one is counted, the ratio can be anything.
     if ratio is not None and fewest > 0:
-        # There is no ratio beyond 0 or 1, so the fall is measured from the nearer end of the range.
+        # No ratio lies outside [0, 1], so falls of the likelihood are measured from the nearer end.
         if ratio > 1:
             allowed += _drop(cells, _meet(cells, -cells.residuals(1.0)))
         elif ratio < 0:
@@ -98,7 +100,10 @@ def relaxed_likelihood_interval(*, cells: RatioCells, level: float) -> MeanInter
 
 
 def _drop(cells: RatioCells, reported: Floats) -> float:
-    """Return the fall of the log-likelihood; sums of logarithms would lose digits."""
+    """Return how far the log-likelihood falls below its value at the observed shares.
+
+    Logarithms of ratios are added up, because a difference of two sums would lose digits.
+    """
     seen = cells.counts > 0
     observed = cells.counts[seen] / cells.total
     change = np.maximum((reported[seen] - observed) / observed, _GONE)
@@ -131,7 +136,10 @@ def _meet(cells: RatioCells, scores: Floats) -> Floats:
 
 
 def _follow(cells: RatioCells, scores: Floats, excess: Callable[[Floats], float]) -> Floats:
-    """Move from the observed shares along the most likely ones, by score, until the excess is 0."""
+    """Move away from the observed shares until the excess is 0.
+
+    The path consists of the most likely shares for each mean score.
+    """
     behind = scores.max() - scores
     weights = np.maximum(cells.counts, _HARDLY)
 

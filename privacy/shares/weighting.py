@@ -17,7 +17,7 @@ class PostStratifiedShare:
     Attributes
     ----------
     share : float
-        Weighted mean of the strata's estimates, as a fraction; may lie outside [0, 1].
+        Weighted mean of the strata's estimates, as a fraction that may lie outside [0, 1].
     variance, standard_error : float
         Variance and standard error of `share`.
     weights : ndarray of float64, shape (strata,)
@@ -37,7 +37,7 @@ class WeightedShare:
     Attributes
     ----------
     share : float
-        Estimate, as a fraction; unclipped, may lie outside [0, 1].
+        Unclipped estimate as a fraction, which may lie outside [0, 1].
     standard_error : float
         Standard error of `share`, from the effective sample size.
     reported_share : float
@@ -71,13 +71,13 @@ def post_stratify(
     variances : array of float, shape (strata,)
         Variances of the estimates, each at least 0.
     weights : array of float, shape (strata,)
-        Shares of the strata in the population, or anything proportional to them; at least 0,
-        not all 0. They are divided by their sum.
+        Shares of the strata in the population, or numbers proportional to these shares; at least 0
+        and not all 0. They are divided by their sum.
 
     Returns
     -------
     PostStratifiedShare
-        Share, variance and the weights as used.
+        The share, its variance and the weights used.
 
     Raises
     ------
@@ -88,8 +88,9 @@ def post_stratify(
 
     Notes
     -----
-    share = sum of w_h p_h, variance = sum of w_h**2 v_h, for strata chosen by public variables
-    and independent reports. Combine unclipped estimates: clipping each would bias the sum.
+    The share is the sum of w_h p_h, and its variance the sum of w_h**2 v_h, for strata defined by
+    public variables and for independent reports. Combine unclipped estimates: clipping each of them
+    would bias the sum.
 
     References
     ----------
@@ -140,14 +141,14 @@ def weighted_share(
     reports : array of int or bool, shape (reports,)
         1 if the report shows the symbol of interest, otherwise 0.
     weights : array of float, shape (reports,)
-        Weights of the reports, at least 0, not all 0; their scale does not matter.
+        Weights of the reports, at least 0 and not all 0; their scale does not matter.
     mechanism : RandomizedResponse
         The mechanism that produced the reports.
 
     Returns
     -------
     WeightedShare
-        Estimate with standard error and effective counts, marked approximate.
+        The estimate with its standard error and effective counts, marked as approximate.
 
     Raises
     ------
@@ -158,10 +159,10 @@ def weighted_share(
     Notes
     -----
     With l = sum of w_i y_i / sum of w_i, the estimate is (l - c) / d. The effective sample size m
-    is (sum of w_i)**2 / sum of w_i**2, and the standard error is sqrt(l (1 - l) / m) / d: a
+    is (sum of w_i)**2 / sum of w_i**2. The standard error, sqrt(l (1 - l) / m) / d, is a
     large-sample approximation, best for weights that are unrelated to the answers. The effective
-    counts may replace counts only in fixed-end intervals, with `effective`
-    (`privacy.shares.intervals.likelihood_ratio`).
+    counts may replace counts only in fixed-end intervals, with the argument `effective` (see
+    `privacy.shares.intervals.likelihood_ratio`).
 
     References
     ----------
@@ -208,7 +209,7 @@ def _check_array(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale the largest weight to one, so that squares neither overflow nor vanish."""
+    """Check weights and scale the largest to one, so that squares neither overflow nor vanish."""
     if not np.isfinite(weights).all():
         raise ValueError(f"weights must be finite, got {weights[~np.isfinite(weights)][0]}")
     if weights.min() < 0:

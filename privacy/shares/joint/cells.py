@@ -19,20 +19,20 @@ class JointCells:
     Parameters
     ----------
     counts : ndarray of int64, shape (reported,)
-        Reports in each combination of reported codes; at least one in total.
+        Number of reports in each combination of reported codes; at least one report in total.
     channel : ndarray of float64, shape (reported, true)
         Probability of each reported combination given each true one, for the true combinations
         that can occur; each column sums to one.
     event, counted : ndarray of bool, shape (true,)
-        The true combinations whose share is wanted, and those among which it is taken: the event is
-        a proper subset of what is counted.
+        The true combinations whose share is wanted, and those among which this share is taken. The
+        event is a proper subset of what is counted, and not empty.
 
     Raises
     ------
     ValueError
         If shapes do not match, counts are not whole or all 0, the channel does not hold
-        probabilities, a report shows a combination that no true one can give, or the event is not a
-        subset of what is counted.
+        probabilities, a report shows a combination that no true one can produce, or the event is
+        not a subset of what is counted.
     """
 
     counts: NDArray[np.int64]
@@ -57,7 +57,7 @@ class JointCells:
 
 
 def check_joint_channel(channel: ArrayLike, *, reported: int) -> Floats:
-    """Refuse a channel without `reported` rows, or whose columns do not sum to one."""
+    """Reject a channel that does not have `reported` rows or whose columns do not sum to one."""
     matrix = check_numbers("channel", channel, at_least=0.0)
     if matrix.ndim != 2 or len(matrix) != reported or matrix.shape[1] == 0:
         raise ValueError(f"channel must have {reported} rows, got {matrix.shape}")

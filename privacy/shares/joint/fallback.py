@@ -1,8 +1,8 @@
-"""Rules that say when likelihood intervals need a higher level to cover often enough.
+"""Rules for when likelihood intervals need a higher level to cover the true value often enough.
 
 Likelihood intervals are too short where hardly any answer is swapped, because reports are then as
-discrete as a direct count of few people. The rules depend on the design and the number of reports
-only, never on what the reports say.
+discrete as a direct count of a few people. The rules depend only on the design and the number of
+reports, never on what the reports say.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from math import exp, prod
 from privacy.checks import MOST_REPORTS, check_level, check_whole
 from privacy.mechanism.mechanisms import RandomizedResponse
 
-# Expected number of reports that must swap one given code for another.
+# Expected number of reports in which one given code must be swapped for another.
 _SWAPPED_FOR_SHARES = 3.0
 _SWAPPED_FOR_MEANS, _SWAPPED_FOR_MEANS_AT_LOOKS = 8.0, 20.0
-# Below 5 flips of 100, this many must also be expected to swap all codes at once.
+# Below 5 flips of 100, all codes must also be swapped at once in this expected number of reports.
 _FEW_FLIPS = 0.05
 _SWAPPED_TOGETHER = 0.15
 _CAUTIOUS = 0.2  # fraction of the allowed error
-_CLOSE = 1e-6  # thresholds of a mechanism are whole numbers: 5 flips are nearly .05
+_CLOSE = 1e-6  # thresholds of a mechanism are whole numbers, so 5 flips are only nearly .05
 
 
 def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) -> bool:
-    """Say whether the likelihood interval of a share among some people covers often enough.
+    """Return whether the likelihood interval of a share among some people covers it often enough.
 
     Parameters
     ----------
     total : int
-        Reports n, at least 0. Where a declared question decides who is asked, count only reports
-        whose answer to it can lead to the question.
+        Number of reports n, at least 0. Where a declared question decides who is asked, count only
+        the reports whose declared answer can lead to the question.
     mechanisms : sequence of RandomizedResponse
-        The mechanism of each randomized code that is used: at least one.
+        The mechanisms of the randomized codes that are used, at least one.
 
     Returns
     -------
@@ -48,13 +48,13 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
     Notes
     -----
     The second condition matters where few people are asked: the others must sometimes look as if
-    they were, in all codes at once. At the limits, 95 % intervals of a question alone
+    they had been asked, in all codes at once. At the limits, 95 % intervals of a question alone
     (`privacy.shares.conditional.likelihood_ratio_share`) contain the true share with a probability
-    of .94, by exact sums; those of a question with its parent or two parents
-    (`privacy.shares.joint.likelihood.joint_share`) in .934 or more of simulated surveys with 5 or
-    more flips, and in about .93 with fewer. Beyond the limits, coverage falls: to .91 for a
-    question alone at 5 flips and 10 reports; to .90 for a question with its parent at 1 flip and
-    1,000 reports, 4 of which come from people who were asked.
+    of .94, by exact sums. For a question with its parent or two parents
+    (`privacy.shares.joint.likelihood.joint_share`), the coverage in simulated surveys is .934 or
+    more with 5 or more flips, and about .93 with fewer flips. Beyond the limits, coverage falls to
+    .91 for a question alone at 5 flips and 10 reports, and to .90 for a question with its parent at
+    1 flip and 1,000 reports, 4 of which come from people who were asked.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def joint_share_covers(*, total: int, mechanisms: Sequence[RandomizedResponse]) 
 def relaxed_likelihood_covers(
     *, total: int, mechanisms: Sequence[RandomizedResponse], at_looks: bool
 ) -> bool:
-    """Say whether the likelihood interval of a mean among some people covers often enough.
+    """Return whether the likelihood interval of a mean among some people covers it often enough.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def relaxed_likelihood_covers(
     Returns
     -------
     bool
-        As for `joint_share_covers`, but n s >= 8 is needed, or 20 at looks.
+        As for `joint_share_covers`, but n s must be at least 8, or at least 20 at looks.
 
     Raises
     ------
@@ -89,10 +89,11 @@ def relaxed_likelihood_covers(
 
     Notes
     -----
-    Coverage is lowest where everyone chooses the middle of three points: for 95 % intervals, by
-    exact sums, .928 at 5 flips and 100 reports, .941 at 160. All looks together then miss the true
-    mean in up to .057 of simulated surveys if the first look is at n s = 8, and in up to .055 if it
-    is at 20 or later.
+    Coverage is lowest where everyone chooses the middle of three points. By exact sums, 95 %
+    intervals then cover the mean with a probability of .928 at 5 flips and 100 reports, and of .941
+    at 160 reports. In simulated surveys, the interval then misses the true mean at one look or more
+    with a probability of up to .057 if the first look is at n s = 8, and of up to .055 if it is at
+    n s = 20 or later.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def relaxed_likelihood_covers(
 
 
 def cautious_level(level: float) -> float:
-    """Find the level of a likelihood interval that covers often enough with few swaps.
+    """Find the level at which a likelihood interval covers often enough if few answers are swapped.
 
     Parameters
     ----------
@@ -128,10 +129,9 @@ def cautious_level(level: float) -> float:
 
     Notes
     -----
-    At .99, intervals of shares among some people contain the true share in .977 or more of
-    simulated surveys, and those of means the true mean in .98 or more, with 1 to 12 flips of 100,
-    30 to 300 reports and 5 to 100 % asked, below the limits of the rules above. At .95, coverage is
-    .89.
+    The following coverage was found in simulated surveys below the limits of the rules above, with
+    1 to 12 flips of 100, 30 to 300 reports and 5 to 100 % asked. At the level .99, it is .977 or
+    more for shares among some people, and .98 or more for means. At the level .95, it is .89.
 
     Examples
     --------

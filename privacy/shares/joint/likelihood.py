@@ -1,8 +1,8 @@
 """A share among some people, estimated from all the questions that decide who is asked.
 
-A question behind a rule is asked if and only if the rule holds, so its code and those of the
-questions that the rule reads together say who was asked: some combinations of true answers cannot
-occur. Excluding them makes the share among those asked more precise.
+A question behind a rule is asked if and only if the rule holds. Together, its code and those of the
+questions that the rule reads therefore show who was asked, and some combinations of true answers
+cannot occur. Excluding these combinations makes the estimated share among those asked more precise.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUNDS = 200
 _HALVINGS = 30
 _HEAVY = 1e3  # weight of the equations that Newton's step must solve
 _SETTLED = 1e-9  # most that a further step could add to the log-likelihood
-_ROUNDING = 1e-14  # the same per report
+_ROUNDING = 1e-14  # the same, for each report
 _EXACT = 1e-9  # tolerance for an end of an interval
 _SHALLOW = 1e-3  # below this, the root of the statistic is mostly rounding error
 _HARDLY = 1e-9  # a true share that cannot be distinguished from 0
@@ -45,9 +45,9 @@ def joint_share(*, cells: JointCells, level: float = LEVEL) -> ConditionalShare:
     Returns
     -------
     ConditionalShare
-        With method "likelihood_ratio_joint". `share` is the most likely share, so it lies in
-        [0, 1] and in the interval; None where most likely no one is counted. `standard_error`
-        comes from the delta method. The interval is never empty.
+        The estimate, with method "likelihood_ratio_joint". `share` is the most likely share, so it
+        lies in [0, 1] and in the interval; it is None where most likely no one is counted.
+        `standard_error` comes from the delta method. The interval is never empty.
 
     Raises
     ------
@@ -56,16 +56,16 @@ def joint_share(*, cells: JointCells, level: float = LEVEL) -> ConditionalShare:
 
     Notes
     -----
-    With p the shares of the true combinations and K the channel, L(q) is the highest value of
-    sum N ln(K p) over all p in the simplex whose share of the event is the fraction q of the share
-    counted. A q is kept if 2 (max L - L(q)) is at most the level's quantile of chi-square with one
-    degree of freedom. The likely p form a convex set, so the q kept form an interval: [0, 1] where
-    it is plausible that no one is counted. Valid for one look at the data, with the amount of
-    data fixed in advance.
+    Let p be the shares of the true combinations, and K the channel. L(q) is the highest value of
+    sum N ln(K p) over all p in the simplex for which the share of the event is a fraction q of the
+    share counted. A fraction q is kept if 2 (max L - L(q)) is at most the chi-square quantile of
+    the level, with one degree of freedom. The likely p form a convex set, so the values of q that
+    are kept form an interval. It is [0, 1] where it is plausible that no one is counted. The
+    interval is valid for one look at the data, with the amount of data fixed in advance.
 
-    The maximum is found by Newton steps within the simplex (Wang); each is a problem of
-    nonnegative least squares (Lawson and Hanson). An interval takes milliseconds for
-    up to about 50 true combinations, and seconds for several hundred.
+    The maximum is found by Newton steps within the simplex (Wang), each of which solves a
+    nonnegative least-squares problem (Lawson and Hanson). Computing an interval takes milliseconds
+    for up to about 50 true combinations, and seconds for several hundred.
 
     References
     ----------
@@ -110,7 +110,7 @@ def joint_share(*, cells: JointCells, level: float = LEVEL) -> ConditionalShare:
 
 def _standard_error(cells: JointCells, shares: Floats, share: float) -> float:
     """Compute the standard error of a ratio by the delta method, at the most likely shares."""
-    # Slightly inside the simplex; combinations that cannot be reported have no weight.
+    # Move slightly inside the simplex. Combinations that cannot be reported get the weight 0.
     inside = (shares + _HARDLY) / (shares + _HARDLY).sum()
     reported = cells.channel @ inside
     event, counted = efficient_weights(
@@ -125,7 +125,7 @@ def _standard_error(cells: JointCells, shares: Floats, share: float) -> float:
 
 
 class _Likelihood:
-    """The likelihood of the true shares, free or with a given fraction of the event."""
+    """The likelihood of true shares that are free or have a given fraction of the event."""
 
     def __init__(self, cells: JointCells) -> None:
         seen = cells.counts > 0
@@ -152,7 +152,7 @@ class _Likelihood:
     ) -> float:
         """Find where the statistic reaches the limit between `inside` and `end`.
 
-        Newton's method on the root of the statistic, which is nearly linear.
+        Newton's method is applied to the square root of the statistic, which is nearly linear.
         """
         wanted, kept, beyond = sqrt(limit), inside, end
         is_beyond = False  # whether the statistic exceeds the limit at `beyond`
@@ -172,7 +172,7 @@ class _Likelihood:
                 break
             slope = 0.0 if place == end else self._slope(start, place) / max(root, _SHALLOW)
             if slope == 0:
-                place = beyond  # no step: halve, or try the end
+                place = beyond  # there is no step: halve, or try the end
                 continue
             change = (wanted - root) / slope
             place += change
@@ -181,7 +181,7 @@ class _Likelihood:
         return end if abs(end - kept) <= _EXACT else kept
 
     def _slope(self, shares: Floats, fraction: float) -> float:
-        """Return the rate at which the least drop changes with the fraction, between 0 and 1.
+        """Return the rate at which the least drop changes with a fraction between 0 and 1.
 
         The shares within the event and within the others can be held fixed, because they are
         optimal (envelope theorem).
@@ -234,14 +234,18 @@ class _Likelihood:
         return allowed
 
     def _equations(self, fraction: float | None) -> Floats:
-        """Return rows whose products with the shares must be 1 and, if there is a fraction, 0."""
+        """Return the rows of the linear equations that the shares must satisfy.
+
+        The product of the first row with the shares must be 1. If there is a fraction, the product
+        of a second row with the shares must be 0.
+        """
         rows = [np.ones(len(self._event))]
         if fraction is not None:
             rows.append((1 - fraction) * self._event - fraction * self._others)
         return np.array(rows)
 
     def _meet(self, shares: Floats, fraction: float | None) -> Floats:
-        """Scale the shares so that rounding errors do not violate the equations."""
+        """Scale the shares so that they satisfy the equations despite rounding errors."""
         met = shares.copy()
         if fraction is not None:
             parts = [(self._event, fraction), (self._others, 1 - fraction)]
@@ -252,7 +256,7 @@ class _Likelihood:
         return whole
 
     def _drop(self, shares: Floats) -> float:
-        """Return how far the log-likelihood is below that of the observed reported shares."""
+        """Return how far the log-likelihood is below its value at the observed reported shares."""
         change = (self._channel @ shares - self._observed) / self._observed
         if (change <= -1).any():
             return inf

@@ -9,7 +9,7 @@ from privacy.checks import Floats, check_numbers
 from privacy.shares.joint.cells import check_joint_channel
 
 _ASKED = 1 / 3  # assumed share of people asked, where weights must not depend on the actual one
-_SAME = 1e-12  # columns that differ by less are considered equal
+_SAME = 1e-12  # a smaller relative diagonal entry counts as 0
 
 
 def efficient_weights(
@@ -24,14 +24,14 @@ def efficient_weights(
     numerator, denominator : array_like of float, shape (true,)
         The coefficients of the two sums, one for each true combination.
     reported : array_like of float, shape (reported,)
-        Reported shares for which the variance is minimized; positive wherever a true combination
-        can be reported.
+        Reported shares for which the variance is minimized; positive for every combination that can
+        be reported.
 
     Returns
     -------
     numerator_weights, denominator_weights : ndarray of float64, shape (reported,)
-        A and B: whatever the true shares p are, the mean of A(report) is sum numerator p, and that
-        of B(report) is sum denominator p.
+        The weights A and B. Whatever the true shares p are, the mean of A(report) is
+        sum numerator p, and the mean of B(report) is sum denominator p.
 
     Raises
     ------
@@ -41,10 +41,11 @@ def efficient_weights(
 
     Notes
     -----
-    h = R^-1 K (K' R^-1 K)^-1 g, with R the diagonal matrix of reported shares: of all h with K' h =
-    g, this one has the least sum R h^2 and, because the mean of h is fixed, the least variance.
-    With R the true reported shares, A - q B has the variance of the most likely share of the whole
-    table times the squared denominator. With any fixed R, both means stay exact. A combination that
+    For a channel K and the coefficients g of a sum, the weights are h = R^-1 K (K' R^-1 K)^-1 g,
+    where R is the diagonal matrix of reported shares. Among all h with K' h = g, these have the
+    least sum R h^2 and, because the mean of h is fixed, the least variance. If R holds the true
+    reported shares, the variance of A - q B is that of the most likely share of the whole table,
+    times the square of the mean of B. With any fixed R, both means stay exact. A combination that
     can never be reported gets the weight 0.
 
     References
@@ -113,13 +114,15 @@ def fixed_weights(
 
     Notes
     -----
-    The variance is least if a third of the people are asked, spread evenly over their possible
-    answers, and the others are also spread evenly. If all or none are asked, the variance is least
-    if all are spread evenly. Both means are exact whatever the truth is. A question behind a rule
-    usually concerns a minority. With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the
-    variance is on average .51, .69 and .88 times that of the question's own code where 10, 30 and
-    60 % are asked, against .49, .69 and .87 with the best weights for that truth; where everyone
-    is asked, 1.07 (at most 1.13).
+    The variance is least if a third of the people are asked and if all true combinations are
+    equally frequent among those asked, and among the others. If `asked` holds for all combinations
+    or for none, the variance is least if all are equally frequent. Both means are exact whatever
+    the truth is. A question behind a rule usually concerns a minority.
+
+    With a yes/no parent and 3 to 16 codes at epsilon .5 to 2.9, the variance is on average .51, .69
+    and .88 times that of the question's own code where 10, 30 and 60 % are asked. With the best
+    weights for that truth, it would be .49, .69 and .87 times as large. Where everyone is asked,
+    the factor is 1.07 on average and at most 1.13.
 
     Examples
     --------
